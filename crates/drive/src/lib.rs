@@ -1,0 +1,1 @@
+//! A whole drive in simulated time: run protocol, statistics, results and the crash laboratory.

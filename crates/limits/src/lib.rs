@@ -1,0 +1,1 @@
+//! What write amplification can be: the analytic models.

@@ -1,0 +1,1 @@
+//! NAND flash: geometry, addresses, spare areas, the Nand trait, and a simulated chip with time and faults.
