@@ -1,0 +1,113 @@
+//! Who is busy until when: dies work on one operation at a time, channels move one page at a time.
+
+use crate::{Geometry, Time, Timing};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Dies and channels of a drive, each busy until a moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Busy {
+    timing: Timing,
+    die_free: Vec<Time>,
+    channel_free: Vec<Time>,
+}
+
+/// When an operation was taken up and when it had completed.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) start: Time,
+    pub(crate) done: Time,
+}
+
+impl Busy {
+    pub(crate) fn new(geometry: &Geometry, timing: Timing) -> Self {
+        Self {
+            timing,
+            die_free: vec![Time::ZERO; geometry.dies() as usize],
+            channel_free: vec![Time::ZERO; geometry.channels() as usize],
+        }
+    }
+
+    pub(crate) fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// Sensing, then moving out.
+    #[inline]
+    pub(crate) fn read(&mut self, die: u32, channel: u32, at: Time, spare_only: bool) -> Span {
+        let (sense, transfer) = if spare_only {
+            (self.timing.read_spare_ns, self.timing.transfer_spare_ns)
+        } else {
+            (self.timing.read_ns, self.timing.transfer_ns)
+        };
+        let die = &mut self.die_free[die as usize];
+        let start = at.max(*die);
+        let mut done = start + sense;
+        if transfer > 0 {
+            let channel = &mut self.channel_free[channel as usize];
+            done = done.max(*channel) + transfer;
+            *channel = done;
+        }
+        *die = done;
+        Span { start, done }
+    }
+
+    /// Moving in, then programming.
+    #[inline]
+    pub(crate) fn program(&mut self, die: u32, channel: u32, at: Time) -> Span {
+        let die = &mut self.die_free[die as usize];
+        let mut start = at.max(*die);
+        let mut ready = start;
+        if self.timing.transfer_ns > 0 {
+            let channel = &mut self.channel_free[channel as usize];
+            start = start.max(*channel);
+            ready = start + self.timing.transfer_ns;
+            *channel = ready;
+        }
+        let done = ready + self.timing.program_ns;
+        *die = done;
+        Span { start, done }
+    }
+
+    #[inline]
+    pub(crate) fn erase(&mut self, die: u32, at: Time) -> Span {
+        let die = &mut self.die_free[die as usize];
+        let start = at.max(*die);
+        *die = start + self.timing.erase_ns;
+        Span { start, done: *die }
+    }
+
+    /// Power is back: nothing is in progress.
+    pub(crate) fn reset(&mut self) {
+        self.die_free.fill(Time::ZERO);
+        self.channel_free.fill(Time::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy(channels: u32, dies: u32, transfer_ns: u64) -> Busy {
+        let geometry = Geometry::new(4096, 128, 64, channels, dies).unwrap();
+        Busy::new(&geometry, Timing { transfer_ns, ..Timing::array(100, 3, 1000, 1500) })
+    }
+
+    #[test]
+    fn one_die_does_one_thing_at_a_time() {
+        let mut b = busy(1, 1, 0);
+        assert_eq!(b.program(0, 0, Time(5)).done, Time(1005));
+        assert_eq!(b.read(0, 0, Time(10), false).done, Time(1105));
+        assert_eq!(b.read(0, 0, Time(10), true).done, Time(1108));
+        assert_eq!(b.erase(0, Time(9000)).done, Time(10_500));
+    }
+
+    #[test]
+    fn dies_overlap_and_their_channel_does_not() {
+        let mut b = busy(1, 2, 10);
+        assert_eq!(b.program(0, 0, Time(0)).done, Time(1010));
+        assert_eq!(b.program(1, 0, Time(0)).done, Time(1020), "the second waits for the bus alone");
+        let mut b = busy(2, 1, 10);
+        assert_eq!(b.program(0, 0, Time(0)).done, b.program(1, 1, Time(0)).done);
+    }
+}

@@ -1,0 +1,206 @@
+//! Spare areas of a whole drive as columns: nine or ten bytes a page instead of thirty-two.
+//!
+//! Key and version are four bytes a page each, the version against a base per block. Kind and stream are the block's.
+//! Program order costs nothing where a block's pages were programmed one after the other, a byte a page once some
+//! block's were not (the gap to the page before), and four bytes a page in blocks that stayed open for long. A page that
+//! does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
+
+use crate::{Block, Geometry, Kind, Page, Spare};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Some pages of the block are held as odd pages.
+pub(crate) const ODD: u8 = 1;
+/// Not every page of the block was programmed next after the one before it.
+const GAPS: u8 = 2;
+/// Some gap did not fit a byte: the block's order is held in `wide`.
+const WIDE: u8 = 4;
+/// The block is bad.
+pub(crate) const BAD: u8 = 8;
+/// An erase was torn: the block must be erased again before it can be programmed.
+pub(crate) const DIRTY: u8 = 16;
+/// The next program fails: the block has grown bad.
+pub(crate) const FAILS_PROGRAM: u8 = 32;
+/// The next erase fails: the block has grown bad.
+pub(crate) const FAILS_ERASE: u8 = 64;
+
+#[derive(Clone, Debug)]
+pub(crate) struct BlockState {
+    seq_base: u64,
+    /// The version base in units of 2^16 pages.
+    version_base: u32,
+    last_seq_offset: u32,
+    pub(crate) erases: u32,
+    /// `aux` of the block's first page.
+    aux: u32,
+    /// The next page that can be programmed.
+    pub(crate) next: u16,
+    kind: u8,
+    stream: u8,
+    pub(crate) flags: u8,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    key: Vec<u32>,
+    version: Vec<u32>,
+    /// Gap in program order to the page before; empty until it is needed.
+    gap: Vec<u8>,
+    wide: BTreeMap<u32, Box<[u32]>>,
+    pub(crate) blocks: Vec<BlockState>,
+}
+
+fn kind_of(byte: u8) -> Kind {
+    Kind::ALL.iter().copied().find(|k| *k as u8 == byte).unwrap_or(Kind::User)
+}
+
+impl Columns {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let fresh = BlockState {
+            seq_base: 0,
+            version_base: 0,
+            last_seq_offset: 0,
+            erases: 0,
+            aux: 0,
+            next: 0,
+            kind: 0,
+            stream: 0,
+            flags: 0,
+        };
+        Self {
+            key: vec![0; geometry.page_numbers()],
+            version: vec![0; geometry.page_numbers()],
+            gap: Vec::new(),
+            wide: BTreeMap::new(),
+            blocks: vec![fresh; geometry.blocks() as usize],
+        }
+    }
+
+    /// The spare area of a page that is programmed and not odd; `data_crc` is the caller's.
+    #[inline]
+    pub(crate) fn spare(&self, geometry: &Geometry, page: Page, data_crc: u32) -> Spare {
+        let block = geometry.block_of(page);
+        let index = geometry.index_of(page);
+        let state = &self.blocks[block.index()];
+        let seq = if state.flags & (GAPS | WIDE) == 0 {
+            state.seq_base + u64::from(index)
+        } else {
+            self.seq_with_gaps(page, block, index)
+        };
+        Spare {
+            kind: kind_of(state.kind),
+            stream: state.stream,
+            key: self.key[page.index()],
+            version: (u64::from(state.version_base) << 16) + u64::from(self.version[page.index()]),
+            seq,
+            data_crc,
+            aux: if index == 0 { state.aux } else { 0 },
+        }
+    }
+
+    #[inline(never)]
+    fn seq_with_gaps(&self, page: Page, block: Block, index: u32) -> u64 {
+        let state = &self.blocks[block.index()];
+        if state.flags & WIDE != 0 {
+            return state.seq_base + self.wide.get(&block.0).map_or(0, |w| u64::from(w[index as usize]));
+        }
+        let first = page.index() - index as usize;
+        state.seq_base + self.gap[first..=page.index()].iter().map(|g| u64::from(*g)).sum::<u64>()
+    }
+
+    /// Writes a spare area into the columns; false where it does not fit and the page must be held as odd.
+    #[inline]
+    pub(crate) fn store(&mut self, geometry: &Geometry, page: Page, spare: &Spare) -> bool {
+        let block = geometry.block_of(page);
+        let index = geometry.index_of(page);
+        let state = &mut self.blocks[block.index()];
+        if state.next == 0 {
+            // The first program since the erase makes the bases.
+            if index > 0 && spare.aux != 0 || spare.seq < u64::from(index) {
+                return false;
+            }
+            state.seq_base = spare.seq - u64::from(index);
+            state.last_seq_offset = index;
+            state.version_base = ((spare.version >> 16) as u32).saturating_sub(1 << 15);
+            state.kind = spare.kind as u8;
+            state.stream = spare.stream;
+            state.aux = spare.aux;
+        } else {
+            if state.kind != spare.kind as u8 || state.stream != spare.stream || spare.aux != 0 {
+                return false;
+            }
+            let Some(offset) = spare.seq.checked_sub(state.seq_base).and_then(|o| u32::try_from(o).ok()) else {
+                return false;
+            };
+            if offset <= state.last_seq_offset {
+                return false;
+            }
+            if offset != index || state.flags & (GAPS | WIDE) != 0 {
+                self.store_gap(geometry, page, block, index, offset);
+            }
+            self.blocks[block.index()].last_seq_offset = offset;
+        }
+        let base = u64::from(self.blocks[block.index()].version_base) << 16;
+        let Some(delta) = spare.version.checked_sub(base).and_then(|d| u32::try_from(d).ok()) else { return false };
+        self.key[page.index()] = spare.key;
+        self.version[page.index()] = delta;
+        true
+    }
+
+    #[inline(never)]
+    fn store_gap(&mut self, geometry: &Geometry, page: Page, block: Block, index: u32, offset: u32) {
+        let state = &mut self.blocks[block.index()];
+        let first = page.index() - index as usize;
+        let gap = offset - state.last_seq_offset;
+        if state.flags & (GAPS | WIDE) == 0 {
+            state.flags |= GAPS;
+            if self.gap.is_empty() {
+                self.gap = vec![0; geometry.page_numbers()];
+            }
+            self.gap[first] = 0;
+            self.gap[first + 1..first + index as usize].fill(1);
+        }
+        if state.flags & WIDE == 0 {
+            if let Ok(gap) = u8::try_from(gap) {
+                self.gap[first + index as usize] = gap;
+                return;
+            }
+            state.flags |= WIDE;
+            let mut sum = 0;
+            let mut wide = vec![0u32; geometry.pages_per_block() as usize].into_boxed_slice();
+            for (w, g) in wide.iter_mut().zip(&self.gap[first..first + index as usize]) {
+                sum += u32::from(*g);
+                *w = sum;
+            }
+            self.wide.insert(block.0, wide);
+        }
+        if let Some(wide) = self.wide.get_mut(&block.0) {
+            wide[index as usize] = offset;
+        }
+    }
+
+    /// The block is blank again.
+    #[inline]
+    pub(crate) fn erase(&mut self, block: Block) {
+        let state = &mut self.blocks[block.index()];
+        if state.flags & WIDE != 0 {
+            self.wide.remove(&block.0);
+        }
+        let state = &mut self.blocks[block.index()];
+        state.flags &= BAD | FAILS_PROGRAM | FAILS_ERASE;
+        state.next = 0;
+        state.erases += 1;
+    }
+
+    /// Host memory, in bytes.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        let wide: usize = self.wide.values().map(|w| w.len() * 4 + 64).sum();
+        (self.key.capacity() * 4
+            + self.version.capacity() * 4
+            + self.gap.capacity()
+            + wide
+            + self.blocks.capacity() * size_of::<BlockState>()) as u64
+    }
+}

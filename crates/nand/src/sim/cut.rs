@@ -1,0 +1,201 @@
+//! Cutting the power: the operation in flight becomes one of the named faults; and blocks that grow bad.
+
+use super::columns::{DIRTY, FAILS_ERASE, FAILS_PROGRAM, ODD};
+use super::odd::{Lasts, OddPage};
+use super::{EraseFault, ProgramFault, SimNand};
+use crate::{Action, Block, Content, EraseError, Nand, Op, Page, ProgramError, Spare};
+use alloc::vec::Vec;
+
+fn scramble(seed: u64, salt: u64) -> u64 {
+    let mut z = (seed ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl SimNand {
+    /// The power fails during this program: the page becomes what `fault` says. `seed` chooses where a fault leaves a
+    /// choice. Nothing is counted or timed: nobody was told.
+    ///
+    /// # Errors
+    /// As [`Nand::program`]; then nothing has changed.
+    pub fn cut_program(
+        &mut self,
+        page: Page,
+        content: Content<'_>,
+        spare: &Spare,
+        fault: ProgramFault,
+        seed: u64,
+    ) -> Result<(), ProgramError> {
+        let (block, index) = self.may_program(page, content)?;
+        let became = match fault {
+            ProgramFault::NotStarted => return Ok(()),
+            ProgramFault::Unacknowledged => {
+                self.put(page, block, index, content, spare);
+                return Ok(());
+            }
+            ProgramFault::TornSeen => OddPage::Unreadable,
+            ProgramFault::TornSpare => OddPage::written(content, None),
+            ProgramFault::LooksErased => OddPage::LooksErased,
+            ProgramFault::Unstable => OddPage::lasting(content, Some(*spare), Lasts::Session),
+            ProgramFault::UnstableOnce => OddPage::lasting(content, Some(*spare), Lasts::Reads(1)),
+            ProgramFault::TornUnseen => torn_unseen(content, spare, seed),
+        };
+        let next = u32::from(self.columns.blocks[block.index()].next);
+        for skipped in next..index {
+            let page = self.geometry.page(block, skipped);
+            self.put_odd(page, OddPage::LeftOut);
+        }
+        let blank = matches!(became, OddPage::LooksErased);
+        self.put_odd(page, became);
+        // A page that looks erased can still be programmed, to its ruin.
+        self.columns.blocks[block.index()].next = if blank { index } else { index + 1 } as u16;
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.program(block, index, content, spare);
+            let torn = if fault == ProgramFault::TornUnseen { seed } else { 0 };
+            fingerprint.disturb(block, fault as u64 | torn << 8);
+        }
+        Ok(())
+    }
+
+    /// The power fails during this erase: the block becomes what `fault` says.
+    ///
+    /// # Errors
+    /// As [`Nand::erase`]; then nothing has changed.
+    pub fn cut_erase(&mut self, block: Block, fault: EraseFault, seed: u64) -> Result<(), EraseError> {
+        if block.0 >= self.geometry.blocks() {
+            return Err(EraseError::NoSuchBlock(block));
+        }
+        if self.is_bad(block) {
+            return Err(EraseError::Bad(block));
+        }
+        match fault {
+            EraseFault::NotStarted => return Ok(()),
+            EraseFault::Unacknowledged => {
+                self.wipe(block);
+                return Ok(());
+            }
+            EraseFault::UnstableErase => {
+                self.wipe(block);
+                self.columns.blocks[block.index()].flags |= DIRTY;
+            }
+            EraseFault::PartialMixed | EraseFault::PartialFront => {
+                let pages = self.geometry.pages_per_block();
+                for index in 0..pages {
+                    let page = self.geometry.page(block, index);
+                    let choice = match fault {
+                        EraseFault::PartialFront => u64::from(index >= pages / 2) * 2,
+                        _ => scramble(seed, u64::from(index)) % 3,
+                    };
+                    match choice {
+                        0 => self.put_odd(page, OddPage::LooksErased),
+                        1 => self.put_odd(page, OddPage::Unreadable),
+                        _ => {}
+                    }
+                }
+                self.columns.blocks[block.index()].flags |= DIRTY;
+            }
+        }
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.disturb(block, 0xe0 | fault as u64 | seed << 8);
+        }
+        Ok(())
+    }
+
+    /// The power is off and on again: no operation is in progress, and cells that only seemed to hold have let go.
+    pub fn power_cycle(&mut self) {
+        self.busy.reset();
+        let geometry = self.geometry;
+        let mut gone = Vec::new();
+        for (number, odd) in &mut self.odd {
+            if odd.end_session() {
+                gone.push(geometry.block_of(Page(*number)));
+            }
+        }
+        if let Some(fingerprint) = &mut self.fingerprint {
+            for block in gone {
+                fingerprint.disturb(block, 0x60);
+            }
+        }
+    }
+
+    /// `block` grows bad: its next program fails.
+    pub fn break_at_program(&mut self, block: Block) {
+        self.columns.blocks[block.index()].flags |= FAILS_PROGRAM;
+    }
+
+    /// `block` grows bad: its next erase fails.
+    pub fn break_at_erase(&mut self, block: Block) {
+        self.columns.blocks[block.index()].flags |= FAILS_ERASE;
+    }
+
+    /// A bit of a page that is already written flips, past what ECC mends: bit `bit` of its data.
+    pub fn flip_bit(&mut self, page: Page, bit: u64) {
+        let (content, spare) = match self.read(page, Op::new(crate::Time::ZERO, crate::Purpose::Recovery)).0 {
+            crate::PageRead::Written { content, spare, .. } => (content, spare),
+            _ => return,
+        };
+        let flipped = match content {
+            Content::Hollow(tag) => OddPage::written(Content::Hollow(tag ^ 1 << (bit % 64)), Some(spare)),
+            Content::Bytes(bytes) => {
+                let mut bytes = bytes.to_vec();
+                let at = (bit / 8) as usize % bytes.len();
+                bytes[at] ^= 1 << (bit % 8);
+                OddPage::written(Content::Bytes(&bytes), Some(spare))
+            }
+        };
+        let block = self.geometry.block_of(page);
+        self.columns.blocks[block.index()].flags |= ODD;
+        self.odd.insert(page.0, flipped);
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.disturb(block, 0xf1 | u64::from(page.0) << 8 | bit << 40);
+        }
+    }
+
+    /// A program that the chip reports as failed: it takes its time, and the page is lost.
+    pub(super) fn fail_program(&mut self, page: Page, op: Op) {
+        let block = self.geometry.block_of(page);
+        let index = self.geometry.index_of(page);
+        let die = self.geometry.die_of(block);
+        let span = self.busy.program(die, self.geometry.channel_of(die), op.at);
+        self.stats.of_mut(op.purpose).programs += 1;
+        self.tell(Action::Program(page), op.purpose, span);
+        if index >= u32::from(self.columns.blocks[block.index()].next) {
+            for skipped in u32::from(self.columns.blocks[block.index()].next)..index {
+                let page = self.geometry.page(block, skipped);
+                if !self.odd.contains_key(&page.0) {
+                    self.put_odd(page, OddPage::LeftOut);
+                }
+            }
+            self.put_odd(page, OddPage::Unreadable);
+            self.columns.blocks[block.index()].next = (index + 1) as u16;
+        }
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.disturb(block, 0xf000 | u64::from(index) << 16);
+        }
+    }
+}
+
+fn torn_unseen(content: Content<'_>, spare: &Spare, seed: u64) -> OddPage {
+    match content {
+        Content::Hollow(tag) => OddPage::written(Content::Hollow(tag ^ (scramble(seed, tag) | 1)), Some(*spare)),
+        Content::Bytes(bytes) => {
+            let mut torn = bytes.to_vec();
+            if seed.is_multiple_of(2) {
+                // A prefix has arrived; it ends before the last byte that is not blank anyway.
+                let last = torn.iter().rposition(|b| *b != 0xff).unwrap_or(0);
+                let keep = scramble(seed, 1) as usize % (last + 1);
+                torn[keep..].fill(0xff);
+            } else {
+                for n in 0..1 + seed % 7 {
+                    let bit = scramble(seed, n) as usize % (torn.len() * 8);
+                    torn[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
+            if torn == bytes {
+                torn[0] ^= 1;
+            }
+            OddPage::written(Content::Bytes(&torn), Some(*spare))
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! A simulated chip set.
+//!
+//! It keeps every rule of [`Nand`], answers violations with typed errors, keeps time by dies and channels, counts
+//! operations by purpose, lets somebody listen, and can be cut at any operation with any named fault. It knows nothing
+//! of FTLs, and FTLs know nothing of its inside.
+//!
+//! Simplified: every page of a chip takes the same time; reads disturb nothing; ECC corrects nothing by itself.
+
+mod busy;
+mod columns;
+mod cut;
+mod fault;
+mod fingerprint;
+mod odd;
+mod payload;
+
+pub use fault::{EraseFault, ProgramFault};
+
+use crate::{
+    Action, Block, Content, EraseError, Event, FlashStats, Geometry, Nand, Observer, Op, Page, PageRead, ProgramError,
+    Purpose, Spare, SpareRead, Time, Timing,
+};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use busy::{Busy, Span};
+use columns::{BAD, Columns, DIRTY, FAILS_ERASE, FAILS_PROGRAM, ODD};
+use fingerprint::Fingerprint;
+use odd::OddPage;
+use payload::Payload;
+
+/// What a simulated chip set is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct SimConfig {
+    /// Its shape.
+    pub geometry: Geometry,
+    /// How long operations take.
+    pub timing: Timing,
+    /// Whether hollow pages may carry a tag other than 0 without being held as bytes (8 bytes of host memory a page).
+    pub tagged: bool,
+    /// Whether a fingerprint of the whole flash is kept ([`SimNand::fingerprint`]).
+    pub fingerprint: bool,
+    /// Program/erase cycles a block endures; the erase after the last one fails. None: forever.
+    pub cycles_max: Option<u32>,
+}
+
+impl SimConfig {
+    /// A chip set for plain simulation: no tags, no fingerprint, blocks that last forever.
+    pub fn new(geometry: Geometry, timing: Timing) -> Self {
+        Self { geometry, timing, tagged: false, fingerprint: false, cycles_max: None }
+    }
+}
+
+/// A simulated chip set; see the module's documentation.
+pub struct SimNand {
+    geometry: Geometry,
+    busy: Busy,
+    columns: Columns,
+    payload: Payload,
+    odd: BTreeMap<u32, OddPage>,
+    stats: FlashStats,
+    cycles_max: u32,
+    fingerprint: Option<Fingerprint>,
+    observer: Option<Box<dyn Observer>>,
+}
+
+impl Clone for SimNand {
+    /// A copy that goes its own way: same flash, same clocks, same statistics, and nobody listening. Page data are
+    /// shared until erased.
+    fn clone(&self) -> Self {
+        Self {
+            geometry: self.geometry,
+            busy: self.busy.clone(),
+            columns: self.columns.clone(),
+            payload: self.payload.clone(),
+            odd: self.odd.clone(),
+            stats: self.stats,
+            cycles_max: self.cycles_max,
+            fingerprint: self.fingerprint.clone(),
+            observer: None,
+        }
+    }
+}
+
+impl SimNand {
+    /// A blank chip set.
+    pub fn new(config: &SimConfig) -> Self {
+        let geometry = config.geometry;
+        Self {
+            geometry,
+            busy: Busy::new(&geometry, config.timing),
+            columns: Columns::new(&geometry),
+            payload: Payload::new(&geometry, config.tagged),
+            odd: BTreeMap::new(),
+            stats: FlashStats::default(),
+            cycles_max: config.cycles_max.unwrap_or(u32::MAX),
+            fingerprint: config.fingerprint.then(|| Fingerprint::new(geometry.blocks() as usize)),
+            observer: None,
+        }
+    }
+
+    /// How long its operations take.
+    pub fn timing(&self) -> &Timing {
+        self.busy.timing()
+    }
+
+    /// Operations by purpose since the chip set was made.
+    pub fn stats(&self) -> &FlashStats {
+        &self.stats
+    }
+
+    /// How often `block` was erased.
+    pub fn erases_of(&self, block: Block) -> u32 {
+        self.columns.blocks[block.index()].erases
+    }
+
+    /// A hash over everything on the flash, if the configuration asked for one. Equal flash gives equal values; wear,
+    /// clocks and statistics are not part of it.
+    pub fn fingerprint(&self) -> Option<u128> {
+        self.fingerprint.as_ref().map(Fingerprint::value)
+    }
+
+    /// Lets somebody listen to every operation from now on, or nobody.
+    pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
+        self.observer = observer;
+    }
+
+    /// Host memory that the simulation of this chip set takes, in bytes, page data apart.
+    pub fn heap_bytes(&self) -> u64 {
+        self.columns.heap_bytes() + self.payload.heap_bytes() + self.odd.len() as u64 * 128
+    }
+
+    /// Bytes of page data held at the most (metadata; user data where they are not hollow).
+    pub fn payload_bytes_peak(&self) -> u64 {
+        self.payload.bytes_peak()
+    }
+
+    #[inline]
+    fn tell(&mut self, action: Action, purpose: Purpose, span: Span) {
+        if let Some(observer) = &mut self.observer {
+            observer.observe(&Event { action, purpose, start: span.start, done: span.done });
+        }
+    }
+
+    /// The rules of rule book points 1 and 2, and the chip's own mood. The page's block and index on success.
+    #[inline]
+    fn may_program(&self, page: Page, content: Content<'_>) -> Result<(Block, u32), ProgramError> {
+        if !self.geometry.contains(page) {
+            return Err(ProgramError::NoSuchPage(page));
+        }
+        if let Content::Bytes(bytes) = content
+            && bytes.len() != self.geometry.page_bytes() as usize
+        {
+            return Err(ProgramError::Length { given: bytes.len(), page: self.geometry.page_bytes() });
+        }
+        let block = self.geometry.block_of(page);
+        let index = self.geometry.index_of(page);
+        let state = &self.columns.blocks[block.index()];
+        if state.flags & BAD != 0 {
+            return Err(ProgramError::Bad(block));
+        }
+        if state.flags & (DIRTY | FAILS_PROGRAM) != 0 {
+            return Err(ProgramError::Failed(page));
+        }
+        if index < u32::from(state.next) {
+            let left_out = matches!(self.odd.get(&page.0), Some(OddPage::LeftOut));
+            return Err(if left_out { ProgramError::OutOfOrder(page) } else { ProgramError::NotErased(page) });
+        }
+        Ok((block, index))
+    }
+
+    /// Writes a page into the columns, or beside them where it does not fit.
+    #[inline]
+    fn put(&mut self, page: Page, block: Block, index: u32, content: Content<'_>, spare: &Spare) {
+        let state = &self.columns.blocks[block.index()];
+        if index != u32::from(state.next) || state.flags & ODD != 0 {
+            self.put_beside_others(page, block, index, content, spare);
+            return;
+        }
+        let fits = match content {
+            Content::Hollow(tag) => self.payload.holds_hollow(tag) && content.crc() == spare.data_crc,
+            Content::Bytes(_) => true,
+        };
+        if !fits || !self.columns.store(&self.geometry, page, spare) {
+            self.put_odd(page, OddPage::written(content, Some(*spare)));
+        } else {
+            match content {
+                Content::Hollow(tag) => self.payload.store_hollow(page, tag),
+                Content::Bytes(bytes) => {
+                    self.payload.store_bytes(&self.geometry, page, spare.data_crc, Arc::from(bytes));
+                }
+            }
+        }
+        self.columns.blocks[block.index()].next = (index + 1) as u16;
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.program(block, index, content, spare);
+        }
+    }
+
+    #[inline]
+    fn look(&mut self, page: Page) -> Option<(Block, u32)> {
+        if !self.geometry.contains(page) {
+            return None;
+        }
+        Some((self.geometry.block_of(page), self.geometry.index_of(page)))
+    }
+}
+
+impl Nand for SimNand {
+    #[inline]
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline]
+    fn read(&mut self, page: Page, op: Op) -> (PageRead<'_>, Time) {
+        let Some((block, index)) = self.look(page) else { return (PageRead::Unreadable, op.at) };
+        let die = self.geometry.die_of(block);
+        let span = self.busy.read(die, self.geometry.channel_of(die), op.at, false);
+        self.stats.of_mut(op.purpose).reads += 1;
+        self.tell(Action::Read(page), op.purpose, span);
+        let state = &self.columns.blocks[block.index()];
+        if state.flags & ODD != 0 && self.odd.contains_key(&page.0) {
+            return (self.read_odd(page), span.done);
+        }
+        if index >= u32::from(state.next) {
+            return (PageRead::Erased, span.done);
+        }
+        let (content, crc) = self.payload.get(&self.geometry, page);
+        (PageRead::Written { content, spare: self.columns.spare(&self.geometry, page, crc), corrected: 0 }, span.done)
+    }
+
+    #[inline]
+    fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {
+        let Some((block, index)) = self.look(page) else { return (SpareRead::Unreadable, op.at) };
+        let die = self.geometry.die_of(block);
+        let span = self.busy.read(die, self.geometry.channel_of(die), op.at, true);
+        self.stats.of_mut(op.purpose).spare_reads += 1;
+        self.tell(Action::ReadSpare(page), op.purpose, span);
+        let state = &self.columns.blocks[block.index()];
+        if state.flags & ODD != 0
+            && let Some(odd) = self.odd.get(&page.0)
+        {
+            return (odd.spare_read(), span.done);
+        }
+        if index >= u32::from(state.next) {
+            return (SpareRead::Erased, span.done);
+        }
+        let (_, crc) = self.payload.get(&self.geometry, page);
+        (SpareRead::Written(self.columns.spare(&self.geometry, page, crc)), span.done)
+    }
+
+    #[inline]
+    fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
+        let (block, index) = match self.may_program(page, content) {
+            Ok(place) => place,
+            Err(error) => {
+                if let ProgramError::Failed(_) = error {
+                    self.fail_program(page, op);
+                }
+                return Err(error);
+            }
+        };
+        let die = self.geometry.die_of(block);
+        let span = self.busy.program(die, self.geometry.channel_of(die), op.at);
+        self.stats.of_mut(op.purpose).programs += 1;
+        self.tell(Action::Program(page), op.purpose, span);
+        self.put(page, block, index, content, spare);
+        Ok(span.done)
+    }
+
+    fn erase(&mut self, block: Block, op: Op) -> Result<Time, EraseError> {
+        if block.0 >= self.geometry.blocks() {
+            return Err(EraseError::NoSuchBlock(block));
+        }
+        let state = &self.columns.blocks[block.index()];
+        if state.flags & BAD != 0 {
+            return Err(EraseError::Bad(block));
+        }
+        let span = self.busy.erase(self.geometry.die_of(block), op.at);
+        self.stats.of_mut(op.purpose).erases += 1;
+        self.tell(Action::Erase(block), op.purpose, span);
+        let state = &self.columns.blocks[block.index()];
+        if state.flags & FAILS_ERASE != 0 || state.erases >= self.cycles_max {
+            return Err(EraseError::Failed(block));
+        }
+        self.wipe(block);
+        Ok(span.done)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.columns.blocks.get(block.index()).is_none_or(|b| b.flags & BAD != 0)
+    }
+
+    fn mark_bad(&mut self, block: Block) {
+        if let Some(state) = self.columns.blocks.get_mut(block.index())
+            && state.flags & BAD == 0
+        {
+            state.flags |= BAD;
+            if let Some(fingerprint) = &mut self.fingerprint {
+                fingerprint.disturb(block, 0xbad);
+            }
+        }
+    }
+}

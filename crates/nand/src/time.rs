@@ -1,0 +1,103 @@
+//! Simulated time and how long a chip's operations take.
+
+use core::fmt;
+use core::ops::Add;
+
+/// A moment in simulated time, in nanoseconds since the run began.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// The beginning.
+    pub const ZERO: Self = Self(0);
+
+    /// The moment in microseconds.
+    pub fn micros(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+}
+
+impl Add<u64> for Time {
+    type Output = Self;
+    /// The moment `nanos` nanoseconds later; the end of time stays the end of time.
+    #[inline]
+    fn add(self, nanos: u64) -> Self {
+        Self(self.0.saturating_add(nanos))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} µs", self.micros())
+    }
+}
+
+/// How long a chip takes, in nanoseconds. The die is busy for the array time, the channel for the transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// Sensing a page, data and spare.
+    pub read_ns: u64,
+    /// Sensing a spare area alone.
+    pub read_spare_ns: u64,
+    /// Programming a page.
+    pub program_ns: u64,
+    /// Erasing a block.
+    pub erase_ns: u64,
+    /// Moving one page over the channel.
+    pub transfer_ns: u64,
+    /// Moving one spare area over the channel.
+    pub transfer_spare_ns: u64,
+}
+
+/// The presets: name, what it is and where it comes from, times.
+pub const TIMINGS: &[(&str, &str, Timing)] = &[
+    (
+        "gecko",
+        "GeckoFTL's: 100 us page read, 3 us spare read, 1 ms program (section 2; erase 1.5 ms from µ-FTL's table 1, bus time included)",
+        Timing::array(100_000, 3_000, 1_000_000, 1_500_000),
+    ),
+    (
+        "last",
+        "LAST++'s: 50 us read, 900 us program, 3,500 us erase (section 5)",
+        Timing::array(50_000, 50_000 / 32, 900_000, 3_500_000),
+    ),
+    (
+        "slc",
+        "µ-FTL's table 1, SLC: 77.8 us read, 252.8 us program, 1,500 us erase",
+        Timing::array(77_800, 77_800 / 32, 252_800, 1_500_000),
+    ),
+    (
+        "mlc",
+        "µ-FTL's table 1, MLC: 165.6 us read, 905.8 us program, 1,500 us erase",
+        Timing::array(165_600, 165_600 / 32, 905_800, 1_500_000),
+    ),
+    (
+        "tlc",
+        "3D TLC, mean of lower, centre and upper pages as FEMU takes them from SimpleSSD: 80 us read, 2,926.5 us program, 3 ms erase; bus at 800 MB/s (ONFI 4)",
+        Timing {
+            read_ns: 80_000,
+            read_spare_ns: 80_000,
+            program_ns: 2_926_500,
+            erase_ns: 3_000_000,
+            transfer_ns: 5_120,
+            transfer_spare_ns: 160,
+        },
+    ),
+];
+
+impl Timing {
+    /// Array times alone, in nanoseconds: the papers fold the bus into them.
+    pub const fn array(read_ns: u64, read_spare_ns: u64, program_ns: u64, erase_ns: u64) -> Self {
+        Self { read_ns, read_spare_ns, program_ns, erase_ns, transfer_ns: 0, transfer_spare_ns: 0 }
+    }
+
+    /// The preset called `name`, if there is one ([`TIMINGS`]).
+    pub fn preset(name: &str) -> Option<Self> {
+        TIMINGS.iter().find(|(n, ..)| *n == name).map(|(.., t)| *t)
+    }
+
+    /// δ, the GeckoFTL paper's ratio of program to page-read latency (its section 5).
+    pub fn delta(&self) -> f64 {
+        self.program_ns as f64 / self.read_ns.max(1) as f64
+    }
+}
