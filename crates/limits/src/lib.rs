@@ -1,1 +1,48 @@
 //! What write amplification can be: the analytic models.
+//!
+//! Write amplification (WA) is programs per page that the host writes, in steady state, metadata excluded.
+//! Three numbers come up everywhere:
+//!
+//! - the *ratio* ρ: logical pages over the physical pages that garbage collection can use. Open blocks and
+//!   the free reserve are not spare; [`effective_ratio`] subtracts them. α = 1/ρ;
+//! - *b*: pages per block;
+//! - *d*: how many randomly drawn blocks a collector compares before it takes the emptiest.
+//!
+//! Uniform random writes: [`lru`], [`greedy`], [`desnoyers`], [`d_choices`], [`random`].
+//! Hot and cold pages: [`best_quota`], [`mixed_greedy`], [`small_spare`]. Zipf: [`zipf_best_split`].
+//! Page validity in flash: [`gecko`]. Everything for one drive at once: [`Limits::compute`].
+//!
+//! Invariants of this crate: it imports no other crate of the workspace; every figure is computed, none is
+//! stored; every input is checked, so a model returns either a finite number or one typed [`LimitError`].
+
+#![forbid(unsafe_code)]
+
+mod d_choices;
+mod desnoyers;
+mod effective;
+mod error;
+pub mod gecko;
+pub mod gecko_ram;
+pub mod gecko_recovery;
+mod greedy;
+mod hot_cold;
+mod limits;
+mod lru;
+mod mixed_greedy;
+mod solve;
+mod split;
+pub mod table;
+mod zipf;
+
+pub use d_choices::{MAX_CHOICES, d_choices, random};
+pub use desnoyers::desnoyers;
+pub use effective::effective_ratio;
+pub use error::LimitError;
+pub use gecko::{Gecko, GeckoCosts, Merge, gecko};
+pub use greedy::{MAX_PAGES_PER_BLOCK, greedy};
+pub use hot_cold::HotCold;
+pub use limits::{HotLimits, Limits, UniformLimits, ZipfLimit};
+pub use lru::{lru, lru_small_spare};
+pub use mixed_greedy::{MAX_MIXED_PAGES_PER_BLOCK, mixed_greedy};
+pub use split::{BestQuota, best_quota, small_spare};
+pub use zipf::{MAX_ZIPF_EXPONENT, zipf_best_split};
