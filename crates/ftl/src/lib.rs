@@ -1,1 +1,30 @@
-//! Flash translation layers over any Nand.
+//! Flash translation layers over any [`Nand`](phelsuma_nand::Nand).
+//!
+//! The same code is simulated, serves real bytes and runs in firmware (`no_std` with `alloc`). An FTL here knows what it
+//! keeps in its declared RAM ([`RamLedger`]) and what it reads from flash, and nothing else.
+//!
+//! What this crate must not know: which `Nand` it stands on, how time passes, where requests come from.
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod anchor;
+mod blocks;
+mod config;
+mod error;
+mod ftl;
+mod page_mapped;
+mod presets;
+mod ram;
+mod recovery_report;
+
+pub use anchor::ANCHOR_BLOCKS;
+#[cfg(feature = "mutants")]
+pub use config::Barrier;
+pub use config::{Composition, Config, ConfigError, MappingPart, PARAMETERS, PlacementPart, ValidityPart, VictimPart};
+pub use error::FtlError;
+pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
+pub use presets::{PRESETS, Preset, format, recover};
+pub use ram::RamLedger;
+pub use recovery_report::{RecoveryReport, RecoveryStep};

@@ -25,7 +25,7 @@ pub enum GeometryError {
     #[error("a page of {0} bytes: must be a power of two from 512 to 65,536")]
     PageBytes(u32),
     /// Pages per block out of range.
-    #[error("{0} pages per block: must be from 2 to 8,192")]
+    #[error("{0} pages per block: must be from 4 to 8,192")]
     PagesPerBlock(u32),
     /// Number of blocks out of range.
     #[error("{blocks} blocks: must be from {least} (with this many dies) to {most} (page numbers have 32 bits)")]
@@ -63,14 +63,14 @@ impl Geometry {
         if !page_bytes.is_power_of_two() || !(512..=65_536).contains(&page_bytes) {
             return Err(GeometryError::PageBytes(page_bytes));
         }
-        if !(2..=8_192).contains(&pages_per_block) {
+        if !(4..=8_192).contains(&pages_per_block) {
             return Err(GeometryError::PagesPerBlock(pages_per_block));
         }
         if !(1..=256).contains(&channels) || !(1..=64).contains(&dies_per_channel) {
             return Err(GeometryError::Parallelism { channels, dies: dies_per_channel });
         }
         let index_bits = pages_per_block.next_power_of_two().trailing_zeros();
-        // The two highest page numbers stay free: FTLs use them for "nowhere".
+        // The highest four page numbers stay free: FTLs use them for "nowhere" and its like.
         let most = (1u64 << (32 - index_bits)) - 1;
         let least = u64::from(channels * dies_per_channel).max(4);
         if blocks < least || blocks > most {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn addresses_survive_a_round_trip_whatever_the_block_size() {
-        for pages_per_block in [2, 32, 100, 128, 1152] {
+        for pages_per_block in [4, 32, 100, 128, 1152] {
             let g = Geometry::new(4096, pages_per_block, 10, 2, 2).unwrap();
             for block in 0..10 {
                 for index in 0..pages_per_block {

@@ -1,0 +1,123 @@
+//! The anchor: the drive's own description, written once at format into two fixed blocks.
+//!
+//! It tells a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the first page
+//! of the first two blocks that are not bad; nothing else is ever written there.
+
+use crate::{Config, FtlError};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Content, Kind, Nand, Op, PageRead, Purpose, Spare, SpareRead, Time};
+
+/// Blocks that hold the drive's description.
+pub const ANCHOR_BLOCKS: u32 = 2;
+
+const MAGIC: &[u8; 8] = b"PHELSUMA";
+const LAYOUT: u32 = 1;
+const NAME_BYTES: usize = 32;
+
+/// The description's bytes, little-endian: magic (8), layout (u32), page bytes, pages per block, blocks, channels, dies
+/// per channel, logical pages (u32 each), the FTL's name (32 bytes, padded with zeros); the rest of the page is zero.
+fn encode<N: Nand>(nand: &N, config: &Config) -> Vec<u8> {
+    let g = nand.geometry();
+    let mut page = vec![0; g.page_bytes() as usize];
+    page[..8].copy_from_slice(MAGIC);
+    let fields = [
+        LAYOUT,
+        g.page_bytes(),
+        g.pages_per_block(),
+        g.blocks(),
+        g.channels(),
+        g.dies_per_channel(),
+        config.logical_pages,
+    ];
+    for (n, field) in fields.iter().enumerate() {
+        page[8 + n * 4..12 + n * 4].copy_from_slice(&field.to_le_bytes());
+    }
+    let name = config.name.as_bytes();
+    let len = name.len().min(NAME_BYTES);
+    page[36..36 + len].copy_from_slice(&name[..len]);
+    page
+}
+
+/// The first blocks that are not bad.
+pub(crate) fn blocks<N: Nand>(nand: &N) -> Vec<Block> {
+    (0..nand.geometry().blocks()).map(Block).filter(|b| !nand.is_bad(*b)).take(ANCHOR_BLOCKS as usize).collect()
+}
+
+/// Erases the whole drive, then writes its description: before that moment the drive is blank or lost.
+pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Vec<Block>, Time), FtlError> {
+    let mut done = at;
+    for block in (0..nand.geometry().blocks()).map(Block) {
+        if !nand.is_bad(block) {
+            match nand.erase(block, Op::new(at, Purpose::Format)) {
+                Ok(erased) => done = done.max(erased),
+                Err(_) => nand.mark_bad(block),
+            }
+        }
+    }
+    let page = encode(nand, config);
+    let content = Content::Bytes(&page);
+    let data_crc = content.crc();
+    let blocks = blocks(nand);
+    for (copy, block) in blocks.iter().enumerate() {
+        let to = nand.geometry().page(*block, 0);
+        let spare = Spare { kind: Kind::Anchor, stream: 0, key: copy as u32, version: 0, seq: 0, data_crc, aux: 0 };
+        done = nand.program(to, content, &spare, Op::new(done, Purpose::Format))?;
+    }
+    Ok((blocks, done))
+}
+
+/// Reads the description and holds it against the configuration; where it stands, pages read, when done.
+pub(crate) fn find<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Vec<Block>, u64, Time), FtlError> {
+    let expected = encode(nand, config);
+    let blocks = blocks(nand);
+    let mut at = at;
+    let mut unlike = None;
+    for (copy, block) in blocks.iter().enumerate() {
+        let page = nand.geometry().page(*block, 0);
+        let (read, done) = nand.read(page, Op::new(at, Purpose::Recovery));
+        at = done;
+        if let Some((Content::Bytes(bytes), Spare { kind: Kind::Anchor, .. })) = PageRead::verified(read) {
+            if bytes == expected {
+                return Ok((blocks, copy as u64 + 1, at));
+            }
+            unlike = Some(difference(bytes, &expected));
+        }
+    }
+    match unlike {
+        Some(error) => Err(error),
+        None if is_blank(nand, at) => Err(FtlError::Blank),
+        None => Err(FtlError::Lost),
+    }
+}
+
+fn is_blank<N: Nand>(nand: &mut N, at: Time) -> bool {
+    let g = *nand.geometry();
+    (0..g.blocks()).map(Block).all(|block| {
+        (0..g.pages_per_block())
+            .all(|i| nand.read_spare(g.page(block, i), Op::new(at, Purpose::Recovery)).0 == SpareRead::Erased)
+    })
+}
+
+fn difference(found: &[u8], expected: &[u8]) -> FtlError {
+    const FIELDS: [&str; 7] =
+        ["layout", "page bytes", "pages per block", "blocks", "channels", "dies per channel", "logical pages"];
+    let number = |page: &[u8], n: usize| {
+        page.get(8 + n * 4..12 + n * 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    };
+    for (n, what) in FIELDS.iter().enumerate() {
+        if number(found, n) != number(expected, n) {
+            return FtlError::OtherDrive {
+                what,
+                found: number(found, n).to_string(),
+                expected: number(expected, n).to_string(),
+            };
+        }
+    }
+    let name = |page: &[u8]| {
+        let bytes = page.get(36..36 + NAME_BYTES).unwrap_or(&[]);
+        String::from_utf8_lossy(bytes).trim_end_matches('\0').to_string()
+    };
+    FtlError::OtherDrive { what: "the FTL", found: name(found), expected: name(expected) }
+}

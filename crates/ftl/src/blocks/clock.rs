@@ -1,0 +1,66 @@
+//! The drive's two clocks: what orders contents, and what orders programs.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::Time;
+
+/// How far both clocks skip ahead at a recovery: more than can have been in flight and left no readable trace.
+pub(crate) const EPOCH: u64 = 1 << 10;
+
+/// Version and seq, and the moments that barriers are made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    /// The host-write clock: of the content written last, in pages.
+    version: u64,
+    /// Of the page programmed last.
+    seq: u64,
+    /// When the last `window` programs complete, by seq.
+    in_flight: Vec<Time>,
+    /// When every program so far has completed.
+    horizon: Time,
+}
+
+/// How many programs of a drive with this many dies may be in flight at once.
+pub(crate) fn window(dies: u32) -> usize {
+    if dies == 1 { 1 } else { 2 * dies as usize }
+}
+
+impl Clock {
+    pub(crate) fn new(dies: u32, version: u64, seq: u64) -> Self {
+        Self { version, seq, in_flight: vec![Time::ZERO; window(dies)], horizon: Time::ZERO }
+    }
+
+    /// A new content: its version.
+    #[inline]
+    pub(crate) fn next_version(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
+    /// A new program: its seq, and the moment before which it must not start.
+    ///
+    /// No program starts before the one `window` programs earlier has completed. So what a power cut met lies, in
+    /// program order, within the last `window` pages: recovery relies on it.
+    #[inline]
+    pub(crate) fn next_program(&mut self, at: Time) -> (u64, Time) {
+        self.seq += 1;
+        let window = self.in_flight.len() as u64;
+        let slot = if window == 1 { 0 } else { (self.seq % window) as usize };
+        (self.seq, at.max(self.in_flight[slot]))
+    }
+
+    /// The program just begun completes at `done`.
+    #[inline]
+    pub(crate) fn programmed(&mut self, done: Time) {
+        let window = self.in_flight.len() as u64;
+        let slot = if window == 1 { 0 } else { (self.seq % window) as usize };
+        self.in_flight[slot] = done;
+        self.horizon = self.horizon.max(done);
+    }
+
+    /// When every program so far has completed: what must not be undone by a cut is safe from then on.
+    #[inline]
+    pub(crate) fn horizon(&self) -> Time {
+        self.horizon
+    }
+}

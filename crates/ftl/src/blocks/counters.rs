@@ -1,0 +1,71 @@
+//! Live pages by block, and which blocks are candidates for collection.
+
+use crate::RamLedger;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::Block;
+
+/// Set in a block's key while the block is no candidate: free, open, bad, or being collected.
+const NO_CANDIDATE: u16 = 0x8000;
+
+/// Two bytes a block: how many of its pages are live, and whether it may be collected. The keys of candidates are
+/// smaller than those of all others, so the least key is greedy's victim.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    keys: Vec<u16>,
+}
+
+impl Counters {
+    pub(crate) fn new(blocks: u32) -> Self {
+        Self { keys: vec![NO_CANDIDATE; blocks as usize] }
+    }
+
+    /// All keys, by block.
+    #[inline]
+    pub(crate) fn keys(&self) -> &[u16] {
+        &self.keys
+    }
+
+    #[inline]
+    pub(crate) fn is_candidate_key(key: u16) -> bool {
+        key & NO_CANDIDATE == 0
+    }
+
+    #[inline]
+    pub(crate) fn is_candidate(&self, block: Block) -> bool {
+        Self::is_candidate_key(self.keys[block.index()])
+    }
+
+    /// Live pages of `block`.
+    #[inline]
+    pub(crate) fn live(&self, block: Block) -> u16 {
+        self.keys[block.index()] & !NO_CANDIDATE
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, block: Block) {
+        self.keys[block.index()] += 1;
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, block: Block) {
+        debug_assert!(self.live(block) > 0, "{block} has no live page to lose");
+        self.keys[block.index()] -= 1;
+    }
+
+    pub(crate) fn set_candidate(&mut self, block: Block, candidate: bool) {
+        let key = &mut self.keys[block.index()];
+        *key = *key & !NO_CANDIDATE | if candidate { 0 } else { NO_CANDIDATE };
+    }
+
+    /// The candidate with the fewest live pages, by looking at all of them. For emergencies: what a policy's own index
+    /// would answer at once.
+    pub(crate) fn least_by_scan(&self) -> Option<Block> {
+        let (at, key) = self.keys.iter().enumerate().min_by_key(|(_, k)| **k)?;
+        Self::is_candidate_key(*key).then_some(Block(at as u32))
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("blocks.counters", self.keys.len() as u64 * 2);
+    }
+}

@@ -1,0 +1,313 @@
+//! Blocks: the free pool, the open blocks of each stream on each die, live counters, and the one way to program a page.
+//!
+//! Two rules that the rest relies on:
+//! - **A block is erased right before its first program**, never on its way into the pool. So nothing that looks blank
+//!   is trusted: a block whose erase was torn, or that was never erased, cannot be told from a good one in the pool, and
+//!   need not be.
+//! - **A block in the pool is safe to erase** from [`Blocks::pool_safe`] on: whatever replaced its pages is on flash by
+//!   then.
+
+mod clock;
+mod counters;
+mod group_minima;
+
+pub(crate) use clock::{Clock, EPOCH, window};
+pub(crate) use counters::Counters;
+pub(crate) use group_minima::GroupMinima;
+
+use crate::config::{Barrier, Barriers};
+use crate::{FtlError, RamLedger};
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{
+    Block, Content, EraseError, Geometry, Kind, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time,
+};
+
+/// What a block is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum BlockUse {
+    /// In the free pool.
+    Free,
+    /// Being written.
+    Open,
+    /// Written; a candidate for collection.
+    Closed,
+    /// Being collected.
+    Victim,
+    /// Never used: it is bad, or holds the drive's description.
+    Fixed,
+}
+
+/// A block being written.
+#[derive(Clone, Copy, Debug)]
+struct OpenBlock {
+    block: Block,
+    next: u32,
+    /// When its erase has completed.
+    ready: Time,
+}
+
+/// What a page to be programmed carries.
+pub(crate) struct NewPage<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) key: u32,
+    pub(crate) version: u64,
+    pub(crate) content: Content<'a>,
+    pub(crate) data_crc: u32,
+}
+
+/// Blocks that a program filled or gave up: candidates that the victim policy must hear of.
+pub(crate) type Closed = Option<Block>;
+
+/// The blocks of a drive.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    geometry: Geometry,
+    uses: Vec<BlockUse>,
+    /// The stream that a block was last written by.
+    streams: Vec<u8>,
+    /// A program failed here: retire the block when it has been emptied.
+    failing: Vec<Block>,
+    pub(crate) counters: Counters,
+    pool: Vec<VecDeque<Block>>,
+    free: u32,
+    pool_safe: Time,
+    /// By stream, then by die.
+    open: Vec<Option<OpenBlock>>,
+    turn: Vec<u32>,
+    pub(crate) clock: Clock,
+    pub(crate) bad: u32,
+    critical: u32,
+    closed: Vec<Block>,
+    barriers: Barriers,
+}
+
+/// The label in spare areas of pages that recovery copied: their originals may be unsound.
+pub(crate) const RECOVERY_STREAM: u8 = 0xff;
+
+impl Blocks {
+    /// All blocks fixed; [`Blocks::release`] puts the usable ones into the pool.
+    pub(crate) fn new(geometry: Geometry, streams: u8, clock: Clock, barriers: Barriers) -> Self {
+        let slots = usize::from(streams) * geometry.dies() as usize;
+        Self {
+            geometry,
+            uses: vec![BlockUse::Fixed; geometry.blocks() as usize],
+            streams: vec![0; geometry.blocks() as usize],
+            failing: Vec::new(),
+            counters: Counters::new(geometry.blocks()),
+            pool: vec![VecDeque::new(); geometry.dies() as usize],
+            free: 0,
+            pool_safe: Time::ZERO,
+            open: vec![None; slots],
+            turn: vec![0; usize::from(streams)],
+            clock,
+            bad: 0,
+            critical: critical_blocks(&geometry),
+            closed: Vec::new(),
+            barriers,
+        }
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Free blocks.
+    #[inline]
+    pub(crate) fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// Whether so few blocks are free that nothing but making more counts.
+    pub(crate) fn emergency(&self) -> bool {
+        self.free < self.critical
+    }
+
+    pub(crate) fn use_of(&self, block: Block) -> BlockUse {
+        self.uses[block.index()]
+    }
+
+    pub(crate) fn stream_of(&self, block: Block) -> u8 {
+        self.streams[block.index()]
+    }
+
+    /// Puts a block without live pages into the pool; it may be erased once every program so far has completed.
+    pub(crate) fn release<N: Nand>(&mut self, nand: &mut N, block: Block) {
+        debug_assert_eq!(self.counters.live(block), 0, "{block} has live pages");
+        self.counters.set_candidate(block, false);
+        if let Some(at) = self.failing.iter().position(|b| *b == block) {
+            self.failing.swap_remove(at);
+            self.retire(nand, block);
+            return;
+        }
+        self.uses[block.index()] = BlockUse::Free;
+        self.pool[self.geometry.die_of(block) as usize].push_back(block);
+        self.free += 1;
+        self.pool_safe = self.pool_safe.max(self.clock.horizon());
+    }
+
+    /// Makes a written block a candidate; the victim policy is told by [`Blocks::take_closed`].
+    pub(crate) fn close(&mut self, block: Block, stream: u8) {
+        self.uses[block.index()] = BlockUse::Closed;
+        self.streams[block.index()] = stream;
+        self.counters.set_candidate(block, true);
+        self.closed.push(block);
+    }
+
+    /// A block that was closed since the last call, if any is left.
+    #[inline]
+    pub(crate) fn take_closed(&mut self) -> Closed {
+        self.closed.pop()
+    }
+
+    /// Makes a candidate the victim.
+    pub(crate) fn begin_collection(&mut self, block: Block) {
+        debug_assert_eq!(self.use_of(block), BlockUse::Closed);
+        self.uses[block.index()] = BlockUse::Victim;
+        self.counters.set_candidate(block, false);
+    }
+
+    fn retire<N: Nand>(&mut self, nand: &mut N, block: Block) {
+        nand.mark_bad(block);
+        self.uses[block.index()] = BlockUse::Fixed;
+        self.bad += 1;
+    }
+
+    /// Opens a block on `die`, or on the next one that has any: erased, at the earliest when the pool is safe.
+    fn open_block<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: u32,
+        purpose: Purpose,
+        at: Time,
+    ) -> Result<OpenBlock, FtlError> {
+        loop {
+            let dies = self.geometry.dies();
+            let from = (0..dies).map(|d| (die + d) % dies).find(|d| !self.pool[*d as usize].is_empty());
+            let Some(block) = from.and_then(|d| self.pool[d as usize].pop_front()) else {
+                return Err(FtlError::Full { bad_blocks: self.bad });
+            };
+            self.free -= 1;
+            if self.barriers.forget(Barrier::EraseBeforeUse) {
+                let first = self.geometry.page(block, 0);
+                if nand.read_spare(first, Op::new(at, purpose)).0 == SpareRead::Erased {
+                    self.uses[block.index()] = BlockUse::Open;
+                    return Ok(OpenBlock { block, next: 0, ready: at });
+                }
+            }
+            let safe = if self.barriers.forget(Barrier::PoolHorizon) { at } else { at.max(self.pool_safe) };
+            match nand.erase(block, Op::new(safe, purpose)) {
+                Ok(ready) => {
+                    self.uses[block.index()] = BlockUse::Open;
+                    return Ok(OpenBlock { block, next: 0, ready });
+                }
+                Err(EraseError::Failed(_) | EraseError::Bad(_)) => self.retire(nand, block),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The open slot of `stream` whose turn it is, with room for a page. Streams write to their dies in turn; when free
+    /// blocks are scarce they stay with what is open.
+    #[inline]
+    fn slot<N: Nand>(&mut self, nand: &mut N, stream: u8, purpose: Purpose, at: Time) -> Result<usize, FtlError> {
+        let dies = self.geometry.dies();
+        let base = usize::from(stream) * dies as usize;
+        let mut die = 0;
+        if dies > 1 {
+            let turn = &mut self.turn[usize::from(stream)];
+            die = *turn;
+            *turn = if die + 1 == dies { 0 } else { die + 1 };
+            if self.open[base + die as usize].is_none() && self.emergency() {
+                die = (0..dies).find(|d| self.open[base + *d as usize].is_some()).unwrap_or(die);
+            }
+        }
+        let slot = base + die as usize;
+        if self.open[slot].is_none() {
+            let opened = self.open_block(nand, die, erase_purpose(purpose), at)?;
+            self.streams[opened.block.index()] = stream;
+            self.open[slot] = Some(opened);
+        }
+        Ok(slot)
+    }
+
+    /// Programs a page at the end of `stream`: where it is, and when it is safe. A page that the chip fails to program
+    /// is written again elsewhere, and its block retired once it is empty.
+    #[inline]
+    pub(crate) fn append<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        stream: u8,
+        label: u8,
+        page: &NewPage<'_>,
+        purpose: Purpose,
+        at: Time,
+    ) -> Result<(Page, Time), FtlError> {
+        loop {
+            let slot = self.slot(nand, stream, purpose, at)?;
+            let Some(open) = &mut self.open[slot] else { return Err(FtlError::Full { bad_blocks: self.bad }) };
+            let (seq, start) = self.clock.next_program(at.max(open.ready));
+            let spare = Spare {
+                kind: page.kind,
+                stream: label,
+                key: page.key,
+                version: page.version,
+                seq,
+                data_crc: page.data_crc,
+                aux: 0,
+            };
+            let block = open.block;
+            let to = self.geometry.page(block, open.next);
+            open.next += 1;
+            let full = open.next == self.geometry.pages_per_block();
+            match nand.program(to, page.content, &spare, Op::new(start, purpose)) {
+                Ok(done) => {
+                    self.clock.programmed(done);
+                    self.counters.add(block);
+                    if full {
+                        self.open[slot] = None;
+                        self.close(block, stream);
+                    }
+                    return Ok((to, done));
+                }
+                Err(ProgramError::Failed(_) | ProgramError::Bad(_)) => {
+                    self.open[slot] = None;
+                    self.failing.push(block);
+                    self.close(block, stream);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A block that failed a program and should be emptied, if it is a candidate.
+    pub(crate) fn failing(&self) -> Option<Block> {
+        self.failing.iter().copied().find(|b| self.counters.is_candidate(*b))
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        let blocks = u64::from(self.geometry.blocks());
+        self.counters.ram(ledger);
+        ledger.structure("blocks.use", blocks / 4);
+        ledger.structure("blocks.free_pool", blocks.div_ceil(8));
+        ledger.index("index.free_pool_queue", blocks * 4 - blocks / 8);
+        ledger.index("index.block_use_and_stream", blocks * 2 - blocks / 4);
+        ledger.structure("blocks.open", self.open.len() as u64 * 16 + self.turn.len() as u64 * 4);
+    }
+}
+
+/// Opening a block is charged to whoever needs it; an erase for the host's own page counts as collection's.
+fn erase_purpose(purpose: Purpose) -> Purpose {
+    if purpose == Purpose::Host { Purpose::Gc } else { purpose }
+}
+
+/// Free blocks below which streams stop opening blocks on further dies, and every victim is the emptiest block.
+///
+/// A power cut leaves a part-filled block behind, and so does the next one. Collecting the emptiest blocks first, a run
+/// of cuts can grow the number of such blocks only while each session writes less than half of what the one before
+/// did: by the logarithm of a block's pages.
+pub(crate) fn critical_blocks(geometry: &Geometry) -> u32 {
+    2 + geometry.pages_per_block().next_power_of_two().trailing_zeros()
+}

@@ -1,0 +1,173 @@
+//! The contract of every FTL: the [`Ftl`] trait.
+
+use crate::{FtlError, RamLedger};
+use alloc::string::String;
+use alloc::vec::Vec;
+use phelsuma_nand::{Content, LogicalPage, Nand, Purpose, Time};
+
+/// The data of a write.
+#[derive(Clone, Copy, Debug)]
+pub enum HostData<'a> {
+    /// Every page of the request repeats these eight bytes ([`Content::Hollow`]).
+    Hollow(u64),
+    /// The bytes of all pages of the request, one after the other.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> HostData<'a> {
+    /// The data of the request's page `index`.
+    #[inline]
+    pub(crate) fn page(&self, index: u32, page_bytes: u32) -> Content<'a> {
+        match self {
+            Self::Hollow(tag) => Content::Hollow(*tag),
+            Self::Bytes(bytes) => {
+                let start = index as usize * page_bytes as usize;
+                Content::Bytes(&bytes[start..start + page_bytes as usize])
+            }
+        }
+    }
+}
+
+/// What the host says about a request besides its data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Hint {
+    /// Nothing.
+    #[default]
+    None,
+}
+
+/// A write: whole pages.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteRequest<'a> {
+    /// First logical page.
+    pub first: LogicalPage,
+    /// How many pages.
+    pub pages: u32,
+    /// Their data.
+    pub data: HostData<'a>,
+    /// What else the host says.
+    pub hint: Hint,
+}
+
+/// What the host reads of one page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostPage<'a> {
+    /// Never written, or trimmed: zeros.
+    Zeros,
+    /// The page's data; key and CRC are checked.
+    Data(Content<'a>),
+    /// The flash does not give the page's data back. A read error for exactly this page.
+    Unreadable,
+}
+
+/// Where the pages of a read go.
+pub trait ReadSink {
+    /// The data of `page`; called once for each page of the request, in order.
+    fn page(&mut self, page: LogicalPage, data: HostPage<'_>);
+}
+
+impl<F: FnMut(LogicalPage, HostPage<'_>)> ReadSink for F {
+    fn page(&mut self, page: LogicalPage, data: HostPage<'_>) {
+        self(page, data);
+    }
+}
+
+/// What a background step did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Something, until this moment.
+    Did(Time),
+    /// There was nothing to do.
+    Nothing,
+}
+
+/// How an FTL divides the flash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Logical pages that the host sees.
+    pub logical_pages: u32,
+    /// Blocks kept free for collection and for what crashes leave behind.
+    pub reserve_blocks: u32,
+    /// Blocks open for writing at the most.
+    pub open_blocks: u32,
+    /// Blocks that hold no data ever (the drive's description).
+    pub fixed_blocks: u32,
+    /// Pages that metadata may program during one collection, at the most.
+    pub metadata_programs_per_collection: u32,
+}
+
+/// A flash translation layer. The flash is lent for each call; times are moments of simulated time, and a driver
+/// without a clock passes [`Time::ZERO`] throughout.
+///
+/// What the host may rely on:
+/// - A write is **acknowledged** when the returned moment has come, and is then on flash.
+/// - Each page is atomic; a request of several pages is not. After a power cut an unacknowledged page is old or new, and
+///   what the first recovery shows stays.
+/// - A page never written reads as zeros.
+/// - A trim is durable at the next completed `flush`; until then a power cut may bring back the page's last acknowledged
+///   content, never another page's and never an older one.
+pub trait Ftl<N: Nand> {
+    /// How the flash is divided.
+    fn shape(&self) -> Shape;
+
+    /// Writes whole pages; returns the moment of acknowledgement.
+    ///
+    /// # Errors
+    /// [`FtlError::OutOfRange`], [`FtlError::Length`] before anything is done; [`FtlError::Full`] when the flash is worn
+    /// out.
+    fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError>;
+
+    /// Reads whole pages into `sink`; returns the moment the last one is there. `cause` is [`Purpose::Host`], or
+    /// [`Purpose::Rmw`] where a partial write needs the old page.
+    ///
+    /// # Errors
+    /// [`FtlError::OutOfRange`]. A page that cannot be read is no error of the call: the sink is told.
+    fn read(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        cause: Purpose,
+        at: Time,
+        sink: &mut dyn ReadSink,
+    ) -> Result<Time, FtlError>;
+
+    /// Discards whole pages: they read as zeros from now on.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError>;
+
+    /// Makes everything durable that is not yet, trims included; returns the moment it is.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`].
+    fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError>;
+
+    /// Does a piece of work that can be done while the host is idle.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`].
+    fn background_step(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
+        let _ = (nand, at);
+        Ok(Step::Nothing)
+    }
+
+    /// Stops in good order: the next start may be faster than after a cut.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`].
+    fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        self.flush(nand, at)
+    }
+
+    /// What it keeps in RAM.
+    fn ram(&self) -> RamLedger;
+
+    /// What it has counted besides flash operations, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)>;
+
+    /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests: it
+    /// reads the flash past the accounting.
+    fn check(&self, nand: &mut N) -> Vec<String>;
+}

@@ -1,0 +1,122 @@
+//! Trims that survive: which logical pages were discarded, on flash.
+//!
+//! The logical space is divided into regions of as many pages as a flash page has bits. A *tombstone page* is a bitmap
+//! of the pages of one region that were trimmed when it was written; its version orders it among the copies of those
+//! pages. The newest tombstone page of a region replaces all older ones, so there is at most one live page a region (one
+//! for 32,768 logical pages of 4 KiB), and it is made from the mapping alone: relocating one reads nothing.
+//!
+//! Until a flush, trimmed regions are only pending. The rule that keeps an older content from coming back: **pending
+//! trims are written before a collected block goes back to the pool**, because until then the last acknowledged copy of
+//! every page with a pending trim is still on flash.
+
+use super::mapping::{Mapping, Place};
+use crate::RamLedger;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Geometry, LogicalPage, Page};
+
+const NONE: u32 = u32::MAX;
+
+/// How many regions may be pending before they are written without being asked.
+pub(crate) const PENDING_MAX: u32 = 16;
+
+/// The directory of tombstone pages, and which regions are pending.
+pub(crate) struct TrimMap {
+    pages_per_region: u32,
+    logical_pages: u32,
+    /// By region: its tombstone page.
+    directory: Vec<u32>,
+    pending: Vec<bool>,
+    pending_count: u32,
+    /// The bitmap being made.
+    pub(crate) bitmap: Vec<u8>,
+}
+
+impl TrimMap {
+    pub(crate) fn new(geometry: &Geometry, logical_pages: u32) -> Self {
+        let pages_per_region = geometry.page_bytes() * 8;
+        let regions = logical_pages.div_ceil(pages_per_region) as usize;
+        Self {
+            pages_per_region,
+            logical_pages,
+            directory: vec![NONE; regions],
+            pending: vec![false; regions],
+            pending_count: 0,
+            bitmap: vec![0; geometry.page_bytes() as usize],
+        }
+    }
+
+    pub(crate) fn regions(&self) -> u32 {
+        self.directory.len() as u32
+    }
+
+    /// The logical pages of `region`.
+    pub(crate) fn pages_of(&self, region: u32) -> core::ops::Range<u32> {
+        let first = region * self.pages_per_region;
+        first..(first.saturating_add(self.pages_per_region)).min(self.logical_pages)
+    }
+
+    pub(crate) fn region_of(&self, page: LogicalPage) -> u32 {
+        page.0 / self.pages_per_region
+    }
+
+    /// The tombstone page of `region`, if it has one.
+    pub(crate) fn page_of(&self, region: u32) -> Option<Page> {
+        let page = self.directory[region as usize];
+        (page != NONE).then_some(Page(page))
+    }
+
+    /// `region`'s tombstone page is `page` from now on; the one before.
+    pub(crate) fn set_page(&mut self, region: u32, page: Option<Page>) -> Option<Page> {
+        let before = core::mem::replace(&mut self.directory[region as usize], page.map_or(NONE, |p| p.0));
+        (before != NONE).then_some(Page(before))
+    }
+
+    pub(crate) fn mark_pending(&mut self, region: u32) {
+        let pending = &mut self.pending[region as usize];
+        self.pending_count += u32::from(!*pending);
+        *pending = true;
+    }
+
+    pub(crate) fn pending_count(&self) -> u32 {
+        self.pending_count
+    }
+
+    /// A pending region, which is pending no longer.
+    pub(crate) fn take_pending(&mut self) -> Option<u32> {
+        if self.pending_count == 0 {
+            return None;
+        }
+        let region = self.pending.iter().position(|p| *p)?;
+        self.pending[region] = false;
+        self.pending_count -= 1;
+        Some(region as u32)
+    }
+
+    /// Fills `bitmap` with what the mapping says of `region`; whether any page of it is trimmed.
+    pub(crate) fn make_bitmap(&mut self, mapping: &dyn Mapping, region: u32) -> bool {
+        self.bitmap.fill(0);
+        let mut any = false;
+        for (bit, page) in self.pages_of(region).enumerate() {
+            if mapping.lookup(LogicalPage(page)) == Place::Trimmed {
+                self.bitmap[bit / 8] |= 1 << (bit % 8);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The pages of `region` whose bit is set in `bitmap`.
+    pub(crate) fn trimmed_in<'a>(&self, region: u32, bitmap: &'a [u8]) -> impl Iterator<Item = LogicalPage> + 'a {
+        self.pages_of(region)
+            .enumerate()
+            .filter(|(bit, _)| bitmap.get(bit / 8).is_some_and(|b| b >> (bit % 8) & 1 == 1))
+            .map(|(_, page)| LogicalPage(page))
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("trim.directory", self.directory.len() as u64 * 4);
+        ledger.structure("trim.pending", self.pending.len() as u64);
+        ledger.index("buffer.trim_bitmap", self.bitmap.len() as u64);
+    }
+}

@@ -1,0 +1,87 @@
+//! The page validity bitmap (PVB) in RAM: a bit a physical page (GeckoFTL section 2).
+
+use super::Validity;
+use crate::RamLedger;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Page};
+
+/// A bit for each physical page, set while the page is live.
+pub(crate) struct RamBitmap {
+    words: Vec<u64>,
+    numbers_per_block: usize,
+    pages: u64,
+}
+
+impl RamBitmap {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        Self {
+            words: vec![0; geometry.page_numbers().div_ceil(64)],
+            numbers_per_block: geometry.page_numbers_per_block(),
+            pages: geometry.pages(),
+        }
+    }
+}
+
+impl Validity for RamBitmap {
+    #[inline]
+    fn validate(&mut self, page: Page) {
+        let word = &mut self.words[page.index() / 64];
+        debug_assert!(*word >> (page.0 % 64) & 1 == 0, "{page} was live already");
+        *word |= 1 << (page.0 % 64);
+    }
+
+    #[inline]
+    fn invalidate(&mut self, page: Page) {
+        let word = &mut self.words[page.index() / 64];
+        debug_assert!(*word >> (page.0 % 64) & 1 == 1, "{page} was not live");
+        *word &= !(1 << (page.0 % 64));
+    }
+
+    fn live_in(&self, block: Block, out: &mut Vec<u16>) {
+        let first = block.index() * self.numbers_per_block;
+        if self.numbers_per_block < 64 {
+            let bits = self.words[first / 64] >> (first % 64) & ((1 << self.numbers_per_block) - 1);
+            push_bits(bits, 0, out);
+            return;
+        }
+        for (n, word) in self.words[first / 64..(first + self.numbers_per_block) / 64].iter().enumerate() {
+            push_bits(*word, n as u16 * 64, out);
+        }
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("validity.bitmap", self.pages.div_ceil(8));
+    }
+}
+
+fn push_bits(mut bits: u64, offset: u16, out: &mut Vec<u16>) {
+    while bits != 0 {
+        out.push(offset + bits.trailing_zeros() as u16);
+        bits &= bits - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_live_pages_of_a_block_are_its_own() {
+        for pages_per_block in [16, 32, 64, 100, 128, 256] {
+            let g = Geometry::new(4096, pages_per_block, 8, 1, 1).unwrap();
+            let mut bitmap = RamBitmap::new(&g);
+            for block in 0..8 {
+                bitmap.validate(g.page(Block(block), block));
+                bitmap.validate(g.page(Block(block), pages_per_block - 1));
+            }
+            bitmap.invalidate(g.page(Block(3), 3));
+            let mut live = Vec::new();
+            bitmap.live_in(Block(4), &mut live);
+            assert_eq!(live, [4, pages_per_block as u16 - 1]);
+            live.clear();
+            bitmap.live_in(Block(3), &mut live);
+            assert_eq!(live, [pages_per_block as u16 - 1]);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! d-choices: the fewest live pages among d candidates drawn at random. d = 1 is random collection; large d is greedy.
+
+use super::Victim;
+use crate::RamLedger;
+use crate::blocks::Counters;
+use phelsuma_nand::Block;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The best of d candidates drawn uniformly, with replacement.
+pub(crate) struct DChoices {
+    d: u32,
+    rng: Xoshiro256PlusPlus,
+    candidates: u32,
+}
+
+impl DChoices {
+    pub(crate) fn new(d: u32, seed: u64) -> Self {
+        Self { d, rng: Xoshiro256PlusPlus::seed_from_u64(seed), candidates: 0 }
+    }
+
+    /// A candidate drawn uniformly. Nearly all blocks are candidates on a drive in use, so a draw or two do; where they
+    /// are rare, the next one after a random place is taken instead of drawing on.
+    fn draw(&mut self, counters: &Counters) -> Block {
+        let blocks = counters.keys().len();
+        let mut at = 0;
+        for _ in 0..32 {
+            at = (((self.rng.next_u64() >> 32) * blocks as u64) >> 32) as usize;
+            if counters.is_candidate(Block(at as u32)) {
+                return Block(at as u32);
+            }
+        }
+        while !counters.is_candidate(Block(at as u32)) {
+            at = (at + 1) % blocks;
+        }
+        Block(at as u32)
+    }
+}
+
+impl Victim for DChoices {
+    fn closed(&mut self, _counters: &Counters, _block: Block) {
+        self.candidates += 1;
+    }
+
+    fn taken(&mut self, _counters: &Counters, _block: Block) {
+        self.candidates -= 1;
+    }
+
+    fn choose(&mut self, counters: &Counters) -> Option<Block> {
+        if self.candidates == 0 {
+            return None;
+        }
+        let mut best = self.draw(counters);
+        for _ in 1..self.d {
+            let other = self.draw(counters);
+            if counters.live(other) < counters.live(best) {
+                best = other;
+            }
+        }
+        Some(best)
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("victim.random_state", 32);
+    }
+}

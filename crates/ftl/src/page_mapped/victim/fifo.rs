@@ -1,0 +1,38 @@
+//! FIFO: the block that was closed longest ago, whatever it holds (the cyclic log; LRU in the analytic literature).
+
+use super::Victim;
+use crate::RamLedger;
+use crate::blocks::Counters;
+use alloc::collections::VecDeque;
+use phelsuma_nand::Block;
+
+/// Candidates in the order in which they were closed.
+#[derive(Default)]
+pub(crate) struct Fifo {
+    queue: VecDeque<Block>,
+    longest: usize,
+}
+
+impl Victim for Fifo {
+    fn closed(&mut self, _counters: &Counters, block: Block) {
+        self.queue.push_back(block);
+        self.longest = self.longest.max(self.queue.len());
+    }
+
+    fn taken(&mut self, _counters: &Counters, block: Block) {
+        // A victim is the head; anything else (a block retired as bad) is rare.
+        if self.queue.front() == Some(&block) {
+            self.queue.pop_front();
+        } else {
+            self.queue.retain(|b| *b != block);
+        }
+    }
+
+    fn choose(&mut self, _counters: &Counters) -> Option<Block> {
+        self.queue.front().copied()
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("victim.queue", self.longest as u64 * 4);
+    }
+}

@@ -1,0 +1,41 @@
+//! Greedy: the block with the fewest live pages.
+
+use super::Victim;
+use crate::RamLedger;
+use crate::blocks::{Counters, GroupMinima};
+use phelsuma_nand::Block;
+
+/// The block with the fewest live pages, the lowest number of equals.
+pub(crate) struct Greedy {
+    minima: GroupMinima,
+}
+
+impl Greedy {
+    pub(crate) fn new(blocks: u32) -> Self {
+        Self { minima: GroupMinima::new(blocks as usize) }
+    }
+}
+
+impl Victim for Greedy {
+    fn closed(&mut self, counters: &Counters, block: Block) {
+        self.minima.lowered(block.index(), counters.keys()[block.index()]);
+    }
+
+    #[inline]
+    fn invalidated(&mut self, counters: &Counters, block: Block) {
+        self.minima.lowered(block.index(), counters.keys()[block.index()]);
+    }
+
+    fn taken(&mut self, counters: &Counters, block: Block) {
+        self.minima.raised(counters.keys(), block.index());
+    }
+
+    fn choose(&mut self, counters: &Counters) -> Option<Block> {
+        let (block, key) = self.minima.least(counters.keys());
+        Counters::is_candidate_key(key).then_some(Block(block as u32))
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
+        ledger.index("index.group_minima", self.minima.bytes());
+    }
+}

@@ -1,0 +1,92 @@
+//! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
+
+use crate::config::{Composition, Config, ConfigError, MappingPart, PlacementPart, ValidityPart, VictimPart};
+use crate::ftl::Ftl;
+use crate::page_mapped::PageMapped;
+use crate::{FtlError, RecoveryReport};
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use phelsuma_nand::{Nand, Time};
+
+/// A named FTL.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// How it survives power loss, in a few words.
+    pub power_loss: &'static str,
+    /// Its parts.
+    pub composition: Composition,
+}
+
+const PAGE: Composition = Composition {
+    mapping: MappingPart::RamTable,
+    validity: ValidityPart::RamBitmap,
+    victim: VictimPart::Greedy,
+    placement: PlacementPart::OneStream,
+};
+
+/// Every named FTL.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "page",
+        about: "page mapping and validity in RAM, greedy, one stream: the analytic reference",
+        power_loss: "scan of spare areas",
+        composition: PAGE,
+    },
+    Preset {
+        name: "fifo",
+        about: "as page, collecting the block closed longest ago",
+        power_loss: "scan of spare areas",
+        composition: Composition { victim: VictimPart::Fifo, ..PAGE },
+    },
+    Preset {
+        name: "d-choices",
+        about: "as page, collecting the emptiest of 10 blocks drawn at random",
+        power_loss: "scan of spare areas",
+        composition: Composition { victim: VictimPart::DChoices { d: 10 }, ..PAGE },
+    },
+    Preset {
+        name: "pl-greedy",
+        about: "as page, with moved pages apart from what the host writes (Dual Greedy, section V)",
+        power_loss: "scan of spare areas",
+        composition: Composition { placement: PlacementPart::HostGc, ..PAGE },
+    },
+];
+
+impl Preset {
+    /// The preset called `name`.
+    ///
+    /// # Errors
+    /// [`ConfigError::UnknownPreset`] lists those there are.
+    pub fn named(name: &str) -> Result<&'static Self, ConfigError> {
+        PRESETS.iter().find(|p| p.name == name).ok_or_else(|| ConfigError::UnknownPreset {
+            name: name.to_string(),
+            known: PRESETS.iter().map(|p| p.name).collect::<alloc::vec::Vec<_>>().join(", "),
+        })
+    }
+}
+
+/// Makes a blank drive on `nand`: everything on it is erased. Returns the FTL and the moment it is ready.
+///
+/// # Errors
+/// [`FtlError::DoesNotFit`], or what the flash refuses.
+pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<dyn Ftl<N>>, Time), FtlError> {
+    let (ftl, done) = PageMapped::format(nand, config, at)?;
+    Ok((Box::new(ftl), done))
+}
+
+/// Brings up the drive that is on `nand`, from flash alone.
+///
+/// # Errors
+/// [`FtlError::Blank`], [`FtlError::Lost`], [`FtlError::OtherDrive`], or what the flash refuses.
+pub fn recover<N: Nand>(
+    nand: &mut N,
+    config: &Config,
+    at: Time,
+) -> Result<(Box<dyn Ftl<N>>, RecoveryReport), FtlError> {
+    let (ftl, report) = PageMapped::recover(nand, config, at)?;
+    Ok((Box::new(ftl), report))
+}

@@ -1,0 +1,32 @@
+//! What a recovery did, step by step.
+
+use alloc::vec::Vec;
+use phelsuma_nand::Time;
+
+/// One named step of a recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecoveryStep {
+    /// What the step is for.
+    pub name: &'static str,
+    /// Pages read in full.
+    pub reads: u64,
+    /// Spare areas read alone.
+    pub spare_reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Simulated time that the step took, in nanoseconds.
+    pub nanos: u64,
+}
+
+/// A recovery as a table of named steps.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RecoveryReport {
+    /// The steps, in order.
+    pub steps: Vec<RecoveryStep>,
+    /// When the drive was ready for its first request.
+    pub done: Time,
+    /// Pages that recovery believed to have been in flight, read in full.
+    pub suspects: u64,
+    /// Suspects whose data were not what their spare area says.
+    pub suspects_bad: u64,
+}
