@@ -1,0 +1,46 @@
+//! DiskSim ASCII: whole 512-byte sectors, reads and writes only. Exact to the nanosecond in ns and ms;
+//! whole microseconds in us, milliseconds with six decimals.
+
+use std::fmt::Write;
+
+use super::Encoder;
+use crate::format::{SECTOR_BYTES, TimeUnit};
+use crate::request::{Op, Request};
+
+pub(super) struct DiskSim {
+    time: TimeUnit,
+}
+
+impl DiskSim {
+    pub(super) fn new(time: TimeUnit) -> Self {
+        DiskSim { time }
+    }
+}
+
+impl Encoder for DiskSim {
+    fn header(&mut self, _: &mut String) {}
+
+    fn encode(&mut self, request: &Request, text: &mut String) -> Result<(), String> {
+        let Request { time_ns, device, op, offset_bytes, size_bytes } = *request;
+        let flag = match op {
+            Op::Read => 1,
+            Op::Write => 0,
+            Op::Trim | Op::Flush => {
+                return Err(format!("disksim has no {}; csv or fio3 would be right", op.name()));
+            }
+        };
+        if !offset_bytes.is_multiple_of(SECTOR_BYTES) || !size_bytes.is_multiple_of(SECTOR_BYTES) {
+            return Err(format!("{size_bytes} bytes at {offset_bytes} are no whole sectors; csv would be right"));
+        }
+        let (sector, sectors) = (offset_bytes / SECTOR_BYTES, size_bytes / SECTOR_BYTES);
+        let unit_ns = self.time.ns();
+        // Writing to a string cannot fail.
+        let _ = match self.time {
+            TimeUnit::Ns | TimeUnit::Us => write!(text, "{}", time_ns / unit_ns),
+            TimeUnit::Ms => write!(text, "{}.{:06}", time_ns / unit_ns, time_ns % unit_ns),
+            TimeUnit::S => write!(text, "{}.{:09}", time_ns / unit_ns, time_ns % unit_ns),
+        };
+        let _ = writeln!(text, " {device} {sector} {sectors} {flag}");
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Writing traces: from any reader to a few formats that others can read.
+//!
+//! Only what a format can express is written. A request that it cannot express (a trim in DiskSim
+//! ASCII, an odd byte in sectors) is an error, or is left out and counted where that was asked for;
+//! nothing is rounded. The exception is time, where each format has a resolution; see each file.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::TraceError;
+use crate::format::{Format, TimeUnit};
+use crate::reader::TraceFile;
+use crate::request::Request;
+
+mod csv;
+mod disksim;
+mod fio;
+mod msr;
+
+/// The formats that can be written.
+pub const WRITABLE: &[Format] = &[Format::Csv, Format::DiskSim, Format::FioV3, Format::Msr];
+
+/// How to write.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WriteOptions {
+    /// DiskSim ASCII only: the unit of the time column. Nanoseconds (SSDsim, MQSim) when absent;
+    /// milliseconds are written with six decimals.
+    pub time_unit: Option<TimeUnit>,
+    /// Leave out requests that the format cannot express, instead of stopping.
+    pub drop_unwritable: bool,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// Requests written.
+    pub requests: u64,
+    /// Requests left out because the format cannot express them.
+    pub dropped: u64,
+}
+
+/// Writes requests in one format.
+trait Encoder {
+    fn header(&mut self, text: &mut String);
+
+    /// Appends the request to `text`, or says why the format cannot express it.
+    fn encode(&mut self, request: &Request, text: &mut String) -> Result<(), String>;
+}
+
+/// A trace being written.
+pub struct Writer<W: Write> {
+    out: W,
+    encoder: Box<dyn Encoder>,
+    drop_unwritable: bool,
+    text: String,
+    written: Written,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a trace. `out` should be buffered.
+    ///
+    /// # Errors
+    /// The format is none of [`WRITABLE`], or the output cannot be written.
+    pub fn new(out: W, format: Format, options: &WriteOptions) -> Result<Self, TraceError> {
+        let encoder: Box<dyn Encoder> = match format {
+            Format::Csv => Box::new(csv::Csv),
+            Format::DiskSim => Box::new(disksim::DiskSim::new(options.time_unit.unwrap_or(TimeUnit::Ns))),
+            Format::FioV3 => Box::new(fio::Fio::default()),
+            Format::Msr => Box::new(msr::Msr),
+            other => {
+                let names = WRITABLE.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+                let what = format!("{other} cannot be written; one of {names} would be right");
+                return Err(TraceError::Option(what));
+            }
+        };
+        let drop_unwritable = options.drop_unwritable;
+        let mut writer = Writer { out, encoder, drop_unwritable, text: String::new(), written: Written::default() };
+        writer.encoder.header(&mut writer.text);
+        writer.put()?;
+        Ok(writer)
+    }
+
+    /// Writes one request.
+    ///
+    /// # Errors
+    /// The format cannot express it (and it is not to be dropped), or the output cannot be written.
+    pub fn write(&mut self, request: &Request) -> Result<(), TraceError> {
+        self.text.clear();
+        match self.encoder.encode(request, &mut self.text) {
+            Ok(()) => {
+                self.written.requests += 1;
+                self.put()
+            }
+            Err(_) if self.drop_unwritable => {
+                self.written.dropped += 1;
+                Ok(())
+            }
+            Err(what) => Err(TraceError::Unwritable { request: self.written.requests + 1, what }),
+        }
+    }
+
+    /// Flushes the output and says what was written.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn finish(mut self) -> Result<Written, TraceError> {
+        self.out.flush().map_err(TraceError::Write)?;
+        Ok(self.written)
+    }
+
+    fn put(&mut self) -> Result<(), TraceError> {
+        self.out.write_all(self.text.as_bytes()).map_err(TraceError::Write)
+    }
+}
+
+/// Writes a whole trace in another format.
+///
+/// # Errors
+/// The trace cannot be read to its end, a request cannot be expressed, or the output cannot be written.
+pub fn convert(
+    trace: &mut TraceFile,
+    out: impl Write,
+    format: Format,
+    options: &WriteOptions,
+) -> Result<Written, TraceError> {
+    let mut writer = Writer::new(out, format, options)?;
+    let mut read = 0;
+    for request in trace {
+        writer.write(&request?)?;
+        read += 1;
+    }
+    let written = writer.finish()?;
+    assert_eq!(read, written.requests + written.dropped, "a request was lost in converting");
+    Ok(written)
+}
+
+/// A time in thousandths of a unit, without needless zeros: `1500` of a microsecond's nanoseconds is
+/// `1.5`.
+fn thousandths(value: u64, text: &mut String) {
+    use std::fmt::Write;
+    let (whole, fraction) = (value / 1000, value % 1000);
+    // Writing to a string cannot fail.
+    let _ = match fraction {
+        0 => write!(text, "{whole}"),
+        _ => write!(text, "{whole}.{}", format!("{fraction:03}").trim_end_matches('0')),
+    };
+}

@@ -1,0 +1,100 @@
+//! What can go wrong with a trace: one clear line each, saying what is wrong, where, and what would
+//! be right.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::workload::WorkloadError;
+
+/// An error of reading, folding, summarising or writing a trace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file cannot be opened or read at all.
+    #[error("{file}: {what}: {source}")]
+    Io {
+        /// The file's name as it was given.
+        file: Arc<str>,
+        /// What was being done, with the place where one is known.
+        what: String,
+        /// What the operating system or the decompressor said.
+        source: io::Error,
+    },
+    /// Something about the file as a whole: empty, a directory, no known format, over a limit.
+    #[error("{file}: {what}")]
+    File {
+        /// The file's name as it was given.
+        file: Arc<str>,
+        /// What is wrong and what would be right.
+        what: String,
+    },
+    /// A line of a text format that can neither be read nor be skipped safely.
+    #[error("{file}:{line}: {what}")]
+    Line {
+        /// The file's name as it was given.
+        file: Arc<str>,
+        /// Line number, from 1.
+        line: u64,
+        /// What is wrong and what would be right.
+        what: String,
+    },
+    /// A record of a binary format that can neither be read nor be skipped safely.
+    #[error("{file}: record {record} at byte {byte}: {what}")]
+    Record {
+        /// The file's name as it was given.
+        file: Arc<str>,
+        /// Record number, from 1.
+        record: u64,
+        /// Offset of the record in the decompressed file, in bytes.
+        byte: u64,
+        /// What is wrong and what would be right.
+        what: String,
+    },
+    /// An option that cannot be: an unknown format name, an impossible page size.
+    #[error("{0}")]
+    Option(String),
+    /// A request that the output format cannot express.
+    #[error("request {request}: {what}")]
+    Unwritable {
+        /// Request number in the output, from 1.
+        request: u64,
+        /// What is wrong and what would be right.
+        what: String,
+    },
+    /// The output cannot be written.
+    #[error("writing the trace failed: {0}")]
+    Write(#[source] io::Error),
+    /// A workload that cannot run on this drive.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+}
+
+impl TraceError {
+    pub(crate) fn file(file: &Arc<str>, what: impl Into<String>) -> Self {
+        TraceError::File { file: Arc::clone(file), what: what.into() }
+    }
+
+    pub(crate) fn line(file: &Arc<str>, line: u64, what: impl Into<String>) -> Self {
+        TraceError::Line { file: Arc::clone(file), line, what: what.into() }
+    }
+
+    pub(crate) fn io(file: &Arc<str>, what: impl Into<String>, source: io::Error) -> Self {
+        TraceError::Io { file: Arc::clone(file), what: what.into(), source }
+    }
+}
+
+/// A short, printable excerpt of input bytes for an error message: control characters and bytes
+/// outside ASCII escaped, at most 60 characters.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    const CHARS_MAX: usize = 60;
+    let mut text = String::new();
+    for &byte in bytes {
+        let piece = byte.escape_ascii();
+        if text.len() + piece.len() > CHARS_MAX {
+            text.push('…');
+            break;
+        }
+        text.extend(piece.map(char::from));
+    }
+    text
+}

@@ -1,0 +1,46 @@
+//! Folding: from (device, byte) onto one dense space of logical pages.
+//!
+//! * `compact` (the default): a first pass over the trace collects which pages are read or written;
+//!   they are numbered from 0 in ascending order of (device, address), so that neighbours stay
+//!   neighbours and no page of the drive is left unused in between.
+//! * `wrap`: page numbers modulo the drive's size. Devices are kept apart by giving each an equal slice
+//!   of the drive (in ascending order of device number) and wrapping within it; a first pass finds out
+//!   how many there are.
+//!
+//! Trims round inward to whole pages. Under `compact` only the part of a trim that is ever read or
+//! written exists; a trim of nothing else is dropped and counted.
+
+mod counts;
+mod footprint;
+mod pages;
+mod source;
+
+pub use counts::{DropReason, FoldCounts};
+pub use footprint::{FOOTPRINT_PAGES_MAX, Footprint};
+pub use source::{FoldOptions, Opener, PageSource};
+
+use crate::TraceError;
+
+/// How addresses become logical pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// Pages that are used, numbered densely in order of (device, address).
+    Compact,
+    /// Page number modulo a drive of this many logical pages, each device in a slice of its own.
+    Wrap {
+        /// The drive's size in pages.
+        logical_pages: u64,
+    },
+}
+
+/// Refuses a page size that is no power of two between 512 bytes and 1 MiB.
+///
+/// # Errors
+/// Names the sizes that would be right.
+pub fn check_page_bytes(page_bytes: u32) -> Result<(), TraceError> {
+    if page_bytes.is_power_of_two() && (512..=1 << 20).contains(&page_bytes) {
+        return Ok(());
+    }
+    let what = format!("a page of {page_bytes} bytes cannot be, a power of two from 512 to 1048576 would be right");
+    Err(TraceError::Option(what))
+}

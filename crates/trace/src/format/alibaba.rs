@@ -1,0 +1,24 @@
+//! Alibaba block traces: `device_id,opcode,offset,length,timestamp`, bytes, microseconds, opcode R or W.
+
+use super::text::LineParser;
+use super::{Item, TimeUnit};
+use crate::format::diskmon::r_or_w;
+use crate::number::{self, Flaw, split_comma};
+
+pub(crate) struct Alibaba {
+    pub(crate) time: TimeUnit,
+}
+
+impl LineParser for Alibaba {
+    fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
+        let mut columns = [&[][..]; 5];
+        number::need_columns(split_comma(line, &mut columns), 5..=5)?;
+        let [device, op, offset, length, time] = columns;
+        let op = r_or_w(op)?;
+        let device = number::device(device, "the device")?;
+        let offset = number::whole(offset, "the offset")?;
+        let length = number::whole(length, "the length")?;
+        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        Ok(Item::in_units(time_ns, device, op, (offset, 1), (length, 1)))
+    }
+}

@@ -1,0 +1,52 @@
+//! DiskSim ASCII, also used by SSDsim and MQSim: `time device lba size flag`, blanks or tabs, address
+//! and size in 512-byte sectors, flag bit 0 set for a read.
+//!
+//! The formats differ in the time unit and nothing in the file says which. Unless an option does: a
+//! time column with fractions is in milliseconds (DiskSim), whole numbers are nanoseconds (SSDsim,
+//! MQSim). Converted traces with whole microseconds exist and need the option.
+//!
+//! FlashSim `_4k` and replayer cuts have the same five columns; [`super::flashsim`] and
+//! [`super::replayer`] say how they are told apart.
+
+use super::{Item, SECTOR_BYTES, TimeUnit};
+use crate::format::text::LineParser;
+use crate::number::{self, Flaw, split_blank};
+use crate::request::Op;
+
+/// Five columns of numbers; the three formats differ in units only.
+pub(crate) struct FiveColumns {
+    pub(crate) time: TimeUnit,
+    pub(crate) address_unit_bytes: u64,
+    pub(crate) size_unit_bytes: u64,
+}
+
+impl FiveColumns {
+    pub(crate) fn disksim(time: Option<TimeUnit>, sample: &[u8]) -> Self {
+        let detected = if has_fractional_time(sample) { TimeUnit::Ms } else { TimeUnit::Ns };
+        let time = time.unwrap_or(detected);
+        FiveColumns { time, address_unit_bytes: SECTOR_BYTES, size_unit_bytes: SECTOR_BYTES }
+    }
+}
+
+impl LineParser for FiveColumns {
+    fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
+        let mut columns = [&[][..]; 5];
+        number::need_columns(split_blank(line, &mut columns), 5..=5)?;
+        let [time, device, address, size, flag] = columns;
+        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let device = number::device(device, "the device")?;
+        let address = number::whole(address, "the address")?;
+        let size = number::whole(size, "the size")?;
+        let flag = number::whole(flag, "the flag")?;
+        let op = if flag & 1 == 1 { Op::Read } else { Op::Write };
+        Ok(Item::in_units(time_ns, device, op, (address, self.address_unit_bytes), (size, self.size_unit_bytes)))
+    }
+}
+
+/// Whether any first column of the sample has a decimal point.
+pub(crate) fn has_fractional_time(sample: &[u8]) -> bool {
+    sample.split(|&byte| byte == b'\n').any(|line| {
+        let mut columns = [&[][..]; 5];
+        split_blank(line.trim_ascii(), &mut columns) == 5 && columns[0].contains(&b'.')
+    })
+}

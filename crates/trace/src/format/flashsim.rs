@@ -1,0 +1,79 @@
+//! FlashSim's `_4k` ASCII: the five columns of DiskSim, with the size in units of 4 KiB (rounded up by
+//! whoever converted it) and the address still in 512-byte sectors. Milliseconds.
+//!
+//! Nothing in the file says so. It is taken for FlashSim when its columns are separated by tabs *and*
+//! no more requests continue their predecessor when sizes are read as sectors (address grows by the
+//! size) than when they are read as 4 KiB units (address grows by eight times the size). Known `_4k`
+//! files use tabs and known DiskSim files use blanks; the second condition rescues a DiskSim file with
+//! tabs as soon as it holds any sequential run. Steps of fewer than 8 say nothing: records of a database
+//! log lie that close in both. Everything else of this shape is DiskSim.
+
+use super::disksim::FiveColumns;
+use super::{SECTOR_BYTES, TimeUnit};
+use crate::number::{split_blank, whole};
+
+/// Bytes of one unit of the size column.
+const SIZE_UNIT_BYTES: u64 = 4096;
+
+/// Shortest step, in sectors, that counts as one request continuing another.
+const TELLING_STEP: u64 = 8;
+
+pub(crate) fn parser(time: Option<TimeUnit>) -> FiveColumns {
+    FiveColumns {
+        time: time.unwrap_or(TimeUnit::Ms),
+        address_unit_bytes: SECTOR_BYTES,
+        size_unit_bytes: SIZE_UNIT_BYTES,
+    }
+}
+
+/// Whether five columns of numbers are FlashSim's rather than DiskSim's.
+pub(crate) fn looks_like(sample: &[u8]) -> bool {
+    let (mut tabbed, mut lines) = (0u32, 0u32);
+    let (mut as_sectors, mut as_4k) = (0u32, 0u32);
+    let mut previous = None;
+    for line in sample.split(|&byte| byte == b'\n') {
+        let mut columns = [&[][..]; 5];
+        if split_blank(line.trim_ascii(), &mut columns) != 5 {
+            continue;
+        }
+        let [_, device, address, size, _] = columns;
+        let (Ok(address), Ok(size)) = (whole(address, ""), whole(size, "")) else { continue };
+        lines += 1;
+        tabbed += u32::from(line.contains(&b'\t'));
+        if let Some((last_device, last_address, last_size)) = previous
+            && last_device == device
+            && let Some(step) = u64::checked_sub(address, last_address)
+            && step >= TELLING_STEP
+        {
+            as_sectors += u32::from(step == last_size);
+            as_4k += u32::from(Some(step) == u64::checked_mul(last_size, 8));
+        }
+        previous = Some((device, address, size));
+    }
+    tabbed * 2 > lines && as_4k >= as_sectors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tabs_and_steps_of_eight_are_flashsim() {
+        assert!(looks_like(b"1.0\t0\t800\t2\t0\n2.0\t0\t816\t1\t0\n"));
+    }
+
+    #[test]
+    fn tabs_without_any_sequential_pair_are_flashsim() {
+        assert!(looks_like(b"1.0\t0\t800\t2\t0\n2.0\t0\t9000\t1\t0\n"));
+    }
+
+    #[test]
+    fn tabs_with_steps_of_the_size_are_disksim() {
+        assert!(!looks_like(b"1.0\t0\t800\t8\t0\n2.0\t0\t808\t8\t0\n"));
+    }
+
+    #[test]
+    fn blanks_are_disksim() {
+        assert!(!looks_like(b"1.0 0 800 2 0\n2.0 0 816 1 0\n"));
+    }
+}

@@ -1,0 +1,224 @@
+//! The trace formats: their names, one file each, and how one is guessed from content.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::TraceError;
+use crate::request::Op;
+use crate::skipped::{SkipReason, Skipped};
+
+pub(crate) mod binary;
+pub(crate) mod detect;
+pub(crate) mod scsi;
+pub(crate) mod text;
+
+pub(crate) mod alibaba;
+pub(crate) mod biotracer;
+pub(crate) mod blkparse;
+pub(crate) mod blktrace;
+pub(crate) mod csv;
+pub(crate) mod diskmon;
+pub(crate) mod disksim;
+pub(crate) mod fio;
+pub(crate) mod fiu;
+pub(crate) mod flashsim;
+pub(crate) mod hp_srt;
+pub(crate) mod msr;
+pub(crate) mod replayer;
+pub(crate) mod spc;
+pub(crate) mod systor;
+pub(crate) mod tencent;
+pub(crate) mod vscsi;
+pub(crate) mod wiscsee;
+
+/// A 512-byte sector.
+pub(crate) const SECTOR_BYTES: u64 = 512;
+
+/// A record as a format states it, before checks that are the same for all formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Absolute, in whatever epoch the file uses.
+    pub(crate) time_ns: u64,
+    pub(crate) device: u32,
+    pub(crate) op: Op,
+    pub(crate) offset_bytes: u64,
+    pub(crate) size_bytes: u64,
+}
+
+/// What a line or a binary record turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Item {
+    Record(Record),
+    /// The format's own header: neither a record nor left out.
+    Header,
+    Skip(SkipReason),
+}
+
+impl Item {
+    /// A record whose address and size are in units; absurd if they do not fit 64 bits in bytes.
+    pub(crate) fn in_units(time_ns: u64, device: u32, op: Op, address: (u64, u64), size: (u64, u64)) -> Self {
+        match (address.0.checked_mul(address.1), size.0.checked_mul(size.1)) {
+            (Some(offset_bytes), Some(size_bytes)) => {
+                Item::Record(Record { time_ns, device, op, offset_bytes, size_bytes })
+            }
+            _ => Item::Skip(SkipReason::Absurd),
+        }
+    }
+}
+
+/// A stream of records in any format.
+pub(crate) trait Records: Send {
+    fn next_record(&mut self, skipped: &mut Skipped) -> Result<Option<Record>, TraceError>;
+}
+
+/// The unit of a time column that a format leaves open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeUnit {
+    /// Seconds.
+    S,
+    /// Milliseconds.
+    Ms,
+    /// Microseconds.
+    Us,
+    /// Nanoseconds.
+    Ns,
+}
+
+impl TimeUnit {
+    /// Nanoseconds in one unit.
+    #[must_use]
+    pub fn ns(self) -> u64 {
+        match self {
+            TimeUnit::S => 1_000_000_000,
+            TimeUnit::Ms => 1_000_000,
+            TimeUnit::Us => 1_000,
+            TimeUnit::Ns => 1,
+        }
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        match text {
+            "s" => Ok(TimeUnit::S),
+            "ms" => Ok(TimeUnit::Ms),
+            "us" => Ok(TimeUnit::Us),
+            "ns" => Ok(TimeUnit::Ns),
+            _ => Err(TraceError::Option(format!(
+                "time unit `{}` is unknown; s, ms, us or ns would be right",
+                text.escape_debug()
+            ))),
+        }
+    }
+}
+
+macro_rules! formats {
+    ($($variant:ident, $name:literal, $record:literal, $about:literal;)*) => {
+        /// A trace format.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[non_exhaustive]
+        pub enum Format {
+            $(#[doc = $about] #[serde(rename = $name)] $variant,)*
+        }
+
+        impl Format {
+            /// Every format, in the order in which they are listed.
+            #[must_use]
+            pub fn all() -> &'static [Format] {
+                &[$(Format::$variant,)*]
+            }
+
+            /// The name by which `--format` knows it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Format::$variant => $name,)* }
+            }
+
+            /// One line on what it is and in which units.
+            #[must_use]
+            pub fn description(self) -> &'static str {
+                match self { $(Format::$variant => $about,)* }
+            }
+
+            /// What one record looks like.
+            #[must_use]
+            pub fn record(self) -> &'static str {
+                match self { $(Format::$variant => $record,)* }
+            }
+        }
+    };
+}
+
+formats! {
+    Csv, "csv", "time_us,device,op,offset_bytes,size_bytes",
+        "Phelsuma's own CSV with that header: microseconds, bytes, op read|write|trim|flush";
+    DiskSim, "disksim", "time device lba size flag",
+        "DiskSim, SSDsim and MQSim ASCII: 512-byte sectors, flag bit 0 set = read, time ms if fractional, else ns";
+    FlashSim, "flashsim", "time device lba size flag",
+        "FlashSim `_4k` ASCII: lba in 512-byte sectors, size in units of 4 KiB, ms, usually tabs";
+    Replayer, "replayer", "time disk offset size type",
+        "Cuts for trace replayers: ms, bytes, type 1 = read";
+    Msr, "msr", "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+        "MSR Cambridge CSV: Windows file time (100 ns), bytes";
+    Spc, "spc", "ASU,LBA,size,R|W,time",
+        "SPC (UMass): 512-byte sectors, size in bytes, s";
+    DiskMon, "diskmon", "seq time duration disk Read|Write sector length",
+        "Sysinternals DiskMon log: s, 512-byte sectors";
+    Blkparse, "blkparse", "maj,min cpu seq time pid action RWBS sector + sectors [process]",
+        "blkparse's default text: s, 512-byte sectors; issued (D) or else queued (Q) events";
+    Blktrace, "blktrace", "48-byte records",
+        "blktrace binary, either byte order: ns, 512-byte sectors; issued or else queued events";
+    VscsiV1, "vscsi1", "32-byte records",
+        "VSCSI version 1 binary (CloudPhysics): us, 512-byte sectors, size in bytes";
+    VscsiV2, "vscsi2", "40-byte records",
+        "VSCSI version 2 binary: us, 512-byte sectors, size in bytes";
+    FioV2, "fio2", "file read|write|trim|sync|datasync|wait offset length",
+        "fio iolog version 2: bytes, us in `wait` lines";
+    FioV3, "fio3", "time file read|write|trim|sync|datasync offset length",
+        "fio iolog version 3: us, bytes";
+    BioTracer, "biotracer", "lba sectors bytes type generated processed submitted finished",
+        "BIOtracer (Nexus 5): 512-byte sectors, type bit 0 set = write, s";
+    HpSrt, "hp-srt", "56-byte records after a text header",
+        "HP SRT 1.3 binary: s and us, 256-byte sectors, size in bytes";
+    Fiu, "fiu", "ns pid process lba size R|W major minor md5",
+        "FIU (SyLab): ns, 512-byte sectors";
+    WiscSee, "wiscsee", "pid D|C read|write|discard offset size time delta sync",
+        "WiscSee event list: bytes, s; issued (D) events";
+    Alibaba, "alibaba", "device,R|W,offset,length,time",
+        "Alibaba block traces: bytes, us";
+    Tencent, "tencent", "time,offset,size,0|1,volume",
+        "Tencent CBS traces: s, 512-byte sectors, 0 = read";
+    Systor, "systor17", "Timestamp,Response,IOType,LUN,Offset,Size",
+        "SYSTOR '17 (LUN) CSV with that header: s, bytes, IOType R|W or blank";
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let found = Format::all().iter().copied().find(|format| format.name() == text);
+        found.ok_or_else(|| {
+            TraceError::Option(format!(
+                "trace format `{}` is unknown; one of {} would be right",
+                text.escape_debug(),
+                names()
+            ))
+        })
+    }
+}
+
+/// All names, for an error message.
+pub(crate) fn names() -> String {
+    Format::all().iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,179 @@
+//! Columns and numbers of text formats, read from bytes and refused with a reason.
+
+use crate::error::excerpt;
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// It is not of the format's shape: wrong columns, words where numbers belong. Before the first
+    /// record that is junk to be skipped, afterwards an error.
+    Shape(String),
+    /// It has the shape but an impossible value. Always an error.
+    Value(String),
+}
+
+/// Splits a line at runs of spaces and tabs into the first `N` columns; returns how many there are
+/// in all, which may be more.
+pub(crate) fn split_blank<'a, const N: usize>(line: &'a [u8], columns: &mut [&'a [u8]; N]) -> usize {
+    let parts = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|part| !part.is_empty());
+    fill(parts, columns)
+}
+
+/// Splits a line at every comma, trimming blanks around the columns.
+pub(crate) fn split_comma<'a, const N: usize>(line: &'a [u8], columns: &mut [&'a [u8]; N]) -> usize {
+    fill(line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii), columns)
+}
+
+fn fill<'a, const N: usize>(parts: impl Iterator<Item = &'a [u8]>, columns: &mut [&'a [u8]; N]) -> usize {
+    let mut count = 0;
+    for part in parts {
+        if let Some(column) = columns.get_mut(count) {
+            *column = part;
+        }
+        count += 1;
+        // Enough to know that there are too many; a line of 64 KiB of separators costs nothing.
+        if count > N + 64 {
+            break;
+        }
+    }
+    count
+}
+
+/// Refuses a line whose number of columns is wrong.
+pub(crate) fn need_columns(found: usize, right: std::ops::RangeInclusive<usize>) -> Result<(), Flaw> {
+    if right.contains(&found) {
+        return Ok(());
+    }
+    let (low, high) = (*right.start(), *right.end());
+    let right = if low == high {
+        low.to_string()
+    } else if high >= 64 {
+        format!("at least {low}")
+    } else {
+        format!("{low} to {high}")
+    };
+    Err(Flaw::Shape(format!("{found} columns where {right} belong")))
+}
+
+/// A whole number that is not negative and fits 64 bits.
+pub(crate) fn whole(text: &[u8], what: &str) -> Result<u64, Flaw> {
+    if text.is_empty() {
+        return Err(Flaw::Shape(format!("{what} is empty, a whole number belongs there")));
+    }
+    let mut value: u64 = 0;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(not_whole(text, what));
+        }
+        value = match value.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(digit))) {
+            Some(value) => value,
+            None if text.iter().all(u8::is_ascii_digit) => {
+                return Err(Flaw::Value(format!("{what} {} does not fit 64 bits", excerpt(text))));
+            }
+            None => return Err(not_whole(text, what)),
+        };
+    }
+    Ok(value)
+}
+
+#[cold]
+fn not_whole(text: &[u8], what: &str) -> Flaw {
+    match text.split_first() {
+        Some((b'-', digits)) if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) => {
+            Flaw::Value(format!("{what} is negative ({}), 0 or more would be right", excerpt(text)))
+        }
+        _ => Flaw::Shape(format!("{what} is not a whole number: {}", excerpt(text))),
+    }
+}
+
+/// A device number: a whole number of 32 bits.
+pub(crate) fn device(text: &[u8], what: &str) -> Result<u32, Flaw> {
+    let value = whole(text, what)?;
+    u32::try_from(value).map_err(|_| Flaw::Value(format!("{what} {value} does not fit 32 bits")))
+}
+
+/// A time in units of `unit_ns` nanoseconds, whole or with a fraction (digits below a nanosecond are
+/// dropped) or, as some scripts print small values, with an exponent.
+pub(crate) fn time(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, Flaw> {
+    let (whole_text, fraction) = match memchr::memchr(b'.', text) {
+        None => (text, &[][..]),
+        Some(at) => (&text[..at], &text[at + 1..]),
+    };
+    let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+    if (whole_text.is_empty() && fraction.is_empty()) || !digits(whole_text) || !digits(fraction) {
+        return odd_time(text, unit_ns, what);
+    }
+    let whole_value = if whole_text.is_empty() { 0 } else { whole(whole_text, what)? };
+    // Nine digits are a billionth of the unit. Units are at most a second, so nothing is lost.
+    let mut billionths: u64 = 0;
+    for place in 0..9 {
+        let digit = fraction.get(place).map_or(0, |byte| u64::from(byte - b'0'));
+        billionths = billionths * 10 + digit;
+    }
+    let fraction_ns = u128::from(billionths) * u128::from(unit_ns) / 1_000_000_000;
+    let ns = u128::from(whole_value) * u128::from(unit_ns) + fraction_ns;
+    u64::try_from(ns).map_err(|_| too_late(text, what))
+}
+
+#[cold]
+fn too_late(text: &[u8], what: &str) -> Flaw {
+    Flaw::Value(format!("{what} {} is over 584 years, the unit may be another", excerpt(text)))
+}
+
+#[cold]
+fn odd_time(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, Flaw> {
+    let numeric = text.first().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.'));
+    let value = std::str::from_utf8(text).ok().filter(|_| numeric).and_then(|text| text.parse::<f64>().ok());
+    match value {
+        Some(value) if value < 0.0 => {
+            Err(Flaw::Value(format!("{what} is negative ({}), 0 or more would be right", excerpt(text))))
+        }
+        Some(value) if value.is_finite() => {
+            let ns = value * unit_ns as f64;
+            if ns < 1.8e19 { Ok(ns as u64) } else { Err(too_late(text, what)) }
+        }
+        _ => Err(Flaw::Shape(format!("{what} is not a number: {}", excerpt(text)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_read_exactly() {
+        assert_eq!(whole(b"0", "n"), Ok(0));
+        assert_eq!(whole(b"18446744073709551615", "n"), Ok(u64::MAX));
+    }
+
+    #[test]
+    fn what_is_no_whole_number_is_told_apart() {
+        assert!(matches!(whole(b"18446744073709551616", "n"), Err(Flaw::Value(_))));
+        assert!(matches!(whole(b"-1", "n"), Err(Flaw::Value(_))));
+        for junk in [&b""[..], b"-", b"1.0", b"x", b"99999999999999999999999x", b"+1", b" 1"] {
+            assert!(matches!(whole(junk, "n"), Err(Flaw::Shape(_))), "{junk:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_exact_to_the_nanosecond() {
+        assert_eq!(time(b"1398396860.168065791", 1_000_000_000, "t"), Ok(1_398_396_860_168_065_791));
+        assert_eq!(time(b"26.214000", 1_000_000, "t"), Ok(26_214_000));
+        assert_eq!(time(b"12.3456789012345", 1_000, "t"), Ok(12_345));
+        assert_eq!(time(b"7", 100, "t"), Ok(700));
+        assert_eq!(time(b".5", 1_000, "t"), Ok(500));
+        assert_eq!(time(b"5.", 1_000, "t"), Ok(5_000));
+        assert_eq!(time(b"1.5e-05", 1_000_000_000, "t"), Ok(15_000));
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for junk in [&b""[..], b".", b"inf", b"nan", b"1.2.3", b"x", b"1,5"] {
+            assert!(matches!(time(junk, 1, "t"), Err(Flaw::Shape(_))), "{junk:?}");
+        }
+        for value in [&b"-1"[..], b"-0.5", b"1e300", b"18446744073709551615"] {
+            assert!(matches!(time(value, 1_000, "t"), Err(Flaw::Value(_))), "{value:?}");
+        }
+    }
+}

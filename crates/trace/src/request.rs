@@ -1,0 +1,82 @@
+//! The three shapes of a request: as recorded (bytes), as asked of a drive (pages), and whatever
+//! yields the latter.
+
+use serde::Serialize;
+
+use crate::TraceError;
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// Read the range.
+    Read,
+    /// Write the range.
+    Write,
+    /// The range's content is no longer needed.
+    Trim,
+    /// Make everything acknowledged durable; has no range.
+    Flush,
+}
+
+impl Op {
+    /// The word used in our own CSV: `read`, `write`, `trim`, `flush`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "flush",
+        }
+    }
+}
+
+/// A request as a trace recorded it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// Nanoseconds since the first usable record. A record that is earlier than the first one gets 0;
+    /// jumps of the recorded clock are kept as given, so time may go backwards.
+    pub time_ns: u64,
+    /// Which drive. Addresses of different devices have nothing to do with each other.
+    pub device: u32,
+    /// What is asked.
+    pub op: Op,
+    /// First byte. 0 for a flush.
+    pub offset_bytes: u64,
+    /// Length in bytes; never 0 except for a flush, where it always is.
+    pub size_bytes: u64,
+}
+
+/// What a drive is asked: whole pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PageRequest {
+    /// Arrival in nanoseconds since the first request. Workloads know no time: 0.
+    pub at_ns: u64,
+    /// What is asked.
+    pub op: Op,
+    /// First logical page. 0 for a flush.
+    pub first: u64,
+    /// Number of pages from `first` on; 0 for a flush, at least 1 otherwise.
+    pub pages: u32,
+    /// The request covers only part of its first page. A request of one page that leaves out anything
+    /// of it, at either end, sets only this flag.
+    pub partial_first: bool,
+    /// The request covers only part of its last page, which is not its first.
+    pub partial_last: bool,
+}
+
+/// Anything that yields page requests. Workloads never end; traces do.
+pub trait Source {
+    /// The next request, or `None` after the last.
+    ///
+    /// # Errors
+    /// A trace that cannot be read on, or a workload that cannot run on the given drive.
+    fn next_request(&mut self) -> Result<Option<PageRequest>, TraceError>;
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next_request(&mut self) -> Result<Option<PageRequest>, TraceError> {
+        (**self).next_request()
+    }
+}

@@ -1,0 +1,171 @@
+//! Synthetic workloads: endless, seeded sequences of requests over a drive of L logical pages.
+//!
+//! | spec | what it asks |
+//! | --- | --- |
+//! | `uniform` | writes of one page, every page equally likely |
+//! | `sequential` | writes of one page, in ascending order, over and over |
+//! | `zipf:THETA` | writes of one page, the k-th most popular page with probability proportional to k^-THETA |
+//! | `hotcold:WRITES/SPACE` | WRITES percent of the writes to SPACE percent of the pages |
+//! | `mixed:OPTIONS:INNER` | any of the above with reads, trims, flushes and larger requests |
+//!
+//! Popular pages are scattered over the drive by a seeded permutation, so that popularity does not mean
+//! adjacency. `OPTIONS` are separated by commas: `read=P`, `trim=P`, `flush=P` (percent of requests; the
+//! rest are writes), `pages=N` or `pages=A-B` (pages per request, uniform), or instead of it
+//! `bytes=N` or `bytes=A-B` (whole 512-byte sectors per request, uniform, beginning at any sector of the
+//! page that INNER names). A request that would run past the end of the drive is moved back to end there
+//! (`sequential` starts over instead).
+//!
+//! Same spec, drive and seed: the same requests on any machine. Floating point is only used through
+//! operations that are exact or implemented in Rust.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::TraceError;
+use crate::request::{PageRequest, Source};
+
+mod address;
+mod generate;
+mod mixed;
+mod parse;
+mod permutation;
+mod single;
+mod zipf;
+
+pub use generate::{GenerateOptions, generate};
+pub use mixed::{Mix, RequestSize};
+
+/// A workload specification that makes no sense, or a drive it cannot run on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("workload `{spec}`: {what}")]
+pub struct WorkloadError {
+    /// The specification.
+    pub spec: String,
+    /// What is wrong and what would be right.
+    pub what: String,
+}
+
+/// What is asked of a drive, apart from its size and the seed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Workload {
+    /// Every page equally likely.
+    Uniform,
+    /// Ascending pages, over and over.
+    Sequential,
+    /// Zipf's law.
+    Zipf {
+        /// The exponent, above 0 and at most 10.
+        theta: f64,
+    },
+    /// Two classes of pages.
+    HotCold {
+        /// Percent of the writes that go to the hot pages; above 0 and below 100.
+        writes_percent: f64,
+        /// Percent of the pages that are hot; above 0 and below 100.
+        space_percent: f64,
+    },
+    /// A mix of operations and sizes over one of the others.
+    Mixed {
+        /// Shares and sizes.
+        mix: Mix,
+        /// Where requests go; not itself mixed.
+        inner: Box<Workload>,
+    },
+}
+
+/// One line for each workload: how it is spelled, what it does.
+pub const LIST: &[(&str, &str)] = &[
+    ("uniform", "writes of one page, every page equally likely"),
+    ("sequential", "writes of one page in ascending order, over and over"),
+    ("zipf:THETA", "writes of one page by Zipf's law with any exponent above 0, popular pages scattered"),
+    ("hotcold:WRITES/SPACE", "WRITES % of the writes to SPACE % of the pages (80/20), hot pages scattered"),
+    (
+        "mixed:OPTIONS:INNER",
+        "read=P,trim=P,flush=P (percent), pages=A-B or bytes=A-B per request, addresses by INNER: mixed:read=30,trim=5,pages=1-8:zipf:0.99",
+    ),
+];
+
+impl Workload {
+    /// Reads a specification.
+    ///
+    /// # Errors
+    /// Says what would be right.
+    pub fn parse(spec: &str) -> Result<Self, WorkloadError> {
+        parse::parse(spec)
+    }
+
+    /// An endless source of requests over pages 0 to `logical_pages` - 1. All times are 0: a workload is
+    /// asked as fast as the drive answers.
+    ///
+    /// A drive on which the workload cannot run (no pages at all, requests larger than the drive) makes a
+    /// source whose every request is an error.
+    #[must_use]
+    pub fn source(&self, logical_pages: u64, page_bytes: u32, seed: u64) -> Box<dyn Source + Send> {
+        match self.try_source(logical_pages, page_bytes, seed) {
+            Ok(source) => source,
+            Err(error) => Box::new(Impossible(error)),
+        }
+    }
+
+    fn try_source(&self, pages: u64, page_bytes: u32, seed: u64) -> Result<Box<dyn Source + Send>, WorkloadError> {
+        let impossible = |what: String| WorkloadError { spec: self.to_string(), what };
+        if pages == 0 {
+            return Err(impossible("the drive has no logical pages, 1 or more would be right".to_owned()));
+        }
+        Ok(match self {
+            Workload::Uniform => Box::new(single::Writes::new(address::Uniform::new(pages), seed)),
+            Workload::Sequential => Box::new(single::Writes::new(address::Sequential::new(pages), seed)),
+            Workload::Zipf { theta } => Box::new(single::Writes::new(address::Zipf::new(pages, *theta, seed), seed)),
+            Workload::HotCold { writes_percent, space_percent } => {
+                let hot_cold = address::HotCold::new(pages, *writes_percent, *space_percent, seed);
+                Box::new(single::Writes::new(hot_cold.map_err(impossible)?, seed))
+            }
+            Workload::Mixed { mix, inner } => {
+                mix.check(pages, page_bytes).map_err(impossible)?;
+                match inner.as_ref() {
+                    Workload::Uniform => mix.over(address::Uniform::new(pages), pages, page_bytes, seed),
+                    Workload::Sequential => mix.over(address::Sequential::new(pages), pages, page_bytes, seed),
+                    Workload::Zipf { theta } => {
+                        mix.over(address::Zipf::new(pages, *theta, seed), pages, page_bytes, seed)
+                    }
+                    Workload::HotCold { writes_percent, space_percent } => {
+                        let hot_cold = address::HotCold::new(pages, *writes_percent, *space_percent, seed);
+                        mix.over(hot_cold.map_err(impossible)?, pages, page_bytes, seed)
+                    }
+                    Workload::Mixed { .. } => return Err(impossible("a mix of a mix cannot be".to_owned())),
+                }
+            }
+        })
+    }
+}
+
+impl FromStr for Workload {
+    type Err = WorkloadError;
+
+    fn from_str(spec: &str) -> Result<Self, WorkloadError> {
+        Workload::parse(spec)
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Workload::Uniform => f.write_str("uniform"),
+            Workload::Sequential => f.write_str("sequential"),
+            Workload::Zipf { theta } => write!(f, "zipf:{theta}"),
+            Workload::HotCold { writes_percent, space_percent } => {
+                write!(f, "hotcold:{writes_percent}/{space_percent}")
+            }
+            Workload::Mixed { mix, inner } => write!(f, "mixed:{mix}:{inner}"),
+        }
+    }
+}
+
+/// Stands for a workload that cannot run.
+struct Impossible(WorkloadError);
+
+impl Source for Impossible {
+    fn next_request(&mut self) -> Result<Option<PageRequest>, TraceError> {
+        Err(self.0.clone().into())
+    }
+}

@@ -1,0 +1,169 @@
+//! Reading a workload's specification.
+
+use super::mixed::{Mix, RequestSize};
+use super::{Workload, WorkloadError};
+
+const THETA_MAX: f64 = 10.0;
+const PAGES_MAX: u32 = 1 << 20;
+const BYTES_MAX: u64 = 1 << 30;
+
+pub(super) fn parse(spec: &str) -> Result<Workload, WorkloadError> {
+    let wrong = |what: String| WorkloadError { spec: shorten(spec), what };
+    match spec.strip_prefix("mixed") {
+        Some(rest) if rest.is_empty() || rest.starts_with(':') => mixed(rest).map_err(wrong),
+        _ => plain(spec).map_err(wrong),
+    }
+}
+
+fn plain(spec: &str) -> Result<Workload, String> {
+    let (name, argument) = match spec.split_once(':') {
+        Some((name, argument)) => (name, Some(argument)),
+        None => (spec, None),
+    };
+    match (name, argument) {
+        ("uniform", None) => Ok(Workload::Uniform),
+        ("sequential", None) => Ok(Workload::Sequential),
+        ("uniform" | "sequential", Some(_)) => Err(format!("{name} takes nothing after it, `{name}` would be right")),
+        ("zipf", argument) => {
+            let theta = argument.and_then(number).filter(|&theta| theta > 0.0 && theta <= THETA_MAX);
+            let theta = theta
+                .ok_or_else(|| format!("an exponent above 0 and at most {THETA_MAX} is needed, as in zipf:0.99"))?;
+            Ok(Workload::Zipf { theta })
+        }
+        ("hotcold", argument) => {
+            let parts = argument.and_then(|argument| argument.split_once('/'));
+            let share = |text| number(text).filter(|&percent| percent > 0.0 && percent < 100.0);
+            match parts.map(|(writes, space)| (share(writes), share(space))) {
+                Some((Some(writes_percent), Some(space_percent))) => {
+                    Ok(Workload::HotCold { writes_percent, space_percent })
+                }
+                _ => {
+                    Err("percents of writes and of space above 0 and below 100 are needed, as in hotcold:80/20"
+                        .to_owned())
+                }
+            }
+        }
+        ("mixed", _) => {
+            Err("a mix of a mix cannot be; uniform, sequential, zipf or hotcold would be right inside".to_owned())
+        }
+        _ => {
+            Err("it is unknown; uniform, sequential, zipf:0.99, hotcold:80/20 or mixed:read=30:uniform would be right"
+                .to_owned())
+        }
+    }
+}
+
+fn mixed(rest: &str) -> Result<Workload, String> {
+    let parts = rest.strip_prefix(':').and_then(|rest| rest.split_once(':'));
+    let Some((options, inner)) = parts else {
+        return Err(
+            "options and an inner workload are needed, as in mixed:read=30,trim=5,pages=1-8:zipf:0.99".to_owned()
+        );
+    };
+    let inner = Box::new(plain(inner)?);
+    let mut mix = Mix::default();
+    let mut seen: Vec<&str> = Vec::new();
+    for option in options.split(',') {
+        let Some((key, value)) = option.split_once('=') else {
+            return Err(format!(
+                "`{}` is no option; read=P, trim=P, flush=P, pages=A-B or bytes=A-B would be right",
+                shorten(option)
+            ));
+        };
+        let kind = if key == "bytes" { "pages" } else { key };
+        if seen.contains(&kind) {
+            return Err(format!("`{}` says again what was said before", shorten(option)));
+        }
+        match key {
+            "read" => mix.read_percent = percent(option, value)?,
+            "trim" => mix.trim_percent = percent(option, value)?,
+            "flush" => mix.flush_percent = percent(option, value)?,
+            "pages" => mix.size = pages(value)?,
+            "bytes" => mix.size = bytes(value)?,
+            _ => {
+                return Err(format!(
+                    "`{}` is no option; read, trim, flush, pages or bytes would be right",
+                    shorten(key)
+                ));
+            }
+        }
+        seen.push(kind);
+    }
+    let total = mix.read_percent + mix.trim_percent + mix.flush_percent;
+    if total > 100.0 {
+        return Err(format!("reads, trims and flushes are {total} percent together, 100 at most would be right"));
+    }
+    if mix.flush_percent >= 100.0 {
+        return Err("flushes alone ask nothing of a drive, below 100 percent would be right".to_owned());
+    }
+    if let RequestSize::Bytes { .. } = mix.size
+        && mix.trim_percent >= 100.0
+    {
+        return Err("trims alone with sizes in bytes may never cover a page, pages=A-B would be right".to_owned());
+    }
+    Ok(Workload::Mixed { mix, inner })
+}
+
+fn percent(option: &str, value: &str) -> Result<f64, String> {
+    let percent = number(value).filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| format!("`{}` is no percentage, 0 to 100 would be right", shorten(option)))
+}
+
+fn pages(value: &str) -> Result<RequestSize, String> {
+    let wrong = || {
+        format!(
+            "`pages={}` cannot be; 1 to {PAGES_MAX} pages, as in pages=4 or pages=1-8, would be right",
+            shorten(value)
+        )
+    };
+    let (low, high) = range(value);
+    let read = |text: &str| {
+        digits(text).and_then(|pages| u32::try_from(pages).ok()).filter(|pages| (1..=PAGES_MAX).contains(pages))
+    };
+    match (read(low), read(high)) {
+        (Some(low), Some(high)) if low <= high => Ok(RequestSize::Pages { low, high }),
+        _ => Err(wrong()),
+    }
+}
+
+fn bytes(value: &str) -> Result<RequestSize, String> {
+    let wrong = || {
+        format!(
+            "`bytes={}` cannot be; multiples of 512 up to 1GiB, as in bytes=512-64KiB, would be right",
+            shorten(value)
+        )
+    };
+    let (low, high) = range(value);
+    let read = |text| byte_count(text).filter(|&bytes| bytes > 0 && bytes <= BYTES_MAX && bytes.is_multiple_of(512));
+    match (read(low), read(high)) {
+        (Some(low), Some(high)) if low <= high => Ok(RequestSize::Bytes { low, high }),
+        _ => Err(wrong()),
+    }
+}
+
+fn range(value: &str) -> (&str, &str) {
+    value.split_once('-').unwrap_or((value, value))
+}
+
+/// A plain number of bytes, or one with KiB, MiB, GiB (powers of 1024) or KB, MB, GB (of 1000).
+fn byte_count(text: &str) -> Option<u64> {
+    let units =
+        [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+    let (count, unit) =
+        units.iter().find_map(|&(name, unit)| text.strip_suffix(name).map(|count| (count, unit))).unwrap_or((text, 1));
+    digits(count)?.checked_mul(unit)
+}
+
+fn digits(text: &str) -> Option<u64> {
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+}
+
+/// A plain decimal number: digits, perhaps a point and more digits.
+fn number(text: &str) -> Option<f64> {
+    let plain = text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if plain { text.parse().ok() } else { None }
+}
+
+fn shorten(text: &str) -> String {
+    crate::error::excerpt(text.as_bytes())
+}
