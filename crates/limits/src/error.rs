@@ -31,8 +31,10 @@ pub enum LimitError {
     /// A text that is not WRITES/SPACE.
     #[error("hot class {0:?} is not WRITES/SPACE in percent, such as 80/20")]
     HotSyntax(String),
-    /// A share of the hot class that is not strictly between 0 and 1.
-    #[error("hot class {writes}/{space} is out of range: both percentages must lie between 0 and 100, both excluded")]
+    /// A share of the hot class that is not between 0 and 1, or too close to either.
+    #[error(
+        "hot class {writes}/{space} is out of range: both percentages must lie between 0 and 100, at least 1e-7 from either"
+    )]
     HotRange {
         /// Percent of the writes.
         writes: f64,
@@ -72,13 +74,5 @@ pub enum LimitError {
         logical_pages: u64,
         /// Pages that garbage collection can use.
         usable_pages: u64,
-    },
-    /// An iteration did not settle. It is a defect of the model's solver; no known input causes it.
-    #[error("{model} did not converge at ratio {ratio}")]
-    NoConvergence {
-        /// Which model.
-        model: &'static str,
-        /// At which ratio.
-        ratio: f64,
     },
 }

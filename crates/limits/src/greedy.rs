@@ -54,3 +54,22 @@ pub(crate) fn solve(rho: f64, pages_per_block: u32) -> f64 {
     let u = (b - j - b * rho * harmonic) / (b * rho / j - 1.0);
     b / (b - j + u.clamp(0.0, 1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_of_one_page_costs_nothing() {
+        for rho in [0.01, 0.5, 0.999] {
+            assert_eq!(solve(rho, 1), 1.0);
+        }
+    }
+
+    #[test]
+    fn with_nothing_to_spare_a_collection_wins_one_page() {
+        for b in [2, 7, 128] {
+            assert_eq!(solve(1.0, b), f64::from(b));
+        }
+    }
+}

@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use crate::error::LimitError;
 
+/// The smallest share of either class: below it nothing is left that could be measured.
+const SHARE_MIN: f64 = 0.9999e-9; // 10⁻⁹, and room for 1 − 0.999999999 to round
+
 /// "80/20": 80 % of the writes go to 20 % of the logical pages, uniformly within each class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HotCold {
@@ -15,12 +18,12 @@ pub struct HotCold {
 }
 
 impl HotCold {
-    /// From shares of writes and space, both strictly between 0 and 1.
+    /// From shares of writes and space, both between 0 and 1 and at least 10⁻⁹ away from either.
     ///
     /// # Errors
     /// [`LimitError::HotRange`] for a share outside, [`LimitError::HotIsCold`] for fewer writes than space.
     pub fn new(writes: f64, space: f64) -> Result<Self, LimitError> {
-        let inside = |share: f64| share > 0.0 && share < 1.0;
+        let inside = |share: f64| share >= SHARE_MIN && 1.0 - share >= SHARE_MIN;
         if !inside(writes) || !inside(space) {
             return Err(LimitError::HotRange { writes: percent(writes), space: percent(space) });
         }

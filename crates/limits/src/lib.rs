@@ -9,8 +9,9 @@
 //! - *d*: how many randomly drawn blocks a collector compares before it takes the emptiest.
 //!
 //! Uniform random writes: [`lru`], [`greedy`], [`desnoyers`], [`d_choices`], [`random`].
-//! Hot and cold pages: [`best_quota`], [`mixed_greedy`], [`small_spare`]. Zipf: [`zipf_best_split`].
-//! Page validity in flash: [`gecko`]. Everything for one drive at once: [`Limits::compute`].
+//! Hot and cold pages: [`best_quota`], [`small_spare`]; [`mixed_greedy`], [`mixed_lru`].
+//! Zipf: [`zipf_best_split`], [`zipf_mixed_lru`].
+//! Page validity in flash: [`gecko()`]. Everything for one drive at once: [`Limits::compute`].
 //!
 //! Invariants of this crate: it imports no other crate of the workspace; every figure is computed, none is
 //! stored; every input is checked, so a model returns either a finite number or one typed [`LimitError`].
@@ -29,6 +30,7 @@ mod hot_cold;
 mod limits;
 mod lru;
 mod mixed_greedy;
+mod mixed_lru;
 mod solve;
 mod split;
 pub mod table;
@@ -44,5 +46,6 @@ pub use hot_cold::HotCold;
 pub use limits::{HotLimits, Limits, UniformLimits, ZipfLimit};
 pub use lru::{lru, lru_small_spare};
 pub use mixed_greedy::{MAX_MIXED_PAGES_PER_BLOCK, mixed_greedy};
+pub use mixed_lru::{mixed_lru, zipf_mixed_lru};
 pub use split::{BestQuota, best_quota, small_spare};
 pub use zipf::{MAX_ZIPF_EXPONENT, zipf_best_split};

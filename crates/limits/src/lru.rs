@@ -21,7 +21,7 @@ pub fn lru(rho: f64) -> Result<f64, LimitError> {
 
 /// The handy form of [`lru`] for small spare: ρ / (2(1 − ρ)) + 2/3.
 ///
-/// The first two terms of the expansion in the spare: under 0.1 % off from ρ = 0.9 on, 1 % low at 0.75.
+/// The first two terms of the expansion in the spare: 0.23 % low at ρ = 0.9, 1 % at 0.8, 2.3 % at 0.7.
 ///
 /// # Errors
 /// As [`lru`].

@@ -40,6 +40,36 @@ pub(crate) fn bisect(mut low: f64, mut high: f64, mut f: impl FnMut(f64) -> f64)
     0.5 * (low + high)
 }
 
+/// A root of `f` between two points (place, value) where its values have opposite signs: regula falsi, in which
+/// an end that stays put is counted half (Illinois). Done when |f| is at most `close`.
+pub(crate) fn regula_falsi(
+    mut left: (f64, f64),
+    mut right: (f64, f64),
+    close: f64,
+    mut f: impl FnMut(f64) -> f64,
+) -> f64 {
+    let mut place = left.0;
+    let mut moved_left = None;
+    for _ in 0..100 {
+        place = (left.0 * right.1 - right.0 * left.1) / (right.1 - left.1);
+        let value = f(place);
+        if value.abs() <= close || (right.0 - left.0).abs() < 1e-15 * place.abs() {
+            break;
+        }
+        let moves_left = (value < 0.0) == (left.1 < 0.0);
+        if moves_left {
+            left = (place, value);
+        } else {
+            right = (place, value);
+        }
+        if moved_left == Some(moves_left) {
+            if moves_left { right.1 /= 2.0 } else { left.1 /= 2.0 }
+        }
+        moved_left = Some(moves_left);
+    }
+    place
+}
+
 /// Where `f`, falling and then rising between `low` and `high`, is smallest. The place is good to about
 /// eight digits, the value there to about sixteen.
 pub(crate) fn minimize(mut low: f64, mut high: f64, mut f: impl FnMut(f64) -> f64) -> f64 {

@@ -2,8 +2,9 @@
 //!
 //! Two classes with shares fᵢ of the space and rᵢ of the writes, each collected greedily within its own blocks
 //! at its own ratio ρᵢ. Together they fill the drive, Σ fᵢ·ρ/ρᵢ = 1; WA = Σ rᵢ·A(ρᵢ) with A = [`greedy`] is
-//! minimised over the one free number, the part of the spare that the hot class gets. A falls and is convex in
-//! 1/ρᵢ, so there is one minimum.
+//! minimised over the one free number, the part of the spare that the hot class gets. A has a kink wherever the
+//! collector's threshold moves, and the minimum often lies on one, so the range is scanned first and the best
+//! part of it searched.
 //!
 //! For small spare A ≈ ρ/(2(1 − ρ)) + 2/3; then the best spare goes with √(rᵢ·fᵢ), and
 //! WA ≈ (Σ √(rᵢ·fᵢ))² · ρ/(2(1 − ρ)) + 2/3.
@@ -16,6 +17,9 @@ use crate::error::LimitError;
 use crate::greedy;
 use crate::hot_cold::HotCold;
 use crate::solve::{check_pages_per_block, check_ratio, minimize};
+
+/// Parts of the range that are compared before the best is searched.
+const SCAN_STEPS: u32 = 64;
 
 /// The best fixed division of the spare space between a hot and a cold class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -64,7 +68,13 @@ impl BestQuota {
 pub fn best_quota(rho: f64, pages_per_block: u32, hot: HotCold) -> Result<BestQuota, LimitError> {
     let rho = check_ratio(rho)?;
     let b = check_pages_per_block(pages_per_block)?;
-    let share = minimize(0.0, 1.0, |share| BestQuota::at(rho, b, hot, share).write_amplification);
+    let at = |share| BestQuota::at(rho, b, hot, share).write_amplification;
+    let step = 1.0 / f64::from(SCAN_STEPS);
+    let best_step = (0..=SCAN_STEPS)
+        .map(|index| (f64::from(index) * step, at(f64::from(index) * step)))
+        .min_by(|left, right| left.1.total_cmp(&right.1))
+        .map_or(0.0, |(share, _)| share);
+    let share = minimize((best_step - step).max(0.0), (best_step + step).min(1.0), at);
     Ok(BestQuota::at(rho, b, hot, share))
 }
 
