@@ -1,6 +1,7 @@
 //! Cutting the power: the operation in flight becomes one of the named faults; and blocks that grow bad.
 
-use super::columns::{DIRTY, FAILS_ERASE, FAILS_PROGRAM, ODD};
+use super::columns::{DIRTY, FAILS_ERASE, FAILS_PROGRAM};
+use super::fingerprint;
 use super::odd::{Lasts, OddPage};
 use super::{EraseFault, ProgramFault, SimNand};
 use crate::{Action, Block, Content, EraseError, Nand, Op, Page, ProgramError, Spare};
@@ -50,11 +51,6 @@ impl SimNand {
         self.put_odd(page, became);
         // A page that looks erased can still be programmed, to its ruin.
         self.columns.blocks[block.index()].next = if blank { index } else { index + 1 } as u16;
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.program(block, index, content, spare);
-            let torn = if fault == ProgramFault::TornUnseen { seed } else { 0 };
-            fingerprint.disturb(block, fault as u64 | torn << 8);
-        }
         Ok(())
     }
 
@@ -77,7 +73,7 @@ impl SimNand {
             }
             EraseFault::UnstableErase => {
                 self.wipe(block);
-                self.columns.blocks[block.index()].flags |= DIRTY;
+                self.mark(block, DIRTY);
             }
             EraseFault::PartialMixed | EraseFault::PartialFront => {
                 let pages = self.geometry.pages_per_block();
@@ -93,11 +89,8 @@ impl SimNand {
                         _ => {}
                     }
                 }
-                self.columns.blocks[block.index()].flags |= DIRTY;
+                self.mark(block, DIRTY);
             }
-        }
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.disturb(block, 0xe0 | fault as u64 | seed << 8);
         }
         Ok(())
     }
@@ -105,28 +98,31 @@ impl SimNand {
     /// The power is off and on again: no operation is in progress, and cells that only seemed to hold have let go.
     pub fn power_cycle(&mut self) {
         self.busy.reset();
-        let geometry = self.geometry;
-        let mut gone = Vec::new();
-        for (number, odd) in &mut self.odd {
-            if odd.end_session() {
-                gone.push(geometry.block_of(Page(*number)));
-            }
+        let passing: Vec<u32> = self.odd.iter().filter(|(_, o)| o.ends_with_session()).map(|(n, _)| *n).collect();
+        for page in passing {
+            self.put_odd(Page(page), OddPage::Unreadable);
         }
-        if let Some(fingerprint) = &mut self.fingerprint {
-            for block in gone {
-                fingerprint.disturb(block, 0x60);
+    }
+
+    /// Sets a flag of a block.
+    pub(super) fn mark(&mut self, block: Block, flag: u8) {
+        let flags = &mut self.columns.blocks[block.index()].flags;
+        if *flags & flag == 0 {
+            *flags |= flag;
+            if let Some(fingerprint) = &mut self.fingerprint {
+                fingerprint.toggle(block, fingerprint::mark(block, flag));
             }
         }
     }
 
     /// `block` grows bad: its next program fails.
     pub fn break_at_program(&mut self, block: Block) {
-        self.columns.blocks[block.index()].flags |= FAILS_PROGRAM;
+        self.mark(block, FAILS_PROGRAM);
     }
 
     /// `block` grows bad: its next erase fails.
     pub fn break_at_erase(&mut self, block: Block) {
-        self.columns.blocks[block.index()].flags |= FAILS_ERASE;
+        self.mark(block, FAILS_ERASE);
     }
 
     /// A bit of a page that is already written flips, past what ECC mends: bit `bit` of its data.
@@ -144,12 +140,7 @@ impl SimNand {
                 OddPage::written(Content::Bytes(&bytes), Some(spare))
             }
         };
-        let block = self.geometry.block_of(page);
-        self.columns.blocks[block.index()].flags |= ODD;
-        self.odd.insert(page.0, flipped);
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.disturb(block, 0xf1 | u64::from(page.0) << 8 | bit << 40);
-        }
+        self.put_odd(page, flipped);
     }
 
     /// A program that the chip reports as failed: it takes its time, and the page is lost.
@@ -169,9 +160,6 @@ impl SimNand {
             }
             self.put_odd(page, OddPage::Unreadable);
             self.columns.blocks[block.index()].next = (index + 1) as u16;
-        }
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.disturb(block, 0xf000 | u64::from(index) << 16);
         }
     }
 }

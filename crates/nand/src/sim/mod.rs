@@ -190,11 +190,11 @@ impl SimNand {
                     self.payload.store_bytes(&self.geometry, page, spare.data_crc, Arc::from(bytes));
                 }
             }
+            if let Some(fingerprint) = &mut self.fingerprint {
+                fingerprint.toggle(block, fingerprint::written(page, content, spare));
+            }
         }
         self.columns.blocks[block.index()].next = (index + 1) as u16;
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.program(block, index, content, spare);
-        }
     }
 
     #[inline]
@@ -293,13 +293,8 @@ impl Nand for SimNand {
     }
 
     fn mark_bad(&mut self, block: Block) {
-        if let Some(state) = self.columns.blocks.get_mut(block.index())
-            && state.flags & BAD == 0
-        {
-            state.flags |= BAD;
-            if let Some(fingerprint) = &mut self.fingerprint {
-                fingerprint.disturb(block, 0xbad);
-            }
+        if self.columns.blocks.get(block.index()).is_some_and(|b| b.flags & BAD == 0) {
+            self.mark(block, BAD);
         }
     }
 }

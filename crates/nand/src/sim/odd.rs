@@ -2,6 +2,7 @@
 
 use super::SimNand;
 use super::columns::ODD;
+use super::fingerprint::{self, Oddity};
 use crate::{Block, Content, Page, PageRead, Spare, SpareRead};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -11,6 +12,15 @@ use alloc::sync::Arc;
 enum Held {
     Hollow(u64),
     Bytes(Arc<[u8]>),
+}
+
+impl Held {
+    fn as_content(&self) -> Content<'_> {
+        match self {
+            Self::Hollow(tag) => Content::Hollow(*tag),
+            Self::Bytes(bytes) => Content::Bytes(bytes),
+        }
+    }
 }
 
 /// How long a page reads well.
@@ -45,6 +55,25 @@ pub(crate) struct Written {
 }
 
 impl OddPage {
+    /// What it adds to the chip's fingerprint.
+    pub(crate) fn hash(&self, page: Page) -> u128 {
+        match self {
+            Self::LeftOut => fingerprint::odd(page, Oddity::LeftOut),
+            Self::LooksErased => fingerprint::odd(page, Oddity::LooksErased),
+            Self::Unreadable => fingerprint::odd(page, Oddity::Unreadable),
+            Self::Written(w) => {
+                let Some(spare) = &w.spare else { return fingerprint::odd(page, Oddity::Unreadable) };
+                let lasts = match w.lasts {
+                    Lasts::Forever => 0,
+                    Lasts::Session => fingerprint::odd(page, Oddity::LastsSession),
+                    Lasts::Reads(0) => return fingerprint::odd(page, Oddity::Unreadable),
+                    Lasts::Reads(n) => fingerprint::odd(page, Oddity::LastsReads(n)),
+                };
+                fingerprint::written(page, w.content.as_content(), spare) ^ lasts
+            }
+        }
+    }
+
     pub(crate) fn written(content: Content<'_>, spare: Option<Spare>) -> Self {
         Self::lasting(content, spare, Lasts::Forever)
     }
@@ -71,22 +100,15 @@ impl OddPage {
             Self::LeftOut | Self::LooksErased => PageRead::Erased,
             Self::Unreadable => PageRead::Unreadable,
             Self::Written(w) => {
-                let content = match &w.content {
-                    Held::Hollow(tag) => Content::Hollow(*tag),
-                    Held::Bytes(bytes) => Content::Bytes(bytes),
-                };
+                let content = w.content.as_content();
                 w.spare.map_or(PageRead::Unreadable, |spare| PageRead::Written { content, spare, corrected: 0 })
             }
         }
     }
 
-    /// The power has failed again: what did not last is gone. Whether anything was.
-    pub(crate) fn end_session(&mut self) -> bool {
-        let goes = matches!(self, Self::Written(w) if w.lasts != Lasts::Forever);
-        if goes {
-            *self = Self::Unreadable;
-        }
-        goes
+    /// Whether the next power failure makes it unreadable.
+    pub(crate) fn ends_with_session(&self) -> bool {
+        matches!(self, Self::Written(w) if w.lasts != Lasts::Forever)
     }
 }
 
@@ -94,6 +116,7 @@ impl SimNand {
     /// Reads an odd page; one that lasts for a number of reads lasts for one less after it.
     pub(super) fn read_odd(&mut self, page: Page) -> PageRead<'_> {
         let Some(odd) = self.odd.get_mut(&page.0) else { return PageRead::Unreadable };
+        let before = self.fingerprint.is_some().then(|| odd.hash(page));
         if let OddPage::Written(w) = odd
             && let Lasts::Reads(left) = &mut w.lasts
         {
@@ -101,17 +124,37 @@ impl SimNand {
                 return PageRead::Unreadable;
             }
             *left -= 1;
-            if let Some(fingerprint) = &mut self.fingerprint {
-                fingerprint.disturb(self.geometry.block_of(page), 0x61);
-            }
+        }
+        if let (Some(fingerprint), Some(before)) = (&mut self.fingerprint, before) {
+            fingerprint.toggle(self.geometry.block_of(page), before ^ odd.hash(page));
         }
         odd.page_read()
     }
 
+    /// The page is `odd` from now on, whatever it was.
     pub(super) fn put_odd(&mut self, page: Page, odd: OddPage) {
         let block = self.geometry.block_of(page);
+        if self.fingerprint.is_some() {
+            let change = self.hash_of(page) ^ odd.hash(page);
+            if let Some(fingerprint) = &mut self.fingerprint {
+                fingerprint.toggle(block, change);
+            }
+        }
         self.columns.blocks[block.index()].flags |= ODD;
         self.odd.insert(page.0, odd);
+    }
+
+    /// What the page adds to the fingerprint now.
+    fn hash_of(&self, page: Page) -> u128 {
+        let block = self.geometry.block_of(page);
+        if let Some(odd) = self.odd.get(&page.0) {
+            return odd.hash(page);
+        }
+        if self.geometry.index_of(page) >= u32::from(self.columns.blocks[block.index()].next) {
+            return 0;
+        }
+        let (content, crc) = self.payload.get(&self.geometry, page);
+        fingerprint::written(page, content, &self.columns.spare(&self.geometry, page, crc))
     }
 
     /// Writes a page into a block where pages are left out or odd: none of the fast path's assumptions hold.
@@ -137,9 +180,6 @@ impl SimNand {
         }
         self.put_odd(page, became);
         self.columns.blocks[block.index()].next = (index + 1) as u16;
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.program(block, index, content, spare);
-        }
     }
 
     /// Makes a block blank.
@@ -152,8 +192,12 @@ impl SimNand {
         }
         self.columns.erase(block);
         self.payload.erase(block);
+        let flags = self.columns.blocks[block.index()].flags;
         if let Some(fingerprint) = &mut self.fingerprint {
             fingerprint.erase(block);
+            for flag in (0..8).map(|bit| 1 << bit).filter(|flag| flags & flag != 0) {
+                fingerprint.toggle(block, fingerprint::mark(block, flag));
+            }
         }
     }
 }

@@ -1,0 +1,207 @@
+//! A chip set whose power can be cut: before every program and erase somebody may take a copy of the flash and decide
+//! what became of the operations in flight.
+//!
+//! Which operations are in flight together is what the FTL declared: an operation may overlap every earlier one whose
+//! completion its own [`Op::at`] does not wait for. A die works in order, so of a die's operations a first part is done,
+//! at most one is torn, and the rest has not begun.
+
+use super::model::Expectation;
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use phelsuma_nand::{
+    Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare, SpareRead, Time,
+};
+
+/// A program or an erase, by value.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Program { page: Page, content: Held, spare: Spare },
+    Erase { block: Block },
+}
+
+/// Data by value.
+#[derive(Clone, Debug)]
+pub(crate) enum Held {
+    Hollow(u64),
+    Bytes(Vec<u8>),
+}
+
+impl Held {
+    fn of(content: Content<'_>) -> Self {
+        match content {
+            Content::Hollow(tag) => Self::Hollow(tag),
+            Content::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
+        }
+    }
+
+    fn content(&self) -> Content<'_> {
+        match self {
+            Self::Hollow(tag) => Content::Hollow(*tag),
+            Self::Bytes(bytes) => Content::Bytes(bytes),
+        }
+    }
+}
+
+impl Change {
+    pub(crate) fn is_program(&self) -> bool {
+        matches!(self, Self::Program { .. })
+    }
+
+    /// Does it to `flash` as a power cut with this fault leaves it.
+    pub(crate) fn cut(&self, flash: &mut SimNand, program: ProgramFault, erase: EraseFault, seed: u64) {
+        // What the chip refuses changes nothing, and the FTL hears of it when it gets there itself.
+        match self {
+            Self::Program { page, content, spare } => {
+                let _ = flash.cut_program(*page, content.content(), spare, program, seed);
+            }
+            Self::Erase { block } => {
+                let _ = flash.cut_erase(*block, erase, seed);
+            }
+        }
+    }
+
+    pub(crate) fn complete(&self, flash: &mut SimNand) {
+        self.cut(flash, ProgramFault::Unacknowledged, EraseFault::Unacknowledged, 0);
+    }
+}
+
+/// An operation that may still be in flight.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) change: Change,
+    pub(crate) die: u32,
+    pub(crate) at: Time,
+    pub(crate) done: Time,
+}
+
+/// A moment at which the power can fail: an operation is about to begin.
+pub(crate) struct CutPoint<'a> {
+    /// Which program or erase it is, counted from 0 since the power came up.
+    pub(crate) operation: u32,
+    /// The flash with everything that is surely done.
+    pub(crate) flash: &'a SimNand,
+    /// Operations on other dies that may overlap this one, in the order of their calls.
+    pub(crate) beside: &'a [InFlight],
+    /// The operation.
+    pub(crate) change: &'a Change,
+    /// What the host may expect to find.
+    pub(crate) expectation: &'a Expectation,
+}
+
+/// Who looks at every cut point.
+pub(crate) type Watcher = Box<dyn FnMut(&CutPoint<'_>) + Send>;
+
+/// A simulated chip set with somebody at the plug.
+pub(crate) struct CutNand {
+    /// As the FTL sees it.
+    pub(crate) sim: SimNand,
+    /// As far as it is surely done; only kept on drives of several dies, on others it is `sim`.
+    settled: Option<SimNand>,
+    in_flight: Vec<InFlight>,
+    pub(crate) operations: u32,
+    watcher: Option<Watcher>,
+    /// What the host may expect, should the power fail now.
+    pub(crate) expectation: Expectation,
+}
+
+impl CutNand {
+    pub(crate) fn new(sim: SimNand, expectation: Expectation) -> Self {
+        Self { sim, settled: None, in_flight: Vec::new(), operations: 0, watcher: None, expectation }
+    }
+
+    /// Has every cut point from now on looked at.
+    pub(crate) fn watch(&mut self, watcher: Watcher) {
+        self.settled = (self.sim.geometry().dies() > 1).then(|| self.sim.clone());
+        self.in_flight.clear();
+        self.operations = 0;
+        self.watcher = Some(watcher);
+    }
+
+    pub(crate) fn stop_watching(&mut self) {
+        self.watcher = None;
+        self.settled = None;
+        self.in_flight.clear();
+    }
+
+    /// The power is off and on again, with nothing in flight.
+    pub(crate) fn power_cycle(&mut self) {
+        self.sim.power_cycle();
+        self.operations = 0;
+    }
+
+    /// An operation is about to begin. What it waits for, and what its own die did before, is done.
+    fn about_to(&mut self, change: &Change, die: u32, at: Time) {
+        if let Some(settled) = &mut self.settled {
+            let (over, rest) = core::mem::take(&mut self.in_flight).into_iter().partition(|o| o.done <= at || o.die == die);
+            let over: Vec<InFlight> = over;
+            self.in_flight = rest;
+            for operation in &over {
+                operation.change.complete(settled);
+            }
+        }
+        if let Some(watcher) = &mut self.watcher {
+            watcher(&CutPoint {
+                operation: self.operations,
+                flash: self.settled.as_ref().unwrap_or(&self.sim),
+                beside: &self.in_flight,
+                change,
+                expectation: &self.expectation,
+            });
+        }
+        self.operations += 1;
+    }
+
+    fn begun(&mut self, change: Change, die: u32, at: Time, done: Time) {
+        if self.settled.is_some() {
+            self.in_flight.push(InFlight { change, die, at, done });
+        }
+    }
+}
+
+impl Nand for CutNand {
+    fn geometry(&self) -> &Geometry {
+        self.sim.geometry()
+    }
+
+    fn read(&mut self, page: Page, op: Op) -> (PageRead<'_>, Time) {
+        self.sim.read(page, op)
+    }
+
+    fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {
+        self.sim.read_spare(page, op)
+    }
+
+    fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
+        if self.watcher.is_none() {
+            self.operations += 1;
+            return self.sim.program(page, content, spare, op);
+        }
+        let change = Change::Program { page, content: Held::of(content), spare: *spare };
+        let geometry = self.sim.geometry();
+        let die = geometry.die_of(geometry.block_of(page));
+        self.about_to(&change, die, op.at);
+        let done = self.sim.program(page, content, spare, op)?;
+        self.begun(change, die, op.at, done);
+        Ok(done)
+    }
+
+    fn erase(&mut self, block: Block, op: Op) -> Result<Time, EraseError> {
+        if self.watcher.is_none() {
+            self.operations += 1;
+            return self.sim.erase(block, op);
+        }
+        let change = Change::Erase { block };
+        let die = self.sim.geometry().die_of(block);
+        self.about_to(&change, die, op.at);
+        let done = self.sim.erase(block, op)?;
+        self.begun(change, die, op.at, done);
+        Ok(done)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.sim.is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: Block) {
+        self.sim.mark_bad(block);
+    }
+}

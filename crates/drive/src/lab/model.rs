@@ -1,0 +1,145 @@
+//! What the host may expect: a plain map from logical page to what was written there.
+//!
+//! Every page written carries a tag that says which logical page it is and which write it was. Tag 0 is zeros.
+
+use super::script::Request;
+use std::sync::Arc;
+
+/// What one logical page may read as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Expected {
+    /// What it reads as while the power is on.
+    now: u64,
+    /// What it may read as after a power cut besides: a trim not yet flushed brought back.
+    or: Option<u64>,
+}
+
+/// What the host was told, page by page.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pages: Vec<Expected>,
+    hash: u128,
+}
+
+/// A request that was in progress when the power failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct InProgress {
+    pub(crate) request: Request,
+    pub(crate) tag: u64,
+}
+
+/// What may be found after a power cut: the model and the request in progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Expectation {
+    pub(crate) model: Arc<Model>,
+    pub(crate) in_progress: Option<InProgress>,
+}
+
+/// How a page that was read differs from what was expected.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Wrong {
+    /// An older content, zeros, or nothing readable.
+    Lost,
+    /// Something that was never written there.
+    Corrupt,
+}
+
+/// The tag of `page` in the write with this number.
+pub(crate) fn tag(write: u32, page: u32) -> u64 {
+    u64::from(write + 1) << 32 | u64::from(page)
+}
+
+fn page_hash(page: u32, e: &Expected) -> u128 {
+    let mut h = 0x6d6f_6465_6c00u128 ^ u128::from(page);
+    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555)] {
+        h = (h ^ u128::from(word)).wrapping_mul(0x2545_f491_4f6c_dd1d_9e37_79b9_7f4a_7c15);
+        h ^= h >> 61;
+    }
+    h
+}
+
+impl Model {
+    pub(crate) fn new(logical_pages: u32) -> Self {
+        let pages = vec![Expected::default(); logical_pages as usize];
+        let hash = pages.iter().enumerate().fold(0, |h, (n, e)| h ^ page_hash(n as u32, e));
+        Self { pages, hash }
+    }
+
+    pub(crate) fn logical_pages(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    fn set(&mut self, page: u32, to: Expected) {
+        let slot = &mut self.pages[page as usize];
+        self.hash ^= page_hash(page, slot) ^ page_hash(page, &to);
+        *slot = to;
+    }
+
+    /// The request was acknowledged. Page `p` of a write carries the tag of `write` with `p`.
+    pub(crate) fn acknowledged(&mut self, request: &Request, write: u32) {
+        match *request {
+            Request::Write { first, pages } => {
+                for page in first..first + pages {
+                    self.set(page, Expected { now: tag(write, page), or: None });
+                }
+            }
+            Request::Trim { first, pages } => {
+                for page in first..first + pages {
+                    let before = self.pages[page as usize];
+                    if before.now != 0 {
+                        self.set(page, Expected { now: 0, or: Some(before.now) });
+                    }
+                }
+            }
+            Request::Flush => {
+                for page in 0..self.logical_pages() {
+                    let before = self.pages[page as usize];
+                    if before.or.is_some() {
+                        self.set(page, Expected { or: None, ..before });
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the first recovery shows stays.
+    pub(crate) fn observed(&mut self, page: u32, tag: u64) {
+        self.set(page, Expected { now: tag, or: None });
+    }
+}
+
+impl Expectation {
+    /// A hash: equal expectations have equal ones.
+    pub(crate) fn hash(&self) -> u128 {
+        let in_progress = self.in_progress.map_or(0, |p| {
+            let (kind, first, pages) = match p.request {
+                Request::Write { first, pages } => (1, first, pages),
+                Request::Trim { first, pages } => (2, first, pages),
+                Request::Flush => (0, 0, 0),
+            };
+            if kind == 0 { 0 } else { u128::from(p.tag) << 64 | kind << 62 | u128::from(first) << 31 | u128::from(pages) }
+        });
+        self.model.hash ^ in_progress.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+    }
+
+    /// Whether `page` may read as this after the power cut; None stands for a page that cannot be read.
+    pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
+        let expected = &self.model.pages[page as usize];
+        let Some(read) = read else { return Err(Wrong::Lost) };
+        if read == expected.now || expected.or == Some(read) {
+            return Ok(());
+        }
+        if let Some(InProgress { request, tag }) = &self.in_progress {
+            let new = match *request {
+                Request::Write { first, pages } if (first..first + pages).contains(&page) => Some(*tag | u64::from(page)),
+                Request::Trim { first, pages } if (first..first + pages).contains(&page) => Some(0),
+                _ => None,
+            };
+            if new == Some(read) {
+                return Ok(());
+            }
+        }
+        let once_written_here = read == 0 || (read as u32 == page && read >> 32 > 0 && read >> 32 < 1 << 31);
+        Err(if once_written_here { Wrong::Lost } else { Wrong::Corrupt })
+    }
+}

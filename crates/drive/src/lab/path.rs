@@ -1,0 +1,118 @@
+//! Where the power was cut, how often, and what became of the operation: an id that replays a branch.
+
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use std::fmt;
+use std::str::FromStr;
+
+/// What became of the operations in flight at a cut.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Fault {
+    /// Of a program.
+    Program(ProgramFault),
+    /// Of an erase.
+    Erase(EraseFault),
+}
+
+impl Fault {
+    /// All faults there are.
+    pub fn all() -> Vec<Self> {
+        let programs = ProgramFault::ALL.iter().map(|f| Self::Program(*f));
+        programs.chain(EraseFault::ALL.iter().map(|f| Self::Erase(*f))).collect()
+    }
+
+    /// The fault's name on the command line and in ids. `not-started` and `unacknowledged` name one of each kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program(f) => f.name(),
+            Self::Erase(f) => f.name(),
+        }
+    }
+
+    /// The faults with this name.
+    ///
+    /// # Errors
+    /// One line with the names there are.
+    pub fn named(name: &str) -> Result<Vec<Self>, String> {
+        let found: Vec<Self> = Self::all().into_iter().filter(|f| f.name() == name).collect();
+        if found.is_empty() {
+            let mut names: Vec<&str> = Self::all().iter().map(|f| f.name()).collect();
+            names.dedup();
+            names.sort_unstable();
+            names.dedup();
+            return Err(format!("unknown fault '{name}'; known are {}", names.join(", ")));
+        }
+        Ok(found)
+    }
+}
+
+/// One cut: at which program or erase, counted from 0 since the power came up, and what became of it. `undone` names, of
+/// the operations in flight beside it, how many on each die were not done (on a drive of one die there are none).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Cut {
+    /// The operation.
+    pub operation: u32,
+    /// Its fate.
+    pub fault: &'static str,
+    /// Which choice among the fates of operations beside it; 0 is all of them done.
+    pub beside: u16,
+}
+
+/// The cuts that led to a branch: the first in the workload, the others each in the recovery from the one before.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Path(pub Vec<Cut>);
+
+impl Path {
+    pub(crate) fn with(&self, cut: Cut) -> Self {
+        let mut cuts = self.0.clone();
+        cuts.push(cut);
+        Self(cuts)
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, cut) in self.0.iter().enumerate() {
+            let slash = if n > 0 { "/" } else { "" };
+            write!(f, "{slash}{}.{}", cut.operation, cut.fault)?;
+            if cut.beside > 0 {
+                write!(f, ".{}", cut.beside)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Path {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("'{text}' is no replay id: it looks like 1234.torn-seen or 1234.torn-seen/2.not-started");
+        let mut cuts = Vec::new();
+        for part in text.split('/') {
+            let mut fields = part.split('.');
+            let operation = fields.next().and_then(|f| f.parse().ok()).ok_or_else(bad)?;
+            let fault = Fault::named(fields.next().ok_or_else(bad)?)?.first().map(|f| f.name()).ok_or_else(bad)?;
+            let beside = fields.next().map_or(Ok(0), |f| f.parse().map_err(|_| bad()))?;
+            if fields.next().is_some() {
+                return Err(bad());
+            }
+            cuts.push(Cut { operation, fault, beside });
+        }
+        Ok(Self(cuts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_reads_back_as_itself() {
+        for text in ["12.torn-seen", "0.not-started.3/7.partial-mixed", "1.unstable/2.unstable/3.unacknowledged"] {
+            assert_eq!(text.parse::<Path>().unwrap().to_string(), text);
+        }
+        for text in ["", "x.torn-seen", "1", "1.nonsense", "1.torn-seen.", "1.torn-seen.1.2"] {
+            assert!(text.parse::<Path>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What is checked after a power cut: a branch is recovered, read in full, recovered once more, written over twice and
+//! checked again.
+
+use super::cut_nand::CutNand;
+use super::model::{Expectation, Model, Wrong, tag};
+use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, WriteRequest, recover};
+use phelsuma_nand::{Content, LogicalPage, Purpose, Time};
+use std::sync::Arc;
+
+/// What was found wrong with a branch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum FailureKind {
+    /// Acknowledged data are gone: an older content, zeros, or a read error in their place.
+    Lost,
+    /// A page reads as something that was never written there, or the FTL's structures contradict each other.
+    Corrupt,
+    /// The drive does not come up, or cannot be written.
+    Stuck,
+    /// The FTL panicked.
+    Panic,
+}
+
+/// A branch that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: FailureKind,
+    pub(crate) message: String,
+}
+
+type Checked<T> = Result<T, Failure>;
+
+fn failure<T>(kind: FailureKind, message: String) -> Checked<T> {
+    Err(Failure { kind, message })
+}
+
+/// Brings the drive up; the moment it is ready in simulated time is how long that took.
+pub(crate) fn bring_up(nand: &mut CutNand, config: &Config) -> Checked<(Box<dyn Ftl<CutNand>>, Time)> {
+    match recover(nand, config, Time::ZERO) {
+        Ok((ftl, report)) => Ok((ftl, report.done)),
+        Err(error) => failure(FailureKind::Stuck, format!("the drive does not come up: {error}")),
+    }
+}
+
+/// Everything after the first recovery.
+pub(crate) fn verify(
+    nand: &mut CutNand,
+    mut ftl: Box<dyn Ftl<CutNand>>,
+    config: &Config,
+    expectation: &Expectation,
+) -> Checked<()> {
+    consistent(ftl.as_ref(), nand, "after recovery")?;
+    let mut model = expectation.model.as_ref().clone();
+    for (page, read) in read_all(ftl.as_mut(), nand, &model)?.into_iter().enumerate() {
+        let page = page as u32;
+        if let Err(wrong) = expectation.judge(page, read) {
+            return failure(kind_of(wrong), format!("after recovery logical page {page} {}", reads_as(read)));
+        }
+        model.observed(page, read.unwrap_or(0));
+    }
+
+    nand.power_cycle();
+    let (again, _) = bring_up(nand, config)?;
+    ftl = again;
+    compare(ftl.as_mut(), nand, &model, "after a second, clean recovery")?;
+
+    let mut at = Time::ZERO;
+    for round in 0..2 {
+        at = overwrite(ftl.as_mut(), nand, &mut model, round, at)?;
+    }
+    compare(ftl.as_mut(), nand, &model, "after two overwrites")?;
+    consistent(ftl.as_ref(), nand, "after two overwrites")?;
+
+    nand.power_cycle();
+    let (mut last, _) = bring_up(nand, config)?;
+    compare(last.as_mut(), nand, &model, "after two overwrites and a clean recovery")
+}
+
+fn kind_of(wrong: Wrong) -> FailureKind {
+    match wrong {
+        Wrong::Lost => FailureKind::Lost,
+        Wrong::Corrupt => FailureKind::Corrupt,
+    }
+}
+
+fn reads_as(read: Option<u64>) -> String {
+    match read {
+        None => "cannot be read".into(),
+        Some(0) => "reads as zeros".into(),
+        Some(tag) => format!("reads as page {} of write {}", tag as u32, (tag >> 32).wrapping_sub(1)),
+    }
+}
+
+/// Every logical page's tag; None where it cannot be read.
+fn read_all(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model) -> Checked<Vec<Option<u64>>> {
+    let mut found = Vec::with_capacity(model.logical_pages() as usize);
+    let mut sink = |_: LogicalPage, page: HostPage<'_>| {
+        found.push(match page {
+            HostPage::Zeros => Some(0),
+            HostPage::Data(Content::Hollow(tag)) => Some(tag),
+            // The laboratory writes hollow pages only: these bytes are somebody else's.
+            HostPage::Data(Content::Bytes(_)) => Some(u64::MAX),
+            HostPage::Unreadable => None,
+        });
+    };
+    match ftl.read(nand, LogicalPage(0), model.logical_pages(), Purpose::Host, Time::ZERO, &mut sink) {
+        Ok(_) => Ok(found),
+        Err(error) => failure(FailureKind::Stuck, format!("reading fails: {error}")),
+    }
+}
+
+fn compare(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model, when: &str) -> Checked<()> {
+    let exactly = Expectation { model: Arc::new(model.clone()), in_progress: None };
+    for (page, read) in read_all(ftl, nand, model)?.into_iter().enumerate() {
+        if let Err(wrong) = exactly.judge(page as u32, read) {
+            return failure(kind_of(wrong), format!("{when} logical page {page} {}", reads_as(read)));
+        }
+    }
+    Ok(())
+}
+
+fn consistent(ftl: &dyn Ftl<CutNand>, nand: &mut CutNand, when: &str) -> Checked<()> {
+    match ftl.check(nand).first() {
+        None => Ok(()),
+        Some(finding) => failure(FailureKind::Corrupt, format!("{when}: {finding}")),
+    }
+}
+
+/// Writes every logical page once, scattered over the space.
+fn overwrite(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, round: u32, at: Time) -> Checked<Time> {
+    let pages = model.logical_pages();
+    let stride = stride_of(pages);
+    // Numbers that no write of the workload has.
+    let write = (1 << 30) + round;
+    let mut at = at;
+    let mut page = round % pages;
+    for _ in 0..pages {
+        let tag = tag(write, page);
+        let request =
+            WriteRequest { first: LogicalPage(page), pages: 1, data: HostData::Hollow(tag), hint: Hint::None };
+        match ftl.write(nand, &request, at) {
+            Ok(done) => at = done,
+            Err(error) => return failure(FailureKind::Stuck, format!("writing logical page {page} fails: {error}")),
+        }
+        model.observed(page, tag);
+        page = (page + stride) % pages;
+    }
+    Ok(at)
+}
+
+/// A step near the golden section that visits all pages.
+fn stride_of(pages: u32) -> u32 {
+    let gcd = |mut a: u32, mut b: u32| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let from = (f64::from(pages) * 0.618) as u32;
+    (from.max(1)..).find(|s| gcd(*s, pages) == 1).unwrap_or(1)
+}
