@@ -160,15 +160,13 @@ impl TraceInfo {
                 }
                 Op::Read => reads.add(&request, page, &mut device.last_read_end),
                 Op::Write => {
-                    let mut clock = writes.pages;
+                    let begun = writes.pages;
                     writes.add(&request, page, &mut device.last_write_end);
-                    let first = request.offset_bytes / page;
-                    for number in first..first + (writes.pages - clock) {
+                    for (clock, number) in (begun..writes.pages).zip(request.offset_bytes / page..) {
                         match device.written.insert(number, clock) {
                             Some(before) => lifetimes.add(clock - before),
                             None => unique_written += 1,
                         }
-                        clock += 1;
                     }
                     if unique_written > UNIQUE_PAGES_MAX {
                         let what = format!(

@@ -19,7 +19,8 @@ impl Permutation {
         let bits = size.max(1).next_power_of_two().ilog2().min(63);
         let low_bits = bits / 2;
         let mut keys = [0; ROUNDS];
-        let mut state = seed;
+        // The random numbers are seeded from the same seed by a similar mixer: keep the two apart.
+        let mut state = seed ^ u64::from_be_bytes(*b"phelsuma");
         for key in &mut keys {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
             *key = mix(state);
