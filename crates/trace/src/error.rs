@@ -74,6 +74,14 @@ impl TraceError {
         TraceError::File { file: Arc::clone(file), what: what.into() }
     }
 
+    /// Says of a limit which file reached it.
+    pub(crate) fn about(self, file: &str) -> Self {
+        match self {
+            TraceError::Option(what) => TraceError::File { file: file.into(), what },
+            other => other,
+        }
+    }
+
     pub(crate) fn line(file: &Arc<str>, line: u64, what: impl Into<String>) -> Self {
         TraceError::Line { file: Arc::clone(file), line, what: what.into() }
     }

@@ -134,6 +134,10 @@ impl TraceInfo {
     /// # Errors
     /// The trace cannot be read to its end, or a limit on memory is reached.
     pub fn gather(trace: &mut TraceFile, page_bytes: u32) -> Result<Self, TraceError> {
+        Self::count(trace, page_bytes).map_err(|error| error.about(trace.name()))
+    }
+
+    fn count(trace: &mut TraceFile, page_bytes: u32) -> Result<Self, TraceError> {
         let mut footprint = Footprint::new(page_bytes)?;
         let page = u64::from(page_bytes);
         let mut devices: BTreeMap<u32, DeviceState> = BTreeMap::new();

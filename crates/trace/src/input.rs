@@ -41,7 +41,7 @@ impl Input {
         let stream: Box<dyn BufRead + Send> = if magic.starts_with(&[0x1f, 0x8b]) {
             let decoder = flate2::bufread::MultiGzDecoder::new(raw);
             Box::new(BufReader::with_capacity(BUFFER_BYTES, Named { decoder, kind: "gzip" }))
-        } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        } else if is_zstd(&magic) {
             let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(unreadable)?;
             Box::new(BufReader::with_capacity(BUFFER_BYTES, Named { decoder, kind: "zstd" }))
         } else {
@@ -65,6 +65,11 @@ impl Input {
 /// A name without control characters, so that an error stays one line.
 pub(crate) fn printable(name: &str) -> Arc<str> {
     name.chars().map(|char| if char.is_control() { '?' } else { char }).collect::<String>().into()
+}
+
+/// A zstd frame, or one of the skippable frames that parallel compressors put in front.
+fn is_zstd(magic: &[u8]) -> bool {
+    magic == [0x28, 0xb5, 0x2f, 0xfd] || matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
 }
 
 type Peeked = (Vec<u8>, io::Result<Box<dyn BufRead + Send>>);

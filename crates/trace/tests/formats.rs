@@ -69,6 +69,19 @@ fn a_time_unit_overrides_what_is_detected() {
 }
 
 #[test]
+fn a_fraction_that_contradicts_the_guessed_unit_is_refused() {
+    let whole: String = (0..4000).map(|at| format!("{at}000000 0 {} 8 0\n", at * 8)).collect();
+    let error = error_of(format!("{whole}4000000000.5 0 8 8 0\n").as_bytes(), None);
+    assert!(error.starts_with("t:4001: the time has a fraction and those before had none"), "{error}");
+}
+
+#[test]
+fn a_skippable_zstd_frame_in_front_is_skipped() {
+    let frame = [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4][..], &zst(b"1.5 0 8 8 0\n")].concat();
+    assert_eq!(read_as(&frame, None).unwrap().len(), 1);
+}
+
+#[test]
 fn what_is_skipped_is_counted_by_reason() {
     let text =
         "a heading\n1.0 0 8 8 0\n\n2.0 0 8 0 0\n3.0 0 16565000000000000000 8 0\n4.0 0 8 9999999 0\n5.0 0 8 8 1\n";

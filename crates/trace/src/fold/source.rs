@@ -38,7 +38,8 @@ enum Plan {
     Wrap(Vec<u32>),
 }
 
-/// A folded trace. Yields page requests in the order of the file.
+/// A folded trace. Yields page requests in the order of the file; like the recorded clock, their times
+/// may go backwards.
 pub struct PageSource {
     opener: Opener,
     options: FoldOptions,
@@ -88,15 +89,15 @@ impl PageSource {
         }
         let mut trace = opener()?;
         let mut footprint = Footprint::new(options.page_bytes)?;
-        for request in &mut trace {
+        let collected = trace.try_for_each(|request| {
             let mut request = request?;
             if matches!(options.fold, Fold::Wrap { .. }) {
                 // Only the devices matter.
                 request.op = Op::Flush;
             }
-            footprint.add(&request)?;
-        }
-        footprint.finish()?;
+            footprint.add(&request)
+        });
+        collected.and_then(|()| footprint.finish()).map_err(|error| error.about(trace.name()))?;
         let requests_per_loop = footprint.requests();
         let devices: Vec<u32> = footprint.devices().collect();
         let device_count = devices.len();

@@ -3,7 +3,8 @@
 //!
 //! The formats differ in the time unit and nothing in the file says which. Unless an option does: a
 //! time column with fractions is in milliseconds (DiskSim), whole numbers are nanoseconds (SSDsim,
-//! MQSim). Converted traces with whole microseconds exist and need the option.
+//! MQSim). Converted traces with whole microseconds exist and need the option. The guess rests on the
+//! first 64 KiB; a fraction that turns up later contradicts it and is an error.
 //!
 //! FlashSim `_4k` and replayer cuts have the same five columns; [`super::flashsim`] and
 //! [`super::replayer`] say how they are told apart.
@@ -16,15 +17,21 @@ use crate::request::Op;
 /// Five columns of numbers; the three formats differ in units only.
 pub(crate) struct FiveColumns {
     pub(crate) time: TimeUnit,
+    /// The unit was guessed because no time has a fraction.
+    pub(crate) guessed_from_whole_times: bool,
     pub(crate) address_unit_bytes: u64,
     pub(crate) size_unit_bytes: u64,
 }
 
 impl FiveColumns {
     pub(crate) fn disksim(time: Option<TimeUnit>, sample: &[u8]) -> Self {
-        let detected = if has_fractional_time(sample) { TimeUnit::Ms } else { TimeUnit::Ns };
-        let time = time.unwrap_or(detected);
-        FiveColumns { time, address_unit_bytes: SECTOR_BYTES, size_unit_bytes: SECTOR_BYTES }
+        let whole = !has_fractional_time(sample);
+        FiveColumns {
+            time: time.unwrap_or(if whole { TimeUnit::Ns } else { TimeUnit::Ms }),
+            guessed_from_whole_times: time.is_none() && whole,
+            address_unit_bytes: SECTOR_BYTES,
+            size_unit_bytes: SECTOR_BYTES,
+        }
     }
 }
 
@@ -34,6 +41,10 @@ impl LineParser for FiveColumns {
         number::need_columns(split_blank(line, &mut columns), 5..=5)?;
         let [time, device, address, size, flag] = columns;
         let time_ns = number::time(time, self.time.ns(), "the time")?;
+        if self.guessed_from_whole_times && time.contains(&b'.') {
+            let what = "the time has a fraction and those before had none, naming the time unit would be right";
+            return Err(Flaw::Value(what.to_owned()));
+        }
         let device = number::device(device, "the device")?;
         let address = number::whole(address, "the address")?;
         let size = number::whole(size, "the size")?;

@@ -21,6 +21,7 @@ const TELLING_STEP: u64 = 8;
 pub(crate) fn parser(time: Option<TimeUnit>) -> FiveColumns {
     FiveColumns {
         time: time.unwrap_or(TimeUnit::Ms),
+        guessed_from_whole_times: false,
         address_unit_bytes: SECTOR_BYTES,
         size_unit_bytes: SIZE_UNIT_BYTES,
     }

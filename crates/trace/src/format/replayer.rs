@@ -10,7 +10,12 @@ use super::disksim::{FiveColumns, has_fractional_time};
 use crate::number::{split_blank, whole};
 
 pub(crate) fn parser(time: Option<TimeUnit>) -> FiveColumns {
-    FiveColumns { time: time.unwrap_or(TimeUnit::Ms), address_unit_bytes: 1, size_unit_bytes: 1 }
+    FiveColumns {
+        time: time.unwrap_or(TimeUnit::Ms),
+        guessed_from_whole_times: false,
+        address_unit_bytes: 1,
+        size_unit_bytes: 1,
+    }
 }
 
 /// Whether five columns of numbers are bytes rather than sectors. The last line of a sample that ends
