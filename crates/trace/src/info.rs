@@ -17,6 +17,7 @@ use crate::reader::TraceFile;
 use crate::request::{Op, Request};
 use crate::skipped::Skipped;
 
+mod display;
 mod lifetimes;
 mod sizes;
 
@@ -134,6 +135,7 @@ impl TraceInfo {
     /// # Errors
     /// The trace cannot be read to its end, or a limit on memory is reached.
     pub fn gather(trace: &mut TraceFile, page_bytes: u32) -> Result<Self, TraceError> {
+        crate::fold::check_page_bytes(page_bytes)?;
         Self::count(trace, page_bytes).map_err(|error| error.about(trace.name()))
     }
 

@@ -10,6 +10,28 @@
 //! Workload (spec → PageRequest) ─────────────────────────────────────────┘
 //! ```
 //!
+//! ```
+//! use phelsuma_trace::{OpenOptions, PageSource, Source, Workload, fold::FoldOptions};
+//!
+//! // A workload: 30 % reads, requests of one to eight pages, popularity by Zipf's law.
+//! let workload = Workload::parse("mixed:read=30,pages=1-8:zipf:0.99")?;
+//! let mut source = workload.source(1 << 20, 4096, 1);
+//! let request = source.next_request()?.expect("a workload never ends");
+//! assert!(request.first + u64::from(request.pages) <= 1 << 20);
+//!
+//! // A trace, its pages numbered densely.
+//! # let path = std::env::temp_dir().join("phelsuma-trace-doc.csv");
+//! # std::fs::write(&path, "time_us,device,op,offset_bytes,size_bytes\n0,0,write,8192,4096\n1,0,read,0,512\n")?;
+//! let mut source = PageSource::open(&path, &OpenOptions::default(), FoldOptions::default())?;
+//! assert_eq!(source.logical_pages(), 2);
+//! while let Some(request) = source.next_request()? {
+//!     assert!(request.first < 2);
+//! }
+//! source.counts().assert_balanced();
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Nothing here trusts its input: readers stream, bound every line and record, count what they skip
 //! by reason, and stop with file and line where skipping would be guessing.
 

@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn wrapping_keeps_devices_apart_and_covers_the_same_pages(requests in requests(), drive in 5..300u64) {
+    fn wrapping_keeps_devices_apart_and_covers_the_same_pages(requests in requests(), drive in 7..300u64) {
         let devices: BTreeSet<u32> = requests.iter().map(|request| request.device).collect();
         let count = devices.len() as u64;
         let slices: BTreeMap<u32, (u64, u64)> = devices

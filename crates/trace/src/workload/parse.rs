@@ -90,7 +90,8 @@ fn mixed(rest: &str) -> Result<Workload, String> {
         seen.push(kind);
     }
     let total = mix.read_percent + mix.trim_percent + mix.flush_percent;
-    if total > 100.0 {
+    // Decimal fractions may add up to a little over what they say.
+    if total > 100.0 + 1e-9 {
         return Err(format!("reads, trims and flushes are {total} percent together, 100 at most would be right"));
     }
     if mix.flush_percent >= 100.0 {
@@ -158,10 +159,12 @@ fn digits(text: &str) -> Option<u64> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok()).flatten()
 }
 
-/// A plain decimal number: digits, perhaps a point and more digits.
+/// A plain decimal number: up to three digits, perhaps a point and up to fifteen more. A number read so
+/// prints so, too.
 fn number(text: &str) -> Option<f64> {
-    let plain = text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if plain { text.parse().ok() } else { None }
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let plain = |digits: &str, most| digits.len() <= most && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if plain(whole, 3) && plain(fraction, 15) { text.parse().ok() } else { None }
 }
 
 fn shorten(text: &str) -> String {

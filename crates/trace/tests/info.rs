@@ -1,0 +1,164 @@
+//! Statistics against a plain model that holds everything in memory.
+#![allow(clippy::unwrap_used)]
+
+mod samples;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+
+use phelsuma_trace::convert::{WriteOptions, Writer};
+use phelsuma_trace::{Format, Op, OpenOptions, Request, TraceInfo, reader_from};
+use proptest::prelude::*;
+use samples::request;
+
+const PAGE: u64 = 4096;
+
+fn info_of(requests: &[Request]) -> TraceInfo {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, Format::Csv, &WriteOptions::default()).unwrap();
+    for request in requests {
+        writer.write(request).unwrap();
+    }
+    writer.finish().unwrap();
+    let mut trace = reader_from(Cursor::new(bytes), "t", &OpenOptions::default()).unwrap();
+    TraceInfo::gather(&mut trace, PAGE as u32).unwrap()
+}
+
+fn pages_of(request: &Request) -> std::ops::Range<u64> {
+    request.offset_bytes / PAGE..(request.offset_bytes + request.size_bytes).div_ceil(PAGE)
+}
+
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let op = prop_oneof![4 => Just(Op::Write), 2 => Just(Op::Read), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
+    let one = (0..1000u64, 0..3u32, op, 0..40u64, 1..30u64, any::<bool>());
+    let one = one.prop_map(|(time_ns, device, op, offset, size, aligned)| {
+        let unit = if aligned { PAGE } else { 512 };
+        match op {
+            Op::Flush => request(time_ns, device, op, 0, 0),
+            _ => request(time_ns, device, op, offset * unit, size * unit),
+        }
+    });
+    prop::collection::vec(one, 1..80).prop_map(|mut requests| {
+        requests[0].time_ns = 0;
+        requests
+    })
+}
+
+proptest! {
+    #[test]
+    fn statistics_are_those_of_a_plain_model(requests in requests()) {
+        let info = info_of(&requests);
+        let with = |op: Op| requests.iter().filter(move |request| request.op == op);
+        let bytes = |op| with(op).map(|request| request.size_bytes).sum::<u64>();
+        let count = |op| with(op).count() as u64;
+        prop_assert_eq!([info.reads, info.writes, info.trims, info.flushes],
+            [Op::Read, Op::Write, Op::Trim, Op::Flush].map(count));
+        prop_assert_eq!([info.read_bytes, info.written_bytes, info.trimmed_bytes],
+            [Op::Read, Op::Write, Op::Trim].map(bytes));
+
+        // Lives, page by page.
+        let mut clock = 0u64;
+        let mut last: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+        let mut histogram = [0u64; 64];
+        for request in with(Op::Write) {
+            for page in pages_of(request) {
+                if let Some(before) = last.insert((request.device, page), clock) {
+                    histogram[(clock - before).ilog2() as usize] += 1;
+                }
+                clock += 1;
+            }
+        }
+        prop_assert_eq!(info.pages_written, clock);
+        prop_assert_eq!(info.unique_pages_written, last.len() as u64);
+        prop_assert_eq!(info.lifetimes.live_at_end, last.len() as u64);
+        let used = info.lifetimes.histogram_log2.len();
+        prop_assert_eq!(&info.lifetimes.histogram_log2[..], &histogram[..used]);
+        prop_assert!(histogram[used..].iter().all(|&count| count == 0));
+        prop_assert_eq!(histogram.iter().sum::<u64>() + last.len() as u64, clock, "every page write ends or stays");
+
+        let touched: BTreeSet<(u32, u64)> = requests.iter()
+            .filter(|request| matches!(request.op, Op::Read | Op::Write))
+            .flat_map(|request| pages_of(request).map(|page| (request.device, page)))
+            .collect();
+        prop_assert_eq!(info.unique_pages, touched.len() as u64);
+        prop_assert_eq!(info.footprint_bytes, touched.len() as u64 * PAGE);
+
+        let backwards = requests.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns).count();
+        prop_assert_eq!(info.times_backwards, backwards as u64);
+        prop_assert_eq!(info.duration_ns, requests.iter().map(|request| request.time_ns).max().unwrap());
+        let devices: BTreeSet<u32> = requests.iter().map(|request| request.device).collect();
+        prop_assert_eq!(info.devices, devices.len() as u64);
+
+        let mut sizes: Vec<u64> = with(Op::Write).map(|request| request.size_bytes).collect();
+        sizes.sort_unstable();
+        if let Some(&largest) = sizes.last() {
+            let percentile = |percent: usize| sizes[(sizes.len() * percent).div_ceil(100) - 1];
+            prop_assert_eq!(info.write_sizes.max_bytes, largest);
+            prop_assert_eq!(info.write_sizes.p50_bytes, percentile(50));
+            prop_assert_eq!(info.write_sizes.p90_bytes, percentile(90));
+            prop_assert_eq!(info.write_sizes.p99_bytes, percentile(99));
+            let unaligned = with(Op::Write).filter(|r| r.offset_bytes % PAGE != 0 || r.size_bytes % PAGE != 0).count();
+            prop_assert!((info.unaligned_write_share - unaligned as f64 / sizes.len() as f64).abs() < 1e-12);
+            prop_assert!((info.overwrite_ratio - clock as f64 / last.len() as f64).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn sequential_requests_follow_their_own_device() {
+    let requests = [
+        request(0, 0, Op::Write, 0, 4096),
+        request(1, 1, Op::Write, 1 << 20, 4096),
+        request(2, 0, Op::Read, 4096, 4096),
+        request(3, 0, Op::Write, 4096, 4096),
+        request(4, 1, Op::Write, 0, 4096),
+    ];
+    let info = info_of(&requests);
+    assert_eq!(info.sequential_write_share, 0.25);
+    assert_eq!(info.sequential_read_share, 0.0);
+    assert_eq!(info.span_bytes, 8192 + (1 << 20) + 4096);
+    assert_eq!(info.highest_byte, (1 << 20) + 4096);
+}
+
+#[test]
+fn statistics_are_json_with_names_that_say_units() {
+    let info = info_of(&[request(0, 0, Op::Write, 0, 4096), request(7, 0, Op::Write, 0, 4096)]);
+    let json = serde_json::to_value(&info).unwrap();
+    assert_eq!(json["format"], "csv");
+    assert_eq!(json["written_bytes"], 8192);
+    assert_eq!(json["overwrite_ratio"], 2.0);
+    assert_eq!(json["duration_ns"], 7);
+    assert_eq!(json["write_sizes"]["most_frequent"][0]["bytes"], 4096);
+    assert_eq!(json["lifetimes"]["histogram_log2"], serde_json::json!([1]));
+    assert_eq!(json["skipped"], serde_json::json!({}));
+}
+
+#[test]
+fn statistics_print_for_a_person() {
+    let info = info_of(&[
+        request(0, 0, Op::Write, 0, 8192),
+        request(1_500_000_000, 0, Op::Write, 4096, 512),
+        request(1_500_000_001, 3, Op::Read, 0, 4096),
+    ]);
+    let text = info.to_string();
+    assert_eq!(
+        text,
+        "t (csv): 3 requests in 1.500 s on 2 devices\n\
+         1 reads of 4.0 KiB, 2 writes of 8.5 KiB, 0 trims, 0 flushes\n\
+         pages of 4.0 KiB: 3 written, 2 of them different (8.0 KiB), overwrite ratio 1.50; 3 read or written (12.0 KiB)\n\
+         writes: sizes p50 512 B, p90 8.0 KiB, p99 8.0 KiB, max 8.0 KiB; 50 % unaligned, 0 % sequential\n\
+         reads: sizes p50 4.0 KiB, p90 4.0 KiB, p99 4.0 KiB, max 4.0 KiB; 0 % unaligned, 0 % sequential\n\
+         a written page is overwritten within 1 page writes (half of them), 1 (90 %), 1 (99 %)\n\
+         address span 12.0 KiB, 0 requests back in time; skipped: nothing"
+    );
+}
+
+#[test]
+fn an_impossible_page_size_is_refused() {
+    let open = || reader_from(Cursor::new("1.0 0 8 8 0\n"), "t", &OpenOptions::default()).unwrap();
+    for page_bytes in [0, 511, 1000, 3 << 20] {
+        let error = TraceInfo::gather(&mut open(), page_bytes).unwrap_err().to_string();
+        let right = "a power of two from 512 to 1048576 would be right";
+        assert_eq!(error, format!("a page of {page_bytes} bytes cannot be, {right}"));
+    }
+}
