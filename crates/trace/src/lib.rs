@@ -36,6 +36,8 @@
 //! by reason, and stop with file and line where skipping would be guessing.
 
 #![forbid(unsafe_code)]
+// Nothing may panic on what it reads.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::string_slice))]
 
 mod error;
 mod input;

@@ -52,7 +52,7 @@ impl Lines {
             let (used, text) = match memchr::memchr(b'\n', available) {
                 Some(at) => {
                     ended = true;
-                    (at + 1, &available[..at])
+                    (at + 1, available.get(..at).unwrap_or_default())
                 }
                 None => (available.len(), available),
             };

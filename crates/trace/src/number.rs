@@ -96,10 +96,9 @@ pub(crate) fn device(text: &[u8], what: &str) -> Result<u32, Flaw> {
 /// A time in units of `unit_ns` nanoseconds, whole or with a fraction (digits below a nanosecond are
 /// dropped) or, as some scripts print small values, with an exponent.
 pub(crate) fn time(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, Flaw> {
-    let (whole_text, fraction) = match memchr::memchr(b'.', text) {
-        None => (text, &[][..]),
-        Some(at) => (&text[..at], &text[at + 1..]),
-    };
+    let point = memchr::memchr(b'.', text).unwrap_or(text.len());
+    let (whole_text, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));
+    let fraction = fraction.strip_prefix(b".").unwrap_or_default();
     let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
     if (whole_text.is_empty() && fraction.is_empty()) || !digits(whole_text) || !digits(fraction) {
         return odd_time(text, unit_ns, what);

@@ -73,7 +73,7 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// How many lines or records were skipped, by reason. Prints as `3 blank lines, 2 comments`, or
+/// How many lines or records were skipped, by reason. Prints as `blank lines: 3, comments: 2`, or
 /// `nothing`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
@@ -111,7 +111,7 @@ impl fmt::Display for Skipped {
         }
         for (index, (reason, count)) in self.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{count} {reason}")?;
+            write!(f, "{comma}{reason}: {count}")?;
         }
         Ok(())
     }

@@ -203,6 +203,14 @@ fn a_trim_of_2_to_the_50_pages_wraps_onto_the_drive_once() {
 }
 
 #[test]
+fn sources_may_move_to_another_thread() {
+    fn sendable<T: Send>() {}
+    sendable::<PageSource>();
+    sendable::<Box<dyn Source + Send>>();
+    sendable::<phelsuma_trace::TraceFile>();
+}
+
+#[test]
 fn impossible_options_are_refused() {
     let requests = [request(0, 0, Op::Write, 0, 4096), request(0, 1, Op::Write, 0, 4096)];
     let error = |fold, loops| source(&requests, fold, loops).unwrap_err().to_string();

@@ -94,7 +94,7 @@ fn what_is_skipped_is_counted_by_reason() {
     assert_eq!(skipped.count(SkipReason::Absurd), 2);
     assert_eq!(
         skipped.to_string(),
-        "1 lines before the first record, 1 blank lines, 1 requests of size zero, 2 absurd addresses or sizes"
+        "lines before the first record: 1, blank lines: 1, requests of size zero: 1, absurd addresses or sizes: 2"
     );
 }
 
@@ -224,9 +224,9 @@ fn a_trace_without_a_usable_request_is_refused() {
     );
     assert_eq!(
         error_of(b"1.0 0 8 0 0\n", None),
-        "t: no usable disksim request in the file; skipped: 1 requests of size zero"
+        "t: no usable disksim request in the file; skipped: requests of size zero: 1"
     );
-    assert!(error_of(b"8,0 0 1 0.5 9 C W 8 + 8 [x]\n", None).contains("1 other events of a request"));
+    assert!(error_of(b"8,0 0 1 0.5 9 C W 8 + 8 [x]\n", None).contains("other events of a request: 1"));
 }
 
 #[test]

@@ -143,13 +143,13 @@ fn statistics_print_for_a_person() {
     let text = info.to_string();
     assert_eq!(
         text,
-        "t (csv): 3 requests in 1.500 s on 2 devices\n\
-         1 reads of 4.0 KiB, 2 writes of 8.5 KiB, 0 trims, 0 flushes\n\
+        "t (csv): 3 requests in 1.500 s, devices: 2\n\
+         reads: 1 (4.0 KiB), writes: 2 (8.5 KiB), trims: 0, flushes: 0\n\
          pages of 4.0 KiB: 3 written, 2 of them different (8.0 KiB), overwrite ratio 1.50; 3 read or written (12.0 KiB)\n\
          writes: sizes p50 512 B, p90 8.0 KiB, p99 8.0 KiB, max 8.0 KiB; 50 % unaligned, 0 % sequential\n\
          reads: sizes p50 4.0 KiB, p90 4.0 KiB, p99 4.0 KiB, max 4.0 KiB; 0 % unaligned, 0 % sequential\n\
          a written page is overwritten within 1 page writes (half of them), 1 (90 %), 1 (99 %)\n\
-         address span 12.0 KiB, 0 requests back in time; skipped: nothing"
+         address span 12.0 KiB; requests back in time: 0; skipped: nothing"
     );
 }
 

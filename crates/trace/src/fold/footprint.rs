@@ -7,20 +7,21 @@
 use crate::TraceError;
 use crate::request::{Op, Request};
 
-use super::pages::{PageRange, pages_of};
+use super::numbering::Numbering;
+use super::pages::pages_of;
 
 /// The most pages that a footprint may have: numbers must fit 32 bits with two to spare.
 pub const FOOTPRINT_PAGES_MAX: u64 = (1 << 32) - 2;
 /// The most devices.
 const DEVICES_MAX: usize = 65_536;
-/// The most intervals, merged and waiting, over all devices: 2 GiB.
-const INTERVALS_MAX: usize = 1 << 27;
+/// The most merged intervals over all devices; with as many waiting to be merged they take 2 GiB.
+const INTERVALS_MAX: usize = 1 << 26;
 const PENDING_MIN: usize = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Interval {
-    first: u64,
-    past: u64,
+pub(super) struct Interval {
+    pub(super) first: u64,
+    pub(super) past: u64,
 }
 
 #[derive(Debug)]
@@ -103,7 +104,7 @@ impl Footprint {
     /// Adds what one request reads or writes.
     ///
     /// # Errors
-    /// The footprint is over [`FOOTPRINT_PAGES_MAX`] pages, 65,536 devices or 2^27 intervals.
+    /// The footprint is over [`FOOTPRINT_PAGES_MAX`] pages, 65,536 devices or 2^26 intervals.
     pub fn add(&mut self, request: &Request) -> Result<(), TraceError> {
         self.requests += 1;
         self.select(request.device)?;
@@ -131,11 +132,14 @@ impl Footprint {
             self.intervals += device.merged.len();
             self.check()?;
         }
-        if self.intervals > INTERVALS_MAX {
-            let what = format!(
-                "the footprint is in over {INTERVALS_MAX} pieces, too many to compact; wrap folding or larger pages would be right"
-            );
-            return Err(TraceError::Option(what));
+        if self.intervals > 2 * INTERVALS_MAX {
+            self.finish()?;
+            if self.intervals > INTERVALS_MAX {
+                let what = format!(
+                    "the footprint is in over {INTERVALS_MAX} pieces, too many to compact; wrap folding or larger pages would be right"
+                );
+                return Err(TraceError::Option(what));
+            }
         }
         Ok(())
     }
@@ -207,119 +211,14 @@ impl Footprint {
 
     /// Gives every page of a finished footprint its number.
     pub(crate) fn numbering(self) -> Numbering {
-        let mut base = 0;
-        let devices = self.devices.into_iter().map(|pages| {
-            let numbered = DeviceNumbering { device: pages.device, ..number(&pages.merged, base) };
-            base += pages.pages;
-            numbered
-        });
-        Numbering { devices: devices.collect(), last: 0 }
-    }
-}
-
-fn number(merged: &[Interval], mut base: u64) -> DeviceNumbering {
-    let first_number = base;
-    let runs = merged.iter().map(|interval| {
-        let pages = interval.past - interval.first;
-        // Both fit: the whole footprint has fewer than 2^32 pages.
-        let run = Run { first: interval.first, pages: pages as u32, number: base as u32 };
-        base += pages;
-        run
-    });
-    let runs = runs.collect();
-    DeviceNumbering { device: 0, runs, first_number, past_number: base }
-}
-
-/// A run of neighbouring pages and the number of its first.
-#[derive(Debug, Clone, Copy)]
-struct Run {
-    first: u64,
-    pages: u32,
-    number: u32,
-}
-
-#[derive(Debug)]
-struct DeviceNumbering {
-    device: u32,
-    runs: Vec<Run>,
-    first_number: u64,
-    past_number: u64,
-}
-
-/// Dense numbers for the pages of a footprint.
-#[derive(Debug)]
-pub(crate) struct Numbering {
-    devices: Vec<DeviceNumbering>,
-    last: usize,
-}
-
-impl Numbering {
-    fn device(&mut self, device: u32) -> Option<&DeviceNumbering> {
-        if self.devices.get(self.last).is_none_or(|last| last.device != device) {
-            self.last = self.devices.binary_search_by_key(&device, |known| known.device).ok()?;
-        }
-        self.devices.get(self.last)
-    }
-
-    /// The number of a range's first page, if all its pages are in the footprint; they are then
-    /// numbered one after another.
-    pub(crate) fn whole(&mut self, device: u32, range: &PageRange) -> Option<u64> {
-        let pages = self.device(device)?;
-        let after = pages.runs.partition_point(|run| run.first <= range.first);
-        let run = pages.runs.get(after.checked_sub(1)?)?;
-        let within = range.first - run.first;
-        (within + range.pages <= u64::from(run.pages)).then(|| u64::from(run.number) + within)
-    }
-
-    /// The numbers (first, count) of those pages of a range that are in the footprint; they are
-    /// numbered one after another, whatever lies between them.
-    pub(crate) fn part(&mut self, device: u32, range: &PageRange) -> (u64, u64) {
-        let Some(pages) = self.device(device) else { return (0, 0) };
-        let first = pages.rank(range.first);
-        (first, pages.rank(range.first + range.pages) - first)
-    }
-}
-
-impl DeviceNumbering {
-    /// The number that the first page at or after `page` has.
-    fn rank(&self, page: u64) -> u64 {
-        let after = self.runs.partition_point(|run| run.first <= page);
-        match after.checked_sub(1).and_then(|at| self.runs.get(at)) {
-            Some(run) => u64::from(run.number) + (page - run.first).min(u64::from(run.pages)),
-            None => self.first_number,
-        }
-        .min(self.past_number)
+        let devices = self.devices.into_iter();
+        Numbering::new(devices.map(|pages| (pages.device, pages.merged)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn write(device: u32, page: u64, pages: u64) -> Request {
-        Request { time_ns: 0, device, op: Op::Write, offset_bytes: page * 4096, size_bytes: pages * 4096 }
-    }
-
-    fn range(first: u64, pages: u64) -> PageRange {
-        PageRange { first, pages, partial_first: false, partial_last: false }
-    }
-
-    #[test]
-    fn neighbours_stay_neighbours_and_devices_apart() {
-        let requests = [write(7, 100, 2), write(3, 50, 1), write(7, 10, 1), write(7, 102, 1), write(7, 101, 1)];
-        let footprint = Footprint::of(requests.into_iter().map(Ok), 4096).unwrap();
-        assert_eq!(footprint.pages(), 5);
-        let mut numbers = footprint.numbering();
-        assert_eq!(numbers.whole(3, &range(50, 1)), Some(0));
-        assert_eq!(numbers.whole(7, &range(10, 1)), Some(1));
-        assert_eq!(numbers.whole(7, &range(100, 3)), Some(2));
-        assert_eq!(numbers.whole(7, &range(100, 4)), None);
-        assert_eq!(numbers.whole(3, &range(10, 1)), None);
-        assert_eq!(numbers.part(7, &range(0, 1000)), (1, 4));
-        assert_eq!(numbers.part(7, &range(11, 90)), (2, 1));
-        assert_eq!(numbers.part(7, &range(103, 90)), (5, 0));
-        assert_eq!(numbers.part(9, &range(0, 90)), (0, 0));
-    }
 
     #[test]
     fn a_footprint_beyond_32_bits_is_refused() {

@@ -12,6 +12,7 @@
 
 mod counts;
 mod footprint;
+mod numbering;
 mod pages;
 mod source;
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::footprint::Numbering;
+use super::numbering::Numbering;
 use super::pages::{PageRange, pages_of};
 use super::{DropReason, Fold, FoldCounts, Footprint};
 use crate::TraceError;

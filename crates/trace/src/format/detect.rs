@@ -38,7 +38,7 @@ pub(crate) fn detect(input: &Input) -> Result<Format, TraceError> {
     if !input.sample_is_all
         && let Some(end) = memchr::memrchr(b'\n', text)
     {
-        text = &text[..end];
+        text = text.get(..end).unwrap_or_default();
     }
     by_beginning(&input.sample, text)
         .or_else(|| by_records(&input.sample))

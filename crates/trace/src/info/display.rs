@@ -30,10 +30,10 @@ impl fmt::Display for TraceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.duration_ns as f64 / 1e9;
         let TraceInfo { file, format, requests, devices, .. } = self;
-        writeln!(f, "{file} ({format}): {requests} requests in {seconds:.3} s on {devices} devices")?;
+        writeln!(f, "{file} ({format}): {requests} requests in {seconds:.3} s, devices: {devices}")?;
         let TraceInfo { reads, writes, trims, flushes, .. } = self;
         let (read, written) = (Bytes(self.read_bytes), Bytes(self.written_bytes));
-        writeln!(f, "{reads} reads of {read}, {writes} writes of {written}, {trims} trims, {flushes} flushes")?;
+        writeln!(f, "reads: {reads} ({read}), writes: {writes} ({written}), trims: {trims}, flushes: {flushes}")?;
         writeln!(
             f,
             "pages of {}: {} written, {} of them different ({}), overwrite ratio {:.2}; {} read or written ({})",
@@ -58,6 +58,6 @@ impl fmt::Display for TraceInfo {
             )?;
         }
         let (span, backwards, skipped) = (Bytes(self.span_bytes), self.times_backwards, &self.skipped);
-        write!(f, "address span {span}, {backwards} requests back in time; skipped: {skipped}")
+        write!(f, "address span {span}; requests back in time: {backwards}; skipped: {skipped}")
     }
 }
