@@ -158,6 +158,7 @@ mod tests {
     #[test]
     fn times_are_exact_to_the_nanosecond() {
         assert_eq!(time(b"1398396860.168065791", 1_000_000_000, "t"), Ok(1_398_396_860_168_065_791));
+        assert_eq!(time(b"0.999999999", 1_000_000_000, "t"), Ok(999_999_999));
         assert_eq!(time(b"26.214000", 1_000_000, "t"), Ok(26_214_000));
         assert_eq!(time(b"12.3456789012345", 1_000, "t"), Ok(12_345));
         assert_eq!(time(b"7", 100, "t"), Ok(700));
