@@ -127,6 +127,8 @@ pub enum Barrier {
     SuspectsVerified,
     /// Recovery copies what it believes of them.
     SuspectsCopied,
+    /// Blocks that a suspect has made stale are kept until the suspect is copied.
+    FallbacksHeld,
     /// A block is erased right before its first program, whatever it looks like.
     EraseBeforeUse,
     /// Version decides between copies of a page.
@@ -144,6 +146,7 @@ impl Barrier {
         Self::TrimsAtFlush,
         Self::SuspectsVerified,
         Self::SuspectsCopied,
+        Self::FallbacksHeld,
         Self::EraseBeforeUse,
         Self::VersionOrder,
         Self::PoolHorizon,

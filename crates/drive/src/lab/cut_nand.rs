@@ -131,7 +131,8 @@ impl CutNand {
     /// An operation is about to begin. What it waits for, and what its own die did before, is done.
     fn about_to(&mut self, change: &Change, die: u32, at: Time) {
         if let Some(settled) = &mut self.settled {
-            let (over, rest) = core::mem::take(&mut self.in_flight).into_iter().partition(|o| o.done <= at || o.die == die);
+            let (over, rest) =
+                core::mem::take(&mut self.in_flight).into_iter().partition(|o| o.done <= at || o.die == die);
             let over: Vec<InFlight> = over;
             self.in_flight = rest;
             for operation in &over {

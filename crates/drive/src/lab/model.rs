@@ -117,7 +117,11 @@ impl Expectation {
                 Request::Trim { first, pages } => (2, first, pages),
                 Request::Flush => (0, 0, 0),
             };
-            if kind == 0 { 0 } else { u128::from(p.tag) << 64 | kind << 62 | u128::from(first) << 31 | u128::from(pages) }
+            if kind == 0 {
+                0
+            } else {
+                u128::from(p.tag) << 64 | kind << 62 | u128::from(first) << 31 | u128::from(pages)
+            }
         });
         self.model.hash ^ in_progress.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
     }
@@ -131,7 +135,9 @@ impl Expectation {
         }
         if let Some(InProgress { request, tag }) = &self.in_progress {
             let new = match *request {
-                Request::Write { first, pages } if (first..first + pages).contains(&page) => Some(*tag | u64::from(page)),
+                Request::Write { first, pages } if (first..first + pages).contains(&page) => {
+                    Some(*tag | u64::from(page))
+                }
                 Request::Trim { first, pages } if (first..first + pages).contains(&page) => Some(0),
                 _ => None,
             };

@@ -50,10 +50,14 @@ pub(crate) fn script(logical_pages: u32, writes: u32, seed: u64) -> Vec<Request>
                 requests.push(Request::Trim { first, pages: (1 + below(16)).min(logical_pages - first) });
                 continue;
             }
-            _ => {
-                requests.push(Request::Flush);
+            // Stretches with many flushes, and stretches with hardly any: trims stay pending over many collections.
+            n if n == 99 || written / 250 % 2 == 0 => {
+                if n < 99 || below(16) == 0 {
+                    requests.push(Request::Flush);
+                }
                 continue;
             }
+            _ => continue,
         }
         written += 1;
     }

@@ -158,11 +158,8 @@ impl Share {
 /// Runs the workload from a blank drive, cutting where `share` says; how many programs and erases it had.
 fn run_workload(shared: &Arc<Shared>, share: Option<Share>) -> Result<u32, LabError> {
     let config = &shared.config;
-    let sim = SimNand::new(&SimConfig {
-        tagged: true,
-        fingerprint: true,
-        ..SimConfig::new(config.geometry, config.timing)
-    });
+    let sim =
+        SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(config.geometry, config.timing) });
     let mut model = Model::new(config.ftl.logical_pages);
     let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
     let mut nand = CutNand::new(sim, expectation);
@@ -237,11 +234,12 @@ fn branch_all(shared: &Arc<Shared>, point: &CutPoint<'_>, path: &Path, depth: u3
             }
             let seed = config.seed ^ u64::from(point.operation) << 8 ^ u64::from(choice);
             let mut flash = point.flash.clone();
+            // What an earlier cut left unstable lets go now; what this one leaves lasts until the next.
+            flash.power_cycle();
             if !beside::apply(&mut flash, point.beside, choice, seed) {
                 continue;
             }
             point.change.cut(&mut flash, program, erase, seed);
-            flash.power_cycle();
             cuts += 1;
             branch(shared, flash, point.expectation, path.with(cut), depth - 1);
         }

@@ -158,6 +158,8 @@ impl PageMapped {
         let suspects = scan.end(&mut ftl, nand, &mut steps);
         steps.report.suspects = suspects.len() as u64;
         let mut kept = Vec::new();
+        // Blocks whose pages a suspect has made stale: until it is copied they are what a further cut falls back to.
+        let mut held: Vec<Block> = Vec::new();
         for found in suspects {
             let verified = match steps.read(nand, found.page) {
                 // Not the spare area of the scan: the page may have gone bad between the two.
@@ -168,7 +170,9 @@ impl PageMapped {
             };
             match verified {
                 Some(data) => {
-                    scan.enter(&mut ftl, nand, &mut steps, found);
+                    if found.spare.kind == Kind::User {
+                        held.extend(scan.enter(&mut ftl, nand, &mut steps, found));
+                    }
                     kept.push((found, data));
                 }
                 None => steps.report.suspects_bad += 1,
@@ -176,15 +180,30 @@ impl PageMapped {
         }
 
         steps.begin("apply tombstones");
-        let tombstones = scan.tombstones;
-        for (region, tombstone) in tombstones.iter().enumerate() {
-            if let Some(found) = tombstone {
-                ftl.apply_tombstone(nand, &mut steps, region as u32, found);
+        for found in scan.tombstones.iter().flatten() {
+            if let Some(Content::Bytes(bytes)) = steps.read(nand, found.page).verified().map(|(content, _)| content) {
+                let bitmap = bytes.to_vec();
+                ftl.apply_tombstone(nand, &mut steps, found, &bitmap);
+            }
+        }
+        // Then the suspects among them, which are not read again: it may have been the last time that they read well.
+        // What they make stale beyond what the settled ones did is held.
+        for (found, data) in &kept {
+            let region = found.spare.key as usize;
+            let Some(slot) = scan.tombstones.get_mut(region) else { continue };
+            if let (Kind::Tombstone, Content::Bytes(bitmap)) = (found.spare.kind, data.content())
+                && slot.is_none_or(|other| newer(&found.spare, &other.spare))
+            {
+                held.extend(slot.map(|old| geometry.block_of(old.page)));
+                *slot = Some(*found);
+                held.extend(ftl.apply_tombstone(nand, &mut steps, found, bitmap));
             }
         }
 
         steps.begin("sort out blocks");
-        ftl.settle_blocks(nand, &usable, scan.first_seq, &scan.streams);
+        held.sort_unstable();
+        held.dedup();
+        let holding = ftl.settle_blocks(nand, &usable, &held, &scan.first_seq, &scan.streams);
 
         steps.begin("copy suspects");
         let copies = if ftl.barriers.forget(Barrier::SuspectsCopied) { Vec::new() } else { kept };
@@ -203,19 +222,27 @@ impl PageMapped {
         let done = ftl.write_pending_trims(nand, RECOVERY_STREAM, Purpose::Recovery, steps.now)?;
         steps.step.programs += ftl.tally.tombstones_written - before;
         steps.now = steps.now.max(done).max(ftl.blocks.clock.horizon());
+        for block in holding {
+            ftl.blocks.release(nand, block);
+        }
         steps.end();
         let mut report = steps.report;
         report.done = steps.now;
         Ok((ftl, report))
     }
 
-    /// Unmaps what a region's newest tombstone page says was trimmed after it was written.
-    fn apply_tombstone<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, region: u32, tombstone: &Found) {
-        let bitmap = match steps.read(nand, tombstone.page).verified() {
-            Some((Content::Bytes(bytes), _)) => bytes.to_vec(),
-            _ => return,
-        };
-        let trimmed: Vec<LogicalPage> = self.trims.trimmed_in(region, &bitmap).collect();
+    /// Unmaps what a region's tombstone page says was trimmed after it was written, and takes it for the region's newest.
+    /// The blocks of the pages unmapped.
+    fn apply_tombstone<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        tombstone: &Found,
+        bitmap: &[u8],
+    ) -> Vec<Block> {
+        let mut dropped_from = Vec::new();
+        let region = tombstone.spare.key;
+        let trimmed: Vec<LogicalPage> = self.trims.trimmed_in(region, bitmap).collect();
         for key in trimmed {
             match self.mapping.lookup(key) {
                 Place::At(page) => {
@@ -224,6 +251,7 @@ impl PageMapped {
                     {
                         self.mapping.set(key, Place::Trimmed);
                         self.drop_user_page(page);
+                        dropped_from.push(self.blocks.geometry().block_of(page));
                     }
                 }
                 _ => {
@@ -231,22 +259,37 @@ impl PageMapped {
                 }
             }
         }
-        self.trims.set_page(region, Some(tombstone.page));
+        if let Some(before) = self.trims.set_page(region, Some(tombstone.page)) {
+            self.drop_count(before);
+        }
         self.blocks.counters.add(self.blocks.geometry().block_of(tombstone.page));
+        dropped_from
     }
 
-    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool.
-    fn settle_blocks<N: Nand>(&mut self, nand: &mut N, usable: &[Block], first_seq: Vec<u64>, streams: &[u8]) {
+    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, but for
+    /// those that must be held, which are given back.
+    fn settle_blocks<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        usable: &[Block],
+        held: &[Block],
+        first_seq: &[u64],
+        streams: &[u8],
+    ) -> Vec<Block> {
         let mut order: Vec<Block> = usable.to_vec();
         order.sort_by_key(|b| first_seq[b.index()]);
+        let mut holding = Vec::new();
         for block in order {
             if self.blocks.counters.live(block) > 0 {
                 self.blocks.close(block, streams[block.index()]);
                 self.hear_of_closed();
+            } else if held.contains(&block) && !self.barriers.forget(Barrier::FallbacksHeld) {
+                holding.push(block);
             } else {
                 self.blocks.release(nand, block);
             }
         }
+        holding
     }
 
     fn copy_suspect<N: Nand>(
@@ -353,9 +396,11 @@ impl Scan {
     }
 
     /// A page that is what it says: it wins its logical page, or its region, if it is the newest so far. What it is
-    /// newer than is read again rather than remembered: a version a logical page would double the mapping's RAM.
-    fn enter<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps, found: Found) {
+    /// newer than is read again rather than remembered: a version a logical page would double the mapping's RAM. The
+    /// block of the page that it makes stale, if any.
+    fn enter<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps, found: Found) -> Option<Block> {
         let key = found.spare.key;
+        let mut stale = None;
         match found.spare.kind {
             Kind::User if key < ftl.shape.logical_pages => {
                 let key = LogicalPage(key);
@@ -367,10 +412,11 @@ impl Scan {
                             newer(&other, &found.spare)
                         };
                         if older {
-                            return;
+                            return None;
                         }
                     }
                     ftl.drop_user_page(page);
+                    stale = Some(ftl.blocks.geometry().block_of(page));
                 }
                 ftl.mapping.set(key, Place::At(found.page));
                 ftl.validity.validate(found.page);
@@ -385,6 +431,7 @@ impl Scan {
             }
             _ => {}
         }
+        stale
     }
 }
 
