@@ -1,0 +1,276 @@
+//! A host that remembers: what each logical page reads as, and what it may read as after a power cut.
+
+use super::{Plug, below};
+use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};
+use phelsuma_nand::{Content, LogicalPage, Nand, Purpose, SimNand, Time};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Never, as a moment of acknowledgement.
+const NEVER: Time = Time(u64::MAX);
+
+/// What the host does next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// Writes `pages` pages from `first`, as bytes or hollow.
+    Write {
+        /// The first page.
+        first: u32,
+        /// How many.
+        pages: u32,
+        /// Whether as bytes.
+        bytes: bool,
+    },
+    /// Discards pages.
+    Trim {
+        /// The first page.
+        first: u32,
+        /// How many.
+        pages: u32,
+    },
+    /// Makes trims durable.
+    Flush,
+    /// Reads pages and compares.
+    Read {
+        /// The first page.
+        first: u32,
+        /// How many.
+        pages: u32,
+    },
+    /// Waits until everything asked for is acknowledged.
+    Wait,
+    /// The power fails between operations, when everything has completed.
+    Cut,
+}
+
+impl Step {
+    /// A step by chance on a drive of this many pages.
+    pub(crate) fn by_chance(rng: &mut impl RngCore, logical_pages: u32) -> Self {
+        let first = below(rng, u64::from(logical_pages)) as u32;
+        let room = logical_pages - first;
+        let several = 1 + below(rng, 12) as u32;
+        match below(rng, 100) {
+            0..70 => Self::Write { first, pages: 1, bytes: below(rng, 4) == 0 },
+            70..82 => Self::Write { first, pages: several.min(room), bytes: below(rng, 4) == 0 },
+            82..90 => Self::Trim { first, pages: several.min(room) },
+            90..95 => Self::Flush,
+            95..98 => Self::Read { first, pages: several.min(room) },
+            _ => Self::Wait,
+        }
+    }
+}
+
+/// One logical page: what is sure to survive, and what came after it with the moment from which that is sure.
+#[derive(Clone, Debug, Default)]
+struct Expected {
+    certain: u64,
+    later: Vec<(u64, Time)>,
+}
+
+impl Expected {
+    fn now(&self) -> u64 {
+        self.later.last().map_or(self.certain, |(tag, _)| *tag)
+    }
+}
+
+/// A host with its drive. Tag 0 stands for zeros, `u64::MAX` for a page that cannot be read.
+pub(crate) struct Host {
+    pub(crate) plug: Plug,
+    pub(crate) config: Config,
+    pub(crate) ftl: Option<Box<dyn Ftl<Plug>>>,
+    expected: Vec<Expected>,
+    /// The moment of the next request.
+    pub(crate) at: Time,
+    /// When all requests so far are acknowledged.
+    acked: Time,
+    next_tag: u64,
+    /// Whether the host waits for each request before it makes the next.
+    pub(crate) waits: bool,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Host {
+    /// A host with a newly formatted drive.
+    pub(crate) fn new(sim: SimNand, config: Config, seed: u64) -> Self {
+        let mut plug = Plug::new(sim, seed);
+        let (ftl, at) = format(&mut plug, &config, Time::ZERO).unwrap();
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let expected = vec![Expected::default(); config.logical_pages as usize];
+        Self { plug, config, ftl: Some(ftl), expected, at, acked: at, next_tag: 1, waits: true, rng }
+    }
+
+    pub(crate) fn logical_pages(&self) -> u32 {
+        self.config.logical_pages
+    }
+
+    pub(crate) fn counter(&self, name: &str) -> u64 {
+        let counters = self.ftl.as_ref().unwrap().counters();
+        counters.iter().find(|(n, _)| *n == name).map(|(_, v)| *v).unwrap()
+    }
+
+    fn acknowledged(&mut self, done: Time) {
+        self.acked = self.acked.max(done);
+        if self.waits {
+            self.at = self.acked;
+        }
+    }
+
+    /// Does a step. An error of the FTL comes back; after a power cut it stands for "not acknowledged".
+    pub(crate) fn step(&mut self, step: &Step) -> Result<(), FtlError> {
+        match *step {
+            Step::Write { first, pages, bytes } => self.write(first, pages, bytes),
+            Step::Trim { first, pages } => self.trim(first, pages),
+            Step::Flush => self.flush(),
+            Step::Read { first, pages } => {
+                self.compare(first, pages);
+                Ok(())
+            }
+            Step::Wait => {
+                self.at = self.acked;
+                Ok(())
+            }
+            Step::Cut => {
+                self.at = self.acked;
+                self.plug.pull(self.at);
+                self.power_back();
+                self.recover()
+            }
+        }
+    }
+
+    pub(crate) fn write(&mut self, first: u32, pages: u32, bytes: bool) -> Result<(), FtlError> {
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        let page_bytes = self.plug.geometry().page_bytes() as usize;
+        let mut data = Vec::new();
+        if bytes {
+            for page in first..first + pages {
+                data.extend_from_slice(&bytes_of(tag, page, page_bytes));
+            }
+        }
+        let data = if bytes { HostData::Bytes(&data) } else { HostData::Hollow(tag) };
+        let request = WriteRequest { first: LogicalPage(first), pages, data, hint: Hint::None };
+        let result = self.ftl.as_mut().unwrap().write(&mut self.plug, &request, self.at);
+        let sure = *result.as_ref().unwrap_or(&NEVER);
+        for page in first..first + pages {
+            self.expected[page as usize].later.push((tag, sure));
+        }
+        result.map(|done| self.acknowledged(done))
+    }
+
+    pub(crate) fn trim(&mut self, first: u32, pages: u32) -> Result<(), FtlError> {
+        let result = self.ftl.as_mut().unwrap().trim(&mut self.plug, LogicalPage(first), pages, self.at);
+        for page in first..first + pages {
+            let page = &mut self.expected[page as usize];
+            if page.now() != 0 {
+                page.later.push((0, NEVER));
+            }
+        }
+        result.map(|done| self.acknowledged(done))
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), FtlError> {
+        let done = self.ftl.as_mut().unwrap().flush(&mut self.plug, self.at)?;
+        for (_, sure) in self.expected.iter_mut().flat_map(|p| &mut p.later) {
+            *sure = done.min(*sure);
+        }
+        self.acknowledged(done);
+        Ok(())
+    }
+
+    /// What the drive reads as, from `first` on.
+    pub(crate) fn read(&mut self, first: u32, pages: u32) -> Vec<u64> {
+        let page_bytes = self.plug.geometry().page_bytes() as usize;
+        let mut found = Vec::new();
+        let mut sink = |page: LogicalPage, data: HostPage<'_>| {
+            assert_eq!(page.0, first + found.len() as u32, "pages come in order, each once");
+            found.push(match data {
+                HostPage::Zeros => 0,
+                HostPage::Unreadable => u64::MAX,
+                HostPage::Data(Content::Hollow(tag)) => tag,
+                HostPage::Data(Content::Bytes(bytes)) => {
+                    let tag = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+                    assert_eq!(bytes, bytes_of(tag, page.0, page_bytes), "{page} holds garbled bytes");
+                    tag
+                }
+            });
+        };
+        let ftl = self.ftl.as_mut().unwrap();
+        ftl.read(&mut self.plug, LogicalPage(first), pages, Purpose::Host, self.at, &mut sink).unwrap();
+        assert_eq!(found.len(), pages as usize);
+        found
+    }
+
+    /// Reads pages while the power is on, and compares.
+    pub(crate) fn compare(&mut self, first: u32, pages: u32) {
+        let found = self.read(first, pages);
+        for (page, found) in (first..).zip(found) {
+            let expected = &self.expected[page as usize];
+            assert_eq!(found, expected.now(), "logical page {page} is not what was written last: {expected:?}");
+        }
+    }
+
+    pub(crate) fn compare_all(&mut self) {
+        self.compare(0, self.logical_pages());
+    }
+
+    /// The FTL's own check, which must find nothing.
+    pub(crate) fn check(&mut self) {
+        let findings = self.ftl.as_ref().unwrap().check(&mut self.plug);
+        assert!(findings.is_empty(), "the FTL's structures disagree: {findings:#?}");
+    }
+
+    /// The power is back after a cut; the drive is not up yet.
+    pub(crate) fn power_back(&mut self) {
+        let cut = self.plug.cut_at().expect("the power is on");
+        self.ftl = None;
+        for page in &mut self.expected {
+            if let Some(sure) = page.later.iter().rposition(|(_, sure)| *sure <= cut) {
+                page.certain = page.later[sure].0;
+                page.later.drain(..=sure);
+            }
+            for (_, sure) in &mut page.later {
+                *sure = NEVER;
+            }
+        }
+        self.plug.restore();
+        (self.at, self.acked) = (Time::ZERO, Time::ZERO);
+    }
+
+    /// Brings the drive up. What is read then must be what was acknowledged or something later, and stays.
+    pub(crate) fn recover(&mut self) -> Result<(), FtlError> {
+        let (ftl, report) = recover(&mut self.plug, &self.config, Time::ZERO)?;
+        self.ftl = Some(ftl);
+        (self.at, self.acked) = (report.done, report.done);
+        self.check();
+        for (page, found) in self.read(0, self.logical_pages()).into_iter().enumerate() {
+            let expected = &mut self.expected[page];
+            assert!(
+                found == expected.certain || expected.later.iter().any(|(tag, _)| *tag == found),
+                "logical page {page} reads as {} after a cut: {expected:?}",
+                if found == u64::MAX { "unreadable".to_string() } else { found.to_string() },
+            );
+            *expected = Expected { certain: found, later: Vec::new() };
+        }
+        Ok(())
+    }
+
+    /// Writes every page once, in an order by chance: so collection always has something to move.
+    pub(crate) fn overwrite(&mut self) -> Result<(), FtlError> {
+        let mut order: Vec<u32> = (0..self.logical_pages()).collect();
+        for n in (1..order.len()).rev() {
+            order.swap(n, below(&mut self.rng, n as u64 + 1) as usize);
+        }
+        for page in order {
+            self.write(page, 1, false)?;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of `page` in the write with this tag.
+pub(crate) fn bytes_of(tag: u64, page: u32, page_bytes: usize) -> Vec<u8> {
+    let mut bytes: Vec<u8> = (0..page_bytes).map(|n| (n as u64 * 7 + tag * 31 + u64::from(page)) as u8).collect();
+    bytes[..8].copy_from_slice(&tag.to_le_bytes());
+    bytes
+}

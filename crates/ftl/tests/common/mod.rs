@@ -1,0 +1,55 @@
+//! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers what it was
+//! told.
+
+#![allow(dead_code)]
+
+mod host;
+mod plug;
+
+pub(crate) use host::{Host, Step};
+pub(crate) use plug::Plug;
+
+use phelsuma_ftl::{Config, FtlError, Preset, format};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, SimNand, Time, Timing};
+use rand_core::RngCore;
+
+/// Whether the long mode is asked for.
+pub(crate) fn thorough() -> bool {
+    std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1")
+}
+
+/// `quick` in the usual mode, `long` in the thorough one.
+pub(crate) fn scaled(quick: u32, long: u32) -> u32 {
+    if thorough() { long } else { quick }
+}
+
+/// Pages of 512 bytes.
+pub(crate) fn small(pages_per_block: u32, blocks: u64, channels: u32, dies_per_channel: u32) -> Geometry {
+    Geometry::new(512, pages_per_block, blocks, channels, dies_per_channel).unwrap()
+}
+
+/// A chip set that can hold tags, of the usual times.
+pub(crate) fn chips(geometry: Geometry) -> SimNand {
+    SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(geometry, Timing::preset("gecko").unwrap()) })
+}
+
+/// A preset's configuration.
+pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
+    Config::new(preset, Preset::named(preset).unwrap().composition, logical_pages, 7)
+}
+
+/// The most logical pages that `preset` takes on this geometry: what it says itself when asked for too many.
+pub(crate) fn most_pages(preset: &str, geometry: Geometry) -> u32 {
+    match format(&mut chips(geometry), &config(preset, u32::MAX), Time::ZERO) {
+        Err(FtlError::DoesNotFit { usable_pages, .. }) => u32::try_from(usable_pages).unwrap(),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("four billion pages fit {geometry:?}"),
+    }
+}
+
+/// A number below `n`.
+pub(crate) fn below(rng: &mut impl RngCore, n: u64) -> u64 {
+    assert!(n > 0);
+    rng.next_u64() % n
+}

@@ -1,0 +1,244 @@
+//! A chip set with a plug.
+//!
+//! The power can be cut at any program or erase. What a cut then leaves follows the contract of [`Nand`] alone:
+//! operations that had completed by the moment of the cut are done; those that were not to start before it are not; each
+//! of the others becomes, by chance, any of the named faults. The FTL that still runs meets nothing but errors.
+
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use phelsuma_nand::{
+    Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare, SpareRead, Time,
+};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+/// More operations than can overlap on the drives of these tests.
+const FLIGHT_MAX: usize = 256;
+
+enum What {
+    Hollow(Page, u64, Spare),
+    Bytes(Page, Vec<u8>, Spare),
+    Erase(Block),
+}
+
+struct Flight {
+    at: Time,
+    done: Time,
+    what: What,
+}
+
+/// A chip set whose power can be cut.
+pub(crate) struct Plug {
+    /// The flash as it is while the power is on.
+    seen: SimNand,
+    /// The flash without the operations in `flight`.
+    certain: SimNand,
+    flight: VecDeque<Flight>,
+    left: Option<u64>,
+    cut_at: Option<Time>,
+    /// Whether operations that overlap the cut one are cut as well.
+    pub(crate) overlap: bool,
+    pub(crate) program_faults: Vec<ProgramFault>,
+    pub(crate) erase_faults: Vec<EraseFault>,
+    rng: Xoshiro256PlusPlus,
+    /// Programs and erases so far.
+    pub(crate) operations: u64,
+}
+
+impl Plug {
+    pub(crate) fn new(sim: SimNand, seed: u64) -> Self {
+        Self {
+            certain: sim.clone(),
+            seen: sim,
+            flight: VecDeque::new(),
+            left: None,
+            cut_at: None,
+            overlap: true,
+            program_faults: ProgramFault::ALL.to_vec(),
+            erase_faults: EraseFault::ALL.to_vec(),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            operations: 0,
+        }
+    }
+
+    /// Another course of chance from here on.
+    pub(crate) fn reseed(&mut self, seed: u64) {
+        self.rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    }
+
+    /// The power fails at the program or erase after the next `operations` ones.
+    pub(crate) fn arm(&mut self, operations: u64) {
+        self.left = Some(operations);
+    }
+
+    pub(crate) fn disarm(&mut self) {
+        self.left = None;
+    }
+
+    /// When the power failed, if it has.
+    pub(crate) fn cut_at(&self) -> Option<Time> {
+        self.cut_at
+    }
+
+    /// The flash itself, for damage and inspection.
+    pub(crate) fn sim(&mut self) -> &mut SimNand {
+        self.settle();
+        &mut self.seen
+    }
+
+    /// Puts other flash in.
+    pub(crate) fn replace(&mut self, sim: SimNand) {
+        self.certain = sim.clone();
+        self.seen = sim;
+        self.flight.clear();
+        self.cut_at = None;
+    }
+
+    /// A copy of the flash.
+    pub(crate) fn copy(&self) -> SimNand {
+        self.seen.clone()
+    }
+
+    fn settle(&mut self) {
+        while let Some(f) = self.flight.pop_front() {
+            self.complete(f);
+        }
+    }
+
+    fn complete(&mut self, f: Flight) {
+        let op = Op::new(f.at, phelsuma_nand::Purpose::Host);
+        let _ = match &f.what {
+            What::Hollow(page, tag, spare) => self.certain.program(*page, Content::Hollow(*tag), spare, op).is_ok(),
+            What::Bytes(page, bytes, spare) => self.certain.program(*page, Content::Bytes(bytes), spare, op).is_ok(),
+            What::Erase(block) => self.certain.erase(*block, op).is_ok(),
+        };
+    }
+
+    /// The power fails at this moment.
+    pub(crate) fn pull(&mut self, at: Time) {
+        self.fail(at, false);
+    }
+
+    fn fail(&mut self, moment: Time, last_is_cut: bool) {
+        // Cells that only seemed to hold let go now; those that this cut leaves so will hold until the next one.
+        self.certain.power_cycle();
+        let flight = std::mem::take(&mut self.flight);
+        let last = flight.len().wrapping_sub(1);
+        for (n, f) in flight.into_iter().enumerate() {
+            let is_cut = last_is_cut && n == last;
+            if !is_cut && (!self.overlap || f.done <= moment) {
+                self.complete(f);
+                continue;
+            }
+            if f.at > moment && !is_cut {
+                continue;
+            }
+            let seed = self.rng.next_u64();
+            let program = self.program_faults[super::below(&mut self.rng, self.program_faults.len() as u64) as usize];
+            let erase = self.erase_faults[super::below(&mut self.rng, self.erase_faults.len() as u64) as usize];
+            let _ = match &f.what {
+                What::Hollow(page, tag, spare) => {
+                    self.certain.cut_program(*page, Content::Hollow(*tag), spare, program, seed).is_ok()
+                }
+                What::Bytes(page, bytes, spare) => {
+                    self.certain.cut_program(*page, Content::Bytes(bytes), spare, program, seed).is_ok()
+                }
+                What::Erase(block) => self.certain.cut_erase(*block, erase, seed).is_ok(),
+            };
+        }
+        self.left = None;
+        self.cut_at = Some(moment);
+    }
+
+    /// The power is back; the clocks begin anew.
+    pub(crate) fn restore(&mut self) {
+        assert!(self.cut_at.is_some(), "the power is on");
+        self.seen = self.certain.clone();
+        self.cut_at = None;
+    }
+
+    fn took_off(&mut self, at: Time, done: Time, what: What) -> bool {
+        self.operations += 1;
+        self.flight.push_back(Flight { at, done, what });
+        match &mut self.left {
+            Some(0) => {
+                let span = done.0.saturating_sub(at.0).max(1);
+                let moment = if self.overlap { at + super::below(&mut self.rng, span) } else { done };
+                self.fail(moment, true);
+                return false;
+            }
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        if self.flight.len() > FLIGHT_MAX
+            && let Some(f) = self.flight.pop_front()
+        {
+            self.complete(f);
+        }
+        true
+    }
+}
+
+impl Nand for Plug {
+    fn geometry(&self) -> &Geometry {
+        self.seen.geometry()
+    }
+
+    fn read(&mut self, page: Page, op: Op) -> (PageRead<'_>, Time) {
+        if self.cut_at.is_some() {
+            return (PageRead::Unreadable, op.at);
+        }
+        self.seen.read(page, op)
+    }
+
+    fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {
+        if self.cut_at.is_some() {
+            return (SpareRead::Unreadable, op.at);
+        }
+        self.seen.read_spare(page, op)
+    }
+
+    fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
+        if self.cut_at.is_some() {
+            return Err(ProgramError::NoSuchPage(page));
+        }
+        let result = self.seen.program(page, content, spare, op);
+        if let Err(error) = &result
+            && !matches!(error, ProgramError::Failed(_))
+        {
+            return result;
+        }
+        let done = result.unwrap_or(op.at);
+        let what = match content {
+            Content::Hollow(tag) => What::Hollow(page, tag, *spare),
+            Content::Bytes(bytes) => What::Bytes(page, bytes.to_vec(), *spare),
+        };
+        if self.took_off(op.at, done, what) { result } else { Err(ProgramError::NoSuchPage(page)) }
+    }
+
+    fn erase(&mut self, block: Block, op: Op) -> Result<Time, EraseError> {
+        if self.cut_at.is_some() {
+            return Err(EraseError::NoSuchBlock(block));
+        }
+        let result = self.seen.erase(block, op);
+        if let Err(error) = &result
+            && !matches!(error, EraseError::Failed(_))
+        {
+            return result;
+        }
+        let done = result.unwrap_or(op.at);
+        if self.took_off(op.at, done, What::Erase(block)) { result } else { Err(EraseError::NoSuchBlock(block)) }
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.seen.is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: Block) {
+        if self.cut_at.is_none() {
+            self.seen.mark_bad(block);
+            self.settle();
+            self.certain.mark_bad(block);
+        }
+    }
+}
