@@ -133,8 +133,6 @@ pub enum Barrier {
     EraseBeforeUse,
     /// Version decides between copies of a page.
     VersionOrder,
-    /// An erase waits for every program that made its block's pages stale.
-    PoolHorizon,
 }
 
 #[cfg(feature = "mutants")]
@@ -149,7 +147,6 @@ impl Barrier {
         Self::FallbacksHeld,
         Self::EraseBeforeUse,
         Self::VersionOrder,
-        Self::PoolHorizon,
     ];
 }
 

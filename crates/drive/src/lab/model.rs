@@ -69,6 +69,11 @@ impl Model {
         self.pages.len() as u32
     }
 
+    /// A hash: equal models have equal ones.
+    pub(crate) fn hash(&self) -> u128 {
+        self.hash
+    }
+
     fn set(&mut self, page: u32, to: Expected) {
         let slot = &mut self.pages[page as usize];
         self.hash ^= page_hash(page, slot) ^ page_hash(page, &to);

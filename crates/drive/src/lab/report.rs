@@ -32,6 +32,8 @@ pub struct CrashReport {
     pub nested_cuts: u64,
     /// Cuts whose flash and expectations equalled another's, which was checked.
     pub covered_by_equality: u64,
+    /// Branches that came up with flash and pages that equalled another's, which was checked from there on.
+    pub joined_after_recovery: u64,
     /// Branches that lost acknowledged data.
     pub lost: u64,
     /// Branches with data that were never written there, or structures that contradict each other.

@@ -51,7 +51,7 @@ pub(crate) fn script(logical_pages: u32, writes: u32, seed: u64) -> Vec<Request>
                 continue;
             }
             // Stretches with many flushes, and stretches with hardly any: trims stay pending over many collections.
-            n if n == 99 || written / 250 % 2 == 0 => {
+            n if n == 99 || written / 600 % 2 == 0 => {
                 if n < 99 || below(16) == 0 {
                     requests.push(Request::Flush);
                 }

@@ -77,6 +77,8 @@ struct Seen {
     checked: FxHashMap<Key, Packed>,
     expanded: FxHashSet<(Key, u32)>,
     failed: FxHashMap<Key, Failure>,
+    /// Branches that came up, by flash and pages shown.
+    settled: FxHashSet<Key>,
 }
 
 struct Shared {
@@ -86,6 +88,7 @@ struct Shared {
     cuts: AtomicU64,
     nested: AtomicU64,
     covered: AtomicU64,
+    joined: AtomicU64,
     worst_recovery: AtomicU64,
     progress: Box<dyn Fn(u64) + Send + Sync>,
 }
@@ -108,6 +111,7 @@ pub fn sweep(config: &LabConfig, progress: impl Fn(u64) + Send + Sync + 'static)
         cuts: AtomicU64::new(0),
         nested: AtomicU64::new(0),
         covered: AtomicU64::new(0),
+        joined: AtomicU64::new(0),
         worst_recovery: AtomicU64::new(0),
         progress: Box::new(progress),
     });
@@ -277,7 +281,14 @@ fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expectation, path:
         let (ftl, took) = bring_up(&mut nand, config)?;
         nand.stop_watching();
         shared.worst_recovery.fetch_max(took.0, Ordering::Relaxed);
-        if check { verify(&mut nand, ftl, config, expectation) } else { Ok(()) }
+        if !check {
+            return Ok(());
+        }
+        verify(&mut nand, ftl, config, expectation, &mut |settled| {
+            let seen = !shared.shard(settled).settled.insert(settled);
+            shared.joined.fetch_add(u64::from(seen), Ordering::Relaxed);
+            seen
+        })
     });
     if let (Err(failure), true) = (outcome, check) {
         shared.shard(key).failed.insert(key, failure);
@@ -379,6 +390,7 @@ fn report(shared: &Shared, operations: u32) -> CrashReport {
         cuts: shared.cuts.load(Ordering::Relaxed),
         nested_cuts: shared.nested.load(Ordering::Relaxed),
         covered_by_equality: shared.covered.load(Ordering::Relaxed),
+        joined_after_recovery: shared.joined.load(Ordering::Relaxed),
         lost: count(FailureKind::Lost),
         corrupt: count(FailureKind::Corrupt),
         stuck: count(FailureKind::Stuck),

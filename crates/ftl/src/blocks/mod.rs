@@ -73,6 +73,8 @@ pub(crate) struct Blocks {
     pub(crate) counters: Counters,
     pool: Vec<VecDeque<Block>>,
     free: u32,
+    /// When what replaced the pages of every block in the pool is on flash. The pool is a queue, so by the time a block
+    /// is erased this has long come, unless next to nothing is free.
     pool_safe: Time,
     /// By stream, then by die.
     open: Vec<Option<OpenBlock>>,
@@ -197,8 +199,7 @@ impl Blocks {
                     return Ok(OpenBlock { block, next: 0, ready: at });
                 }
             }
-            let safe = if self.barriers.forget(Barrier::PoolHorizon) { at } else { at.max(self.pool_safe) };
-            match nand.erase(block, Op::new(safe, purpose)) {
+            match nand.erase(block, Op::new(at.max(self.pool_safe), purpose)) {
                 Ok(ready) => {
                     self.uses[block.index()] = BlockUse::Open;
                     return Ok(OpenBlock { block, next: 0, ready });

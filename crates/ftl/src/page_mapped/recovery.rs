@@ -266,8 +266,8 @@ impl PageMapped {
         dropped_from
     }
 
-    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, but for
-    /// those that must be held, which are given back.
+    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, those
+    /// without a readable page first, but for those that must be held, which are given back.
     fn settle_blocks<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -349,7 +349,7 @@ struct Scan {
     tail: Tail,
     version_max: u64,
     seq_max: u64,
-    /// By block: seq of its first readable page, and the stream it was written by.
+    /// By block: seq of its first readable page (0 where none is), and the stream it was written by.
     first_seq: Vec<u64>,
     streams: Vec<u8>,
     /// By region.
@@ -363,7 +363,7 @@ impl Scan {
             tail: Tail::new(geometry.dies()),
             version_max: 0,
             seq_max: 0,
-            first_seq: vec![u64::MAX; geometry.blocks() as usize],
+            first_seq: vec![0; geometry.blocks() as usize],
             streams: vec![0; geometry.blocks() as usize],
             tombstones: vec![None; regions_of(&ftl.trims)],
             trim_stream: ftl.trim_stream,
@@ -376,7 +376,9 @@ impl Scan {
         self.version_max = self.version_max.max(spare.version);
         self.seq_max = self.seq_max.max(spare.seq);
         let first = &mut self.first_seq[block.index()];
-        *first = (*first).min(spare.seq);
+        if *first == 0 {
+            *first = spare.seq;
+        }
         if spare.kind == Kind::Tombstone {
             self.streams[block.index()] = self.trim_stream;
         }
