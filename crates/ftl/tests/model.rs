@@ -1,6 +1,8 @@
 //! Every preset against a plain map from logical page to what was written there: random requests and power cuts between
 //! them.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{Host, Step, chips, config, most_pages, scaled, small};

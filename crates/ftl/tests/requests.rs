@@ -1,5 +1,7 @@
 //! Requests at the edges: nothing that is refused does anything, and nothing that fits is refused.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{Host, Step, chips, config, most_pages, small};

@@ -1,5 +1,7 @@
 //! Trims: durable at the flush, never undone afterwards, and never a way back to something older.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{Host, Step, below, chips, config, most_pages, scaled, small};

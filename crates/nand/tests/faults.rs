@@ -1,5 +1,7 @@
 //! What a power cut leaves of a program or an erase, fault by fault.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{PAGES, Seen, chips, everything, host, page, see, spare_of, write};

@@ -1,5 +1,7 @@
 //! The rules of the `Nand` trait, one by one, as the simulated chip set keeps them.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{PAGES, Seen, chips, everything, host, page, see, shape, spare_of, times, write};

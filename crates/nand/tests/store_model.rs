@@ -1,5 +1,7 @@
 //! The column store against a plain map of whole pages.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{Seen, chips, host, scaled, see, shape, times};

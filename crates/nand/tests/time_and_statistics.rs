@@ -1,5 +1,7 @@
 //! Simulated time, statistics by purpose, and the observer.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{chips, host, page, shape, spare_of, times};

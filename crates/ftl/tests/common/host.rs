@@ -99,6 +99,19 @@ impl Host {
         Self { plug, config, ftl: Some(ftl), expected, at, acked: at, next_tag: 1, waits: true, rng }
     }
 
+    /// Another host in the same state, with the drive not up.
+    pub(crate) fn fork(&self, seed: u64) -> Self {
+        assert!(self.ftl.is_none(), "what is in RAM cannot be copied");
+        Self {
+            plug: self.plug.fork(seed),
+            config: self.config.clone(),
+            ftl: None,
+            expected: self.expected.clone(),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            ..*self
+        }
+    }
+
     pub(crate) fn logical_pages(&self) -> u32 {
         self.config.logical_pages
     }
@@ -176,6 +189,24 @@ impl Host {
         }
         self.acknowledged(done);
         Ok(())
+    }
+
+    /// A write was refused with the power on: its pages are old or new, and stay what they are.
+    pub(crate) fn forgive_refused(&mut self) {
+        for page in 0..self.logical_pages() {
+            if self.expected[page as usize].later.last().is_some_and(|(_, sure)| *sure == NEVER) {
+                let found = self.read(page, 1)[0];
+                let expected = &mut self.expected[page as usize];
+                let possible = expected.later.iter().rev().take_while(|(_, sure)| *sure == NEVER).count() + 1;
+                let len = expected.later.len();
+                let mut allowed = expected.later[len.saturating_sub(possible)..].iter().map(|(tag, _)| *tag);
+                assert!(
+                    allowed.any(|tag| tag == found) || possible > len && found == expected.certain,
+                    "logical page {page} reads as {found} after a refused write: {expected:?}"
+                );
+                *expected = Expected { certain: found, later: Vec::new() };
+            }
+        }
     }
 
     /// What the drive reads as, from `first` on.

@@ -1,7 +1,7 @@
 //! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers what it was
 //! told.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports, clippy::unwrap_used)]
 
 mod host;
 mod plug;

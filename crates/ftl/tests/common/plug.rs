@@ -43,6 +43,8 @@ pub(crate) struct Plug {
     rng: Xoshiro256PlusPlus,
     /// Programs and erases so far.
     pub(crate) operations: u64,
+    /// More of them than this mean that the FTL turns in circles.
+    pub(crate) operations_max: Option<u64>,
 }
 
 impl Plug {
@@ -58,6 +60,7 @@ impl Plug {
             erase_faults: EraseFault::ALL.to_vec(),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             operations: 0,
+            operations_max: None,
         }
     }
 
@@ -92,6 +95,15 @@ impl Plug {
         self.seen = sim;
         self.flight.clear();
         self.cut_at = None;
+    }
+
+    /// The same flash and the same faults in another hand.
+    pub(crate) fn fork(&self, seed: u64) -> Self {
+        assert!(self.flight.is_empty() && self.cut_at.is_none());
+        let mut fork = Self::new(self.seen.clone(), seed);
+        (fork.overlap, fork.operations_max) = (self.overlap, self.operations_max);
+        (fork.program_faults, fork.erase_faults) = (self.program_faults.clone(), self.erase_faults.clone());
+        fork
     }
 
     /// A copy of the flash.
@@ -159,6 +171,7 @@ impl Plug {
 
     fn took_off(&mut self, at: Time, done: Time, what: What) -> bool {
         self.operations += 1;
+        assert!(self.operations_max.is_none_or(|max| self.operations <= max), "the FTL does not come to an end");
         self.flight.push_back(Flight { at, done, what });
         match &mut self.left {
             Some(0) => {

@@ -1,6 +1,6 @@
 //! What the tests of the simulated chip set share.
 
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{

@@ -1,0 +1,76 @@
+//! Recovery: what a power cut leaves, and what the drive makes of it.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Host, chips, config, most_pages, small};
+use phelsuma_ftl::PRESETS;
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
+
+/// A host with a drive of one die, so that an operation is in flight alone.
+fn host(preset: &str, share: f64) -> Host {
+    let geometry = small(32, 40, 1, 1);
+    let logical = (f64::from(most_pages(preset, geometry)) * share) as u32;
+    Host::new(chips(geometry), config(preset, logical), 1)
+}
+
+impl Host {
+    /// The power fails at the program or erase after the next `operations`, and is back.
+    fn cut_after(&mut self, operations: u64, program: ProgramFault, erase: EraseFault, run: impl FnOnce(&mut Self)) {
+        self.plug.program_faults = vec![program];
+        self.plug.erase_faults = vec![erase];
+        self.plug.arm(operations);
+        run(self);
+        assert!(self.plug.cut_at().is_some(), "there were no {operations} operations");
+        self.power_back();
+    }
+
+    fn clean_cut(&mut self) {
+        self.step(&common::Step::Cut).unwrap();
+    }
+}
+
+#[test]
+fn what_an_unstable_page_replaced_is_not_erased_before_its_copy_is_safe() {
+    for preset in PRESETS {
+        for erase in EraseFault::ALL {
+            for operations in 0..3 {
+                let mut host = host(preset.name, 0.8);
+                for page in 0..32 {
+                    host.write(page, 1, false).unwrap();
+                }
+                for page in 0..31 {
+                    host.write(page, 1, false).unwrap();
+                }
+                host.cut_after(0, ProgramFault::Unstable, EraseFault::NotStarted, |h| {
+                    assert!(h.write(31, 1, false).is_err());
+                });
+                host.plug.program_faults = vec![ProgramFault::TornSeen];
+                host.plug.erase_faults = vec![*erase];
+                host.plug.arm(operations);
+                if host.recover().is_err() {
+                    assert!(host.plug.cut_at().is_some());
+                    host.power_back();
+                    host.recover().unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tombstone_page_that_reads_well_once_does_not_hide_the_one_before_it() {
+    for preset in PRESETS {
+        let mut host = host(preset.name, 0.8);
+        host.write(0, 20, false).unwrap();
+        host.trim(3, 4).unwrap();
+        host.flush().unwrap();
+        host.trim(10, 4).unwrap();
+        host.cut_after(0, ProgramFault::UnstableOnce, EraseFault::NotStarted, |h| assert!(h.flush().is_err()));
+        host.recover().unwrap();
+        host.write(15, 1, false).unwrap();
+        host.clean_cut();
+        host.compare_all();
+    }
+}

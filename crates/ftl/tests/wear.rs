@@ -1,0 +1,143 @@
+//! Blocks that grow bad, and drives that wear out.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Host, Step, below, chips, config, most_pages, scaled, small};
+use phelsuma_ftl::{FtlError, PRESETS};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Block, Nand, SimNand, Timing};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+fn host(preset: &str, dies: u32, share: f64) -> Host {
+    let geometry = small(32, 40 + 16 * u64::from(dies), 1, dies);
+    let logical = (f64::from(most_pages(preset, geometry)) * share) as u32;
+    Host::new(chips(geometry), config(preset, logical), 1)
+}
+
+/// Runs the host with blocks that grow bad in between.
+fn run_with_failures(preset: &str, dies: u32, programs: u32, erases: u32, cuts: bool, seed: u64) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut host = host(preset, dies, 0.8);
+    host.overwrite().unwrap();
+    let blocks = u64::from(host.plug.geometry().blocks());
+    let mut broken = std::collections::BTreeSet::new();
+    for n in 0..programs + erases {
+        let block = loop {
+            let block = Block(2 + below(&mut rng, blocks - 2) as u32);
+            if broken.insert(block) {
+                break block;
+            }
+        };
+        let mut sim = host.plug.copy();
+        if n < programs {
+            sim.break_at_program(block);
+        } else {
+            sim.break_at_erase(block);
+        }
+        host.plug.replace(sim);
+        for _ in 0..300 {
+            host.step(&Step::by_chance(&mut rng, host_pages(&host))).unwrap();
+        }
+        host.check();
+        if cuts {
+            host.step(&Step::Cut).unwrap();
+        }
+    }
+    for _ in 0..4 {
+        host.overwrite().unwrap();
+    }
+    host.compare_all();
+    host.check();
+    assert_eq!(host.counter("pages_lost_moving"), 0);
+    let bad: std::collections::BTreeSet<Block> =
+        (0..blocks as u32).map(Block).filter(|b| host.plug.is_bad(*b)).collect();
+    assert!(bad.is_subset(&broken), "good blocks were retired: {bad:?} of {broken:?}");
+    assert!(bad.len() * 2 >= broken.len(), "only {} of {} were retired", bad.len(), broken.len());
+    host.step(&Step::Cut).unwrap();
+    host.compare_all();
+}
+
+fn host_pages(host: &Host) -> u32 {
+    host.logical_pages()
+}
+
+#[test]
+fn blocks_that_fail_programs_are_retired_and_nothing_is_lost() {
+    for preset in PRESETS {
+        for (dies, seed) in [(1, 1), (4, 2)] {
+            run_with_failures(preset.name, dies, 6, 0, false, seed);
+        }
+    }
+}
+
+#[test]
+fn blocks_that_fail_erases_are_retired_and_nothing_is_lost() {
+    for preset in PRESETS {
+        for (dies, seed) in [(1, 1), (4, 2)] {
+            run_with_failures(preset.name, dies, 0, 6, false, seed);
+        }
+    }
+}
+
+#[test]
+fn blocks_may_fail_either_way_between_power_cuts() {
+    for preset in PRESETS {
+        for (dies, seed) in [(1, 3), (4, 4)] {
+            for more in 0..u64::from(scaled(1, 30)) {
+                run_with_failures(preset.name, dies, 3, 3, true, seed + more * 7);
+            }
+        }
+    }
+}
+
+/// A drive whose blocks endure few cycles.
+fn mortal(preset: &str, cycles: u32, share: f64) -> Host {
+    let geometry = small(32, 40, 1, 1);
+    let logical = (f64::from(most_pages(preset, geometry)) * share) as u32;
+    let timing = Timing::preset("gecko").unwrap();
+    let nand = SimNand::new(&SimConfig { tagged: true, cycles_max: Some(cycles), ..SimConfig::new(geometry, timing) });
+    Host::new(nand, config(preset, logical), 1)
+}
+
+#[test]
+fn a_drive_that_wears_out_says_so_and_stays_readable() {
+    for preset in PRESETS {
+        for (cycles, share) in [(3, 1.0), (5, 0.5), (8, 0.8)] {
+            let mut host = mortal(preset.name, cycles, share);
+            let error = (0..200).find_map(|_| host.overwrite().err());
+            let Some(FtlError::Full { bad_blocks }) = error else {
+                panic!("{} with {cycles} cycles: {error:?}", preset.name)
+            };
+            assert!(bad_blocks > 0);
+            // The page whose write was refused may be old or new; it is not known to be anything else.
+            host.forgive_refused();
+            host.compare_all();
+            host.check();
+        }
+    }
+}
+
+#[test]
+fn a_worn_out_drive_refuses_every_further_write_and_loses_nothing() {
+    for preset in PRESETS {
+        let mut host = mortal(preset.name, 4, 0.7);
+        while host.overwrite().is_ok() {}
+        host.forgive_refused();
+        for page in 0..host.logical_pages().min(50) {
+            match host.write(page, 1, false) {
+                Ok(()) => {}
+                Err(FtlError::Full { .. }) => host.forgive_refused(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        match host.flush() {
+            Ok(()) | Err(FtlError::Full { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+        host.compare_all();
+        host.check();
+    }
+}
