@@ -1,0 +1,197 @@
+//! What a run is: drive, FTL, input, protocol.
+
+use phelsuma_ftl::{Composition, ConfigError, Preset};
+use phelsuma_nand::{Geometry, GeometryError, Timing};
+use phelsuma_trace::{OpenOptions, Workload};
+use std::path::PathBuf;
+
+/// Where requests come from.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A synthetic workload: endless.
+    Workload(Workload),
+    /// A trace, from a file.
+    Trace {
+        /// The file; it is read twice and more, so it cannot be a pipe.
+        path: PathBuf,
+        /// Format and time unit, where detection is overruled.
+        options: OpenOptions,
+        /// How its addresses become logical pages.
+        fold: FoldChoice,
+        /// How often it is replayed; the last time is measured.
+        loops: u64,
+    },
+}
+
+/// How a trace's addresses become logical pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FoldChoice {
+    /// The pages that the trace touches, numbered without gaps.
+    #[default]
+    Compact,
+    /// Page numbers modulo the logical pages, each device in a part of its own.
+    Wrap,
+}
+
+/// What is written before anything is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fill {
+    /// Every logical page once, ascending.
+    #[default]
+    Sequential,
+    /// As many pages as there are, drawn at random.
+    Random,
+    /// Nothing.
+    None,
+}
+
+/// When requests arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// So many are in progress at all times (closed loop).
+    QueueDepth(u32),
+    /// At their timestamps (open loop).
+    Timestamps,
+}
+
+/// The shape of the drive, before the capacity is known.
+#[derive(Clone, Copy, Debug)]
+pub struct DriveShape {
+    /// Physical bytes; with a trace None takes the smallest power of two that holds its footprint, at least 256 MiB.
+    pub capacity_bytes: Option<u64>,
+    /// Logical pages over physical pages.
+    pub ratio: f64,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Channels.
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies_per_channel: u32,
+}
+
+impl Default for DriveShape {
+    /// 4 GiB of 4 KiB pages, 128 a block, one channel, one die, ratio 0.70.
+    fn default() -> Self {
+        Self {
+            capacity_bytes: None,
+            ratio: 0.70,
+            page_bytes: 4096,
+            pages_per_block: 128,
+            channels: 1,
+            dies_per_channel: 1,
+        }
+    }
+}
+
+/// The capacity of a drive that nobody gave one, in bytes.
+pub const CAPACITY_DEFAULT: u64 = 4 << 30;
+/// The least capacity chosen for a trace, in bytes.
+pub const CAPACITY_TRACE_MIN: u64 = 256 << 20;
+
+impl DriveShape {
+    /// The geometry with this many bytes of flash.
+    ///
+    /// # Errors
+    /// [`RunError::Input`] says what is out of range.
+    pub fn geometry(&self, capacity_bytes: u64) -> Result<Geometry, RunError> {
+        if !(self.ratio > 0.0 && self.ratio < 1.0) {
+            return Err(RunError::Input(format!("ratio {}: must be above 0 and below 1", self.ratio)));
+        }
+        let block = u64::from(self.page_bytes) * u64::from(self.pages_per_block);
+        if block == 0 {
+            // The geometry says which of the two it is.
+            Geometry::new(self.page_bytes, self.pages_per_block, 4, 1, 1)?;
+        }
+        let blocks = capacity_bytes / block.max(1);
+        Ok(Geometry::new(self.page_bytes, self.pages_per_block, blocks, self.channels, self.dies_per_channel)?)
+    }
+
+    /// Logical pages at the ratio, given the physical ones.
+    pub fn logical_pages(&self, geometry: &Geometry) -> u32 {
+        (geometry.pages() as f64 * self.ratio) as u32
+    }
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct RunConfig {
+    /// The FTL's name.
+    pub ftl: String,
+    /// Its parts.
+    pub composition: Composition,
+    /// The drive.
+    pub shape: DriveShape,
+    /// Name of the timing preset.
+    pub timing_name: String,
+    /// How long flash operations take.
+    pub timing: Timing,
+    /// Where requests come from.
+    pub input: Input,
+    /// What is written before anything is counted.
+    pub fill: Fill,
+    /// Logical capacities written by a workload before anything is counted.
+    pub warmup: f64,
+    /// Logical capacities written by a workload while counted.
+    pub passes: f64,
+    /// When requests arrive.
+    pub arrival: Arrival,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// A point of the series after every so many host pages written.
+    pub interval: Option<u64>,
+    /// Whether the power is cut at the end, and the drive recovered.
+    pub cut_at_end: bool,
+}
+
+impl RunConfig {
+    /// A run of a preset with everything else at its default.
+    ///
+    /// # Errors
+    /// [`RunError::Input`]: no such preset.
+    pub fn new(ftl: &str, input: Input) -> Result<Self, RunError> {
+        let preset = Preset::named(ftl)?;
+        Ok(Self {
+            ftl: preset.name.to_string(),
+            composition: preset.composition,
+            shape: DriveShape::default(),
+            timing_name: "gecko".into(),
+            timing: phelsuma_nand::TIMINGS[0].2,
+            input,
+            fill: Fill::Sequential,
+            warmup: 2.0,
+            passes: 1.0,
+            arrival: Arrival::QueueDepth(1),
+            seed: 1,
+            interval: None,
+            cut_at_end: false,
+        })
+    }
+}
+
+/// Why a run gave no result.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum RunError {
+    /// What was asked for cannot be: wrong usage or input.
+    #[error("{0}")]
+    Input(String),
+    /// It was begun and not completed as asked: a failure of the FTL, the drive, or the trace halfway.
+    #[error("{0}")]
+    Failed(String),
+    /// Somebody asked it to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl From<GeometryError> for RunError {
+    fn from(error: GeometryError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<ConfigError> for RunError {
+    fn from(error: ConfigError) -> Self {
+        Self::Input(error.to_string())
+    }
+}

@@ -1,0 +1,245 @@
+//! What a run gives: `phelsuma.run/1`.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The parts of the FTL.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompositionNames {
+    /// Where each logical page is.
+    pub mapping: String,
+    /// Which physical pages are live.
+    pub validity: String,
+    /// Which block is collected next.
+    pub victim: String,
+    /// Which stream a page is written to.
+    pub placement: String,
+}
+
+/// The drive.
+#[derive(Clone, Debug, Serialize)]
+pub struct GeometryResult {
+    /// Physical bytes.
+    pub capacity_bytes: u64,
+    /// Logical bytes.
+    pub logical_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Blocks.
+    pub blocks: u32,
+    /// Channels.
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies: u32,
+    /// Logical over physical pages.
+    pub ratio: f64,
+    /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks.
+    pub effective_ratio: f64,
+    /// Blocks kept free.
+    pub reserve_blocks: u32,
+    /// Blocks open for writing at the most.
+    pub open_blocks: u32,
+    /// Pages that metadata may program during one collection, at the most.
+    pub metadata_programs_per_collection: u32,
+}
+
+/// What the host asked for while it was counted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
+pub struct HostCounts {
+    /// Pages read.
+    pub read_pages: u64,
+    /// Pages written.
+    pub write_pages: u64,
+    /// Pages discarded.
+    pub trim_pages: u64,
+    /// Requests, flushes included.
+    pub requests: u64,
+    /// Pages of which a request wrote only a part.
+    pub partial_pages: u64,
+}
+
+/// Flash operations for one purpose.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
+pub struct FlashCounts {
+    /// Pages read, data and spare.
+    pub reads: u64,
+    /// Spare areas read alone.
+    pub spare_reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+}
+
+/// Programs per host page written, by cause; none of them is there without host writes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WriteAmplification {
+    /// All programs.
+    pub total: f64,
+    /// User data: host, gc, merge, wear, rmw.
+    pub user: f64,
+    /// Translation pages.
+    pub translation: f64,
+    /// Validity metadata.
+    pub validity: f64,
+    /// Everything else.
+    pub other: f64,
+    /// The GeckoFTL paper's: programs + reads/δ + spare reads/(32 δ).
+    pub by_reads_weighted: f64,
+}
+
+/// RAM by structure, and its sum under `total`; bytes.
+pub type RamColumn = BTreeMap<String, u64>;
+
+/// Both columns of the RAM ledger, in bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct RamBytes {
+    /// Structures at packed sizes, as the papers count them.
+    pub papers: RamColumn,
+    /// Every index, link and buffer as well.
+    pub all: RamColumn,
+}
+
+/// Erases of the usable blocks while counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EraseCounts {
+    /// All of them.
+    pub total: u64,
+    /// Of the block with the fewest.
+    pub min: u32,
+    /// Of the block with the most.
+    pub max: u32,
+    /// On average.
+    pub mean: f64,
+    /// Standard deviation over blocks.
+    pub stddev: f64,
+}
+
+/// A point of the series: what happened since the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SeriesPoint {
+    /// Host pages written so far while counted.
+    pub write_pages: u64,
+    /// Programs per host page written.
+    pub write_amplification: f64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Simulated time so far while counted, in seconds.
+    pub simulated_seconds: f64,
+}
+
+/// Latencies in microseconds; percentiles to three digits.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// Latencies of reads and writes.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
+pub struct Latencies {
+    /// Of read requests.
+    pub read: Latency,
+    /// Of write requests.
+    pub write: Latency,
+}
+
+/// One step of a recovery.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecoveryStepResult {
+    /// What it is for.
+    pub name: String,
+    /// Pages read in full.
+    pub reads: u64,
+    /// Spare areas read alone.
+    pub spare_reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Simulated time, in microseconds.
+    pub us: f64,
+}
+
+/// A recovery after a power cut at the end of the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecoveryResult {
+    /// Simulated time, in microseconds.
+    pub simulated_us: f64,
+    /// Its steps.
+    pub steps: Vec<RecoveryStepResult>,
+}
+
+/// What the run cost the machine that simulated it: the one part that differs between runs.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
+pub struct Machine {
+    /// From begin to end, in seconds.
+    pub wall_seconds: f64,
+    /// CPU time of the whole run, fill and warm-up included, in seconds.
+    pub cpu_seconds: f64,
+    /// Host pages read and written while counted, per CPU second of that part.
+    pub host_pages_per_second: f64,
+    /// The most memory the process ever held, in bytes.
+    pub peak_rss_bytes: Option<u64>,
+    /// The simulated flash's and the FTL's share of it, in bytes, page data apart.
+    pub simulation_bytes: u64,
+    /// Page data held at the most, in bytes.
+    pub payload_bytes: u64,
+}
+
+/// The result of a run; `phelsuma.run/1`.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// `phelsuma.run/1`.
+    pub schema: &'static str,
+    /// The FTL.
+    pub ftl: String,
+    /// Its parts.
+    pub composition: CompositionNames,
+    /// The seed.
+    pub seed: u64,
+    /// Whether the FTL knew the future.
+    pub oracle: bool,
+    /// The drive.
+    pub geometry: GeometryResult,
+    /// The workload, or the trace's file name.
+    pub workload: String,
+    /// How a trace was folded; none for workloads.
+    pub fold: Option<String>,
+    /// The timing preset.
+    pub timing: String,
+    /// δ: program over page-read latency.
+    pub delta: f64,
+    /// Whether the write amplification of the last two halves differs by less than 0.5 %; none without host writes.
+    pub steady: Option<bool>,
+    /// What the host asked for.
+    pub host: HostCounts,
+    /// Flash operations by purpose.
+    pub flash: BTreeMap<String, FlashCounts>,
+    /// Programs per host page; none without host writes.
+    pub write_amplification: Option<WriteAmplification>,
+    /// RAM by structure.
+    pub ram_bytes: RamBytes,
+    /// Erases.
+    pub erases: EraseCounts,
+    /// What the FTL counted while it was measured, by name (levels such as free blocks as they stand at the end).
+    pub counters: BTreeMap<String, u64>,
+    /// A point every so many host pages written.
+    pub series: Vec<SeriesPoint>,
+    /// Latencies.
+    pub latency_us: Latencies,
+    /// Simulated time, in seconds.
+    pub simulated_seconds: f64,
+    /// The recovery at the end, if the power was cut.
+    pub recovery: Option<RecoveryResult>,
+    /// What it cost the machine.
+    pub machine: Machine,
+}
