@@ -1,0 +1,3 @@
+//! The phelsuma command.
+
+fn main() {}
