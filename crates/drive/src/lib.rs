@@ -3,10 +3,16 @@
 //! What this crate must not know: terminals, command lines, files other than traces.
 
 mod config;
+mod drive;
 pub mod lab;
+mod machine;
+mod measure;
 mod result;
+mod run;
 
 pub use config::{
     Arrival, CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, DriveShape, Fill, FoldChoice, Input, RunConfig, RunError,
 };
+pub use drive::Drive;
 pub use result::*;
+pub use run::{Progress, Reporter, run};

@@ -1,0 +1,262 @@
+//! The measured part of a run: what the drive looked like when it began, and what has happened since.
+
+use crate::config::{FoldChoice, Input, RunConfig};
+use crate::drive::Drive;
+use crate::result::{
+    CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn, RunResult, SeriesPoint,
+    WriteAmplification,
+};
+use phelsuma_nand::{Block, FlashStats, Geometry, Purpose, Time};
+use std::collections::BTreeMap;
+
+/// How many moments are remembered to tell whether the drive is steady.
+const MOMENTS_MAX: usize = 256;
+/// The write amplification of the last two halves of a steady run differs by less.
+const STEADY: f64 = 0.005;
+/// Counters that are levels, not sums.
+const LEVELS: [&str; 2] = ["free_blocks", "bad_blocks"];
+
+/// Programs after so many host pages written.
+#[derive(Clone, Copy)]
+struct Moment {
+    write_pages: u64,
+    programs: u64,
+}
+
+/// The measured part of a run.
+pub(crate) struct Measurement {
+    stats: FlashStats,
+    erases: Vec<u32>,
+    counters: Vec<(&'static str, u64)>,
+    began: Time,
+    interval: Option<u64>,
+    series: Vec<SeriesPoint>,
+    series_from: (u64, FlashStats),
+    moments: Vec<Moment>,
+    spacing: u64,
+}
+
+impl Measurement {
+    pub(crate) fn begin(drive: &Drive, interval: Option<u64>) -> Self {
+        let nand = drive.nand();
+        let blocks = phelsuma_nand::Nand::geometry(nand).blocks();
+        Self {
+            stats: *nand.stats(),
+            erases: (0..blocks).map(|b| nand.erases_of(Block(b))).collect(),
+            counters: drive.ftl().counters(),
+            began: drive.idle(),
+            interval,
+            series: Vec::new(),
+            series_from: (0, *nand.stats()),
+            moments: Vec::new(),
+            spacing: 64,
+        }
+    }
+
+    /// After how many host pages written the next look is due.
+    pub(crate) fn next_look(&self) -> u64 {
+        let moment = self.moments.last().map_or(0, |m| m.write_pages) + self.spacing;
+        let point = self.interval.map_or(u64::MAX, |i| self.series_from.0 + i);
+        moment.min(point)
+    }
+
+    /// Notes where things stand, if it is time for that.
+    pub(crate) fn look(&mut self, drive: &Drive) {
+        let written = drive.counts().write_pages;
+        let now = drive.nand().stats();
+        if written >= self.moments.last().map_or(0, |m| m.write_pages) + self.spacing {
+            let programs = now.total().programs - self.stats.total().programs;
+            self.moments.push(Moment { write_pages: written, programs });
+            if self.moments.len() == MOMENTS_MAX {
+                let mut nth = 0;
+                self.moments.retain(|_| {
+                    nth += 1;
+                    nth % 2 == 0
+                });
+                self.spacing *= 2;
+            }
+        }
+        if self.interval.is_some_and(|i| written >= self.series_from.0 + i) {
+            self.point(drive);
+        }
+    }
+
+    fn point(&mut self, drive: &Drive) {
+        let written = drive.counts().write_pages;
+        let now = *drive.nand().stats();
+        let (from, then) = self.series_from;
+        let since = now.since(&then).total();
+        self.series.push(SeriesPoint {
+            write_pages: written,
+            write_amplification: since.programs as f64 / (written - from) as f64,
+            erases: since.erases,
+            simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
+        });
+        self.series_from = (written, now);
+    }
+
+    /// Whether the two halves agree, given what stands at the end.
+    fn steady(&self, written: u64, programs: u64) -> Option<bool> {
+        let half = self.moments.iter().min_by_key(|m| m.write_pages.abs_diff(written / 2))?;
+        let first = half.programs as f64 / half.write_pages as f64;
+        let last = (programs - half.programs) as f64 / (written - half.write_pages).max(1) as f64;
+        Some(written > half.write_pages && (last / first - 1.0).abs() < STEADY)
+    }
+
+    pub(crate) fn finish(mut self, drive: &Drive, config: &RunConfig, geometry: &Geometry) -> RunResult {
+        let host = *drive.counts();
+        if self.interval.is_some() && host.write_pages > self.series_from.0 {
+            self.point(drive);
+        }
+        let stats = drive.nand().stats().since(&self.stats);
+        let total = stats.total();
+        let delta = config.timing.delta();
+        let [mapping, validity, victim, placement] = config.composition.names();
+        let (workload, fold) = match &config.input {
+            Input::Workload(workload) => (workload.to_string(), None),
+            Input::Trace { path, fold, .. } => {
+                let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
+                let fold = match fold {
+                    FoldChoice::Compact => "compact",
+                    FoldChoice::Wrap => "wrap",
+                };
+                (name, Some(fold.to_string()))
+            }
+        };
+        RunResult {
+            schema: "phelsuma.run/1",
+            ftl: config.ftl.clone(),
+            composition: CompositionNames { mapping, validity, victim, placement },
+            seed: config.seed,
+            oracle: false,
+            geometry: geometry_result(drive, geometry),
+            workload,
+            fold,
+            timing: config.timing_name.clone(),
+            delta,
+            steady: if host.write_pages == 0 { None } else { self.steady(host.write_pages, total.programs) },
+            host,
+            flash: stats
+                .iter()
+                .map(|(purpose, c)| {
+                    let counts = FlashCounts {
+                        reads: c.reads,
+                        spare_reads: c.spare_reads,
+                        programs: c.programs,
+                        erases: c.erases,
+                    };
+                    (purpose.name().to_string(), counts)
+                })
+                .collect(),
+            write_amplification: write_amplification(&stats, host.write_pages, delta),
+            ram_bytes: ram(drive),
+            erases: self.erases(drive, geometry),
+            counters: self.counters(drive),
+            series: self.series,
+            latency_us: drive.latencies(),
+            simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
+            recovery: None,
+            machine: Machine::default(),
+        }
+    }
+
+    fn counters(&self, drive: &Drive) -> BTreeMap<String, u64> {
+        let before = |name| self.counters.iter().find(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
+        let since = |name, value: u64| if LEVELS.contains(&name) { value } else { value - before(name) };
+        drive.ftl().counters().into_iter().map(|(name, value)| (name.to_string(), since(name, value))).collect()
+    }
+
+    fn erases(&self, drive: &Drive, geometry: &Geometry) -> EraseCounts {
+        let nand = drive.nand();
+        // The blocks that are never written do not count among those that wear.
+        let fixed = drive.ftl().shape().fixed_blocks as usize;
+        let each: Vec<u32> =
+            (fixed..geometry.blocks() as usize).map(|b| nand.erases_of(Block(b as u32)) - self.erases[b]).collect();
+        let total: u64 = each.iter().map(|e| u64::from(*e)).sum();
+        let mean = total as f64 / each.len().max(1) as f64;
+        let variance = each.iter().map(|e| (f64::from(*e) - mean).powi(2)).sum::<f64>() / each.len().max(1) as f64;
+        EraseCounts {
+            total,
+            min: each.iter().copied().min().unwrap_or(0),
+            max: each.iter().copied().max().unwrap_or(0),
+            mean,
+            stddev: variance.sqrt(),
+        }
+    }
+}
+
+fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
+    let shape = drive.ftl().shape();
+    let bad = drive.ftl().counters().iter().find(|(n, _)| *n == "bad_blocks").map_or(0, |(_, v)| *v);
+    let usable = u64::from(geometry.blocks())
+        - u64::from(shape.reserve_blocks)
+        - u64::from(shape.open_blocks)
+        - u64::from(shape.fixed_blocks)
+        - bad;
+    let logical = f64::from(shape.logical_pages);
+    GeometryResult {
+        capacity_bytes: geometry.capacity_bytes(),
+        logical_bytes: u64::from(shape.logical_pages) * u64::from(geometry.page_bytes()),
+        page_bytes: geometry.page_bytes(),
+        pages_per_block: geometry.pages_per_block(),
+        blocks: geometry.blocks(),
+        channels: geometry.channels(),
+        dies: geometry.dies_per_channel(),
+        ratio: logical / geometry.pages() as f64,
+        effective_ratio: logical / (usable * u64::from(geometry.pages_per_block())) as f64,
+        reserve_blocks: shape.reserve_blocks,
+        open_blocks: shape.open_blocks,
+        metadata_programs_per_collection: shape.metadata_programs_per_collection,
+    }
+}
+
+fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Option<WriteAmplification> {
+    if write_pages == 0 {
+        return None;
+    }
+    let per_page = |n: f64| n / write_pages as f64;
+    let programs = |purposes: &[Purpose]| per_page(purposes.iter().map(|p| stats.of(*p).programs).sum::<u64>() as f64);
+    let all = stats.total();
+    let user = programs(&[Purpose::Host, Purpose::Gc, Purpose::Merge, Purpose::Wear, Purpose::Rmw]);
+    let translation = programs(&[Purpose::Translation]);
+    let validity = programs(&[Purpose::Validity]);
+    let total = per_page(all.programs as f64);
+    let counted: Vec<Purpose> = Purpose::ALL
+        .iter()
+        .copied()
+        .filter(|p| {
+            !matches!(
+                p,
+                Purpose::Host
+                    | Purpose::Gc
+                    | Purpose::Merge
+                    | Purpose::Wear
+                    | Purpose::Rmw
+                    | Purpose::Translation
+                    | Purpose::Validity
+            )
+        })
+        .collect();
+    let weighted = all.programs as f64 + all.reads as f64 / delta + all.spare_reads as f64 / (32.0 * delta);
+    Some(WriteAmplification {
+        total,
+        user,
+        translation,
+        validity,
+        other: programs(&counted),
+        by_reads_weighted: per_page(weighted),
+    })
+}
+
+fn ram(drive: &Drive) -> RamBytes {
+    let ledger = drive.ftl().ram();
+    let column = |entries: &mut dyn Iterator<Item = (&'static str, u64)>, total| {
+        let mut column: RamColumn = entries.map(|(name, bytes)| (name.to_string(), bytes)).collect();
+        column.insert("total".into(), total);
+        column
+    };
+    RamBytes {
+        papers: column(&mut ledger.papers(), ledger.papers_total()),
+        all: column(&mut ledger.all(), ledger.all_total()),
+    }
+}
