@@ -1,3 +1,63 @@
-//! The phelsuma command.
+//! The phelsuma command: flash translation layers, simulated, compared and crashed.
 
-fn main() {}
+mod compare;
+mod crash;
+mod drive_args;
+mod errors;
+mod limits;
+mod list;
+mod memory;
+mod output;
+mod progress;
+mod run;
+mod size;
+mod table;
+mod trace;
+mod verdict;
+
+use clap::{Parser, Subcommand};
+use errors::Failure;
+use std::process::ExitCode;
+
+/// Flash translation layers: simulated, compared, and cut off from power at every write.
+#[derive(Parser)]
+#[command(name = "phelsuma", version, arg_required_else_help = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// What there is: FTLs, their parts and parameters, workloads, trace formats, timings, faults
+    List(list::Args),
+    /// Run a workload or a trace on one FTL
+    Run(run::Args),
+    /// Run the same on several FTLs, in parallel, and say which does best and why
+    Compare(compare::Args),
+    /// Cut the power at every program and erase, with every fault, and check what survives
+    Crash(crash::Args),
+    /// What write amplification can be at best, by the analytic models
+    Limits(limits::Args),
+    /// Look at, convert and make block traces
+    Trace(trace::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::try_parse() {
+        Ok(cli) => match cli.command {
+            Command::List(args) => list::main(&args),
+            Command::Run(args) => run::main(&args),
+            Command::Compare(args) => compare::main(&args),
+            Command::Crash(args) => crash::main(&args),
+            Command::Limits(args) => limits::main(&args),
+            Command::Trace(args) => trace::main(&args),
+        },
+        Err(error) if error.use_stderr() => Err(Failure::usage(&error)),
+        Err(help) => output::print(&help.render().to_string()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,148 @@
+//! `phelsuma compare`: the same input for several FTLs, in parallel, and why the best of them is.
+
+use crate::drive_args::DriveArgs;
+use crate::errors::{Failure, Outcome};
+use crate::progress::Bars;
+use crate::table::{count, number};
+use crate::{memory, output, size, table, verdict};
+use phelsuma_drive::{RunError, RunResult};
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Options of `compare`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The FTLs, separated by commas (see `phelsuma list`)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    ftl: Vec<String>,
+    #[command(flatten)]
+    drive: DriveArgs,
+    /// How many run at a time [default: as many as there are cores, and as fit the memory]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+pub(crate) fn main(args: &Args) -> Outcome {
+    let names = distinct(&args.ftl)?;
+    let configs = names.iter().map(|name| args.drive.config(name)).collect::<Outcome<Vec<_>>>()?;
+    let geometry = args.drive.geometry()?;
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let fitting = geometry.as_ref().map_or(usize::MAX, memory::at_a_time);
+    let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).min(configs.len()).max(1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
+    let bars = Bars::new();
+    let failed = AtomicBool::new(false);
+    let outcomes: Vec<Result<RunResult, RunError>> = pool.install(|| {
+        let runs = configs.par_iter().map(|config| {
+            let bar = bars.add(&config.ftl);
+            let result = phelsuma_drive::run(config, &|progress| {
+                bar.show(&progress);
+                !failed.load(Relaxed)
+            });
+            bar.done();
+            failed.fetch_or(result.is_err(), Relaxed);
+            result
+        });
+        runs.collect()
+    });
+    let mut results = Vec::with_capacity(outcomes.len());
+    let mut stopped = None;
+    for (outcome, name) in outcomes.into_iter().zip(&names) {
+        match outcome {
+            Ok(result) => results.push(result),
+            Err(RunError::Stopped) => stopped = Some(RunError::Stopped),
+            Err(RunError::Input(text)) => return Err(Failure::Input(text)),
+            Err(RunError::Failed(text)) => return Err(Failure::Failed(format!("{name}: {text}"))),
+        }
+    }
+    if let Some(error) = stopped {
+        return Err(error.into());
+    }
+    results.sort_by(by_write_amplification);
+    if args.json {
+        return output::json(&results);
+    }
+    output::print(&format!("{}\n{}\n{}\n", heading(&results), as_table(&results), verdict::of(&results)))
+}
+
+/// The names as given, each once.
+pub(crate) fn distinct(names: &[String]) -> Outcome<Vec<String>> {
+    let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
+    match names.iter().enumerate().find(|(n, name)| names.iter().take(*n).any(|earlier| earlier == *name)) {
+        Some((_, twice)) => Err(Failure::Input(format!("FTL '{twice}' is there twice; once would be right"))),
+        None => Ok(names),
+    }
+}
+
+/// Least first; in a tie as given.
+fn by_write_amplification(a: &RunResult, b: &RunResult) -> Ordering {
+    let wa = |r: &RunResult| r.write_amplification.map_or(0.0, |wa| wa.total);
+    wa(a).total_cmp(&wa(b))
+}
+
+fn heading(results: &[RunResult]) -> String {
+    let Some(first) = results.first() else { return String::new() };
+    let (g, host) = (&first.geometry, &first.host);
+    let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
+    let unsteady =
+        if unsteady.is_empty() { String::new() } else { format!("; not yet steady: {}", unsteady.join(", ")) };
+    format!(
+        "{} on {} of flash at ratio {}: {} pages written, {} read{unsteady}",
+        first.workload,
+        size::show(g.capacity_bytes),
+        g.ratio,
+        count(host.write_pages),
+        count(host.read_pages)
+    )
+}
+
+/// A column: its heading, the cell of a result, and whether it is left out where all its numbers are zero.
+type Column = (&'static str, fn(&RunResult) -> String, Option<fn(&RunResult) -> f64>);
+
+const COLUMNS: &[Column] = &[
+    ("FTL", |r| r.ftl.clone(), None),
+    ("WA", |r| share(r.write_amplification.map(|wa| wa.total)), None),
+    ("host+gc", |r| share(r.write_amplification.map(|wa| wa.user)), Some(|r| wa(r, |wa| wa.user))),
+    ("translation", |r| share(r.write_amplification.map(|wa| wa.translation)), Some(|r| wa(r, |wa| wa.translation))),
+    ("validity", |r| share(r.write_amplification.map(|wa| wa.validity)), Some(|r| wa(r, |wa| wa.validity))),
+    ("other", |r| share(r.write_amplification.map(|wa| wa.other)), Some(|r| wa(r, |wa| wa.other))),
+    ("erases", |r| count(r.erases.total), None),
+    ("write mean µs", |r| number(r.latency_us.write.mean), Some(|r| r.latency_us.write.mean)),
+    ("write p99 µs", |r| number(r.latency_us.write.p99), Some(|r| r.latency_us.write.p99)),
+    ("read mean µs", |r| number(r.latency_us.read.mean), Some(|r| r.latency_us.read.mean)),
+    ("read p99 µs", |r| number(r.latency_us.read.p99), Some(|r| r.latency_us.read.p99)),
+    ("RAM (papers)", |r| ram(&r.ram_bytes.papers), None),
+    ("RAM (all)", |r| ram(&r.ram_bytes.all), None),
+    ("effective ratio", |r| format!("{:.4}", r.geometry.effective_ratio), None),
+];
+
+fn wa(result: &RunResult, part: fn(&phelsuma_drive::WriteAmplification) -> f64) -> f64 {
+    result.write_amplification.as_ref().map_or(0.0, part)
+}
+
+fn share(programs: Option<f64>) -> String {
+    programs.map_or_else(|| "-".to_string(), |p| format!("{p:.3}"))
+}
+
+fn ram(column: &phelsuma_drive::RamColumn) -> String {
+    column.get("total").map_or_else(String::new, |bytes| size::show(*bytes))
+}
+
+fn as_table(results: &[RunResult]) -> comfy_table::Table {
+    let shown: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|(.., number)| number.is_none_or(|number| results.iter().any(|r| number(r) != 0.0)))
+        .collect();
+    let headings: Vec<&str> = shown.iter().map(|(heading, ..)| *heading).collect();
+    let mut table = table::numbers(&headings);
+    for result in results {
+        table.add_row(shown.iter().map(|(_, cell, _)| cell(result)));
+    }
+    table
+}

@@ -1,0 +1,223 @@
+//! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
+
+use crate::compare::distinct;
+use crate::drive_args::{Setting, TimingArg, ratio, setting, timing};
+use crate::errors::{Failure, Outcome};
+use crate::progress::Bars;
+use crate::table::{count, number};
+use crate::{memory, output, size, table};
+use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, sweep};
+use phelsuma_ftl::{Config, Preset};
+use phelsuma_nand::Geometry;
+use std::fmt::Write;
+use std::time::Instant;
+
+/// The deepest that cuts are nested.
+const DEPTH_MAX: u32 = 3;
+
+/// Options of `crash`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The FTLs, separated by commas (see `phelsuma list`)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    ftl: Vec<String>,
+    /// Write requests of the workload
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    writes: u32,
+    /// Cut at every program and erase (the default)
+    #[arg(long, conflicts_with_all = ["cuts", "replay"])]
+    every_op: bool,
+    /// Cut at N of them, spread evenly
+    #[arg(long, value_name = "N", conflicts_with = "replay", value_parser = clap::value_parser!(u32).range(1..))]
+    cuts: Option<u32>,
+    /// Faults, separated by commas (see `phelsuma list`) [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    faults: Vec<String>,
+    /// Cut during each recovery as well
+    #[arg(long, conflicts_with = "replay")]
+    nested: bool,
+    /// How deep cuts are nested: 1 cuts the workload alone, at most 3 [default: 2 with --nested]
+    #[arg(long, value_name = "D", requires = "nested", value_parser = clap::value_parser!(u32).range(1..=3))]
+    depth: Option<u32>,
+    /// Seed of the workload and of faults that leave a choice
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Run the branch with this id alone
+    #[arg(long, value_name = "ID", value_parser = path)]
+    replay: Option<Path>,
+    /// Blocks of the flash
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    blocks: u64,
+    /// Pages of a block
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pages_per_block: u32,
+    /// Size of a page
+    #[arg(long, value_name = "SIZE", default_value = "512", value_parser = size::parse_page)]
+    page: u32,
+    /// Logical over physical pages
+    #[arg(long, default_value = "0.60", value_parser = ratio, allow_negative_numbers = true)]
+    ratio: f64,
+    /// Channels
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    channels: u32,
+    /// Dies on each channel
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    dies: u32,
+    /// How long flash operations take (see `phelsuma list`)
+    #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
+    timing: TimingArg,
+    /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
+    /// Threads [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn path(text: &str) -> Result<Path, String> {
+    let path: Path = text.parse()?;
+    if path.0.len() > DEPTH_MAX as usize {
+        return Err(format!("cuts are nested {DEPTH_MAX} deep at the most, not {}", path.0.len()));
+    }
+    Ok(path)
+}
+
+/// Runs it.
+pub(crate) fn main(args: &Args) -> Outcome {
+    let configs = args.configs()?;
+    let bars = Bars::new();
+    let mut found = Vec::with_capacity(configs.len());
+    for config in &configs {
+        let (bar, begun) = (bars.add(&config.ftl.name), Instant::now());
+        let counter = bar.clone();
+        let report = sweep(config, move |branches| counter.count(branches));
+        bar.done();
+        let report = report.map_err(|error| about(&config.ftl.name, error, configs.len()))?;
+        check_replayed(&args.replay, &report)?;
+        found.push((report, begun.elapsed().as_secs_f64()));
+    }
+    if args.json {
+        let reports: Vec<&CrashReport> = found.iter().map(|(report, _)| report).collect();
+        output::json(&reports)?;
+    } else if let Some(path) = &args.replay {
+        output::print(&replayed(path, &found))?;
+    } else {
+        output::print(&as_text(&found))?;
+    }
+    if found.iter().any(|(report, _)| report.failed()) { Err(Failure::Shown) } else { Ok(()) }
+}
+
+impl Args {
+    fn configs(&self) -> Outcome<Vec<LabConfig>> {
+        let geometry = Geometry::new(self.page, self.pages_per_block, self.blocks, self.channels, self.dies)?;
+        memory::check(&geometry)?;
+        let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let points = match (&self.replay, self.cuts) {
+            (Some(path), _) => Points::Replay(path.clone()),
+            (None, Some(cuts)) => Points::Some(cuts),
+            (None, None) => Points::Every,
+        };
+        let depth = match &self.replay {
+            Some(path) => path.0.len() as u32,
+            None => self.depth.unwrap_or(if self.nested { 2 } else { 1 }),
+        };
+        let lab = |name: &String| {
+            let preset = Preset::named(name)?;
+            let mut composition = preset.composition;
+            for setting in &self.set {
+                composition.set(&setting.key, &setting.value)?;
+            }
+            Ok(LabConfig {
+                geometry,
+                timing: self.timing.times,
+                ftl: Config::new(preset.name, composition, logical_pages, self.seed),
+                writes: self.writes,
+                points: points.clone(),
+                faults: self.faults()?,
+                depth,
+                seed: self.seed,
+                threads: self.threads.map_or(cores, |n| n as usize),
+            })
+        };
+        distinct(&self.ftl)?.iter().map(lab).collect()
+    }
+
+    fn faults(&self) -> Outcome<Vec<Fault>> {
+        if self.faults.is_empty() || self.replay.is_some() {
+            return Ok(Fault::all());
+        }
+        let mut faults = Vec::new();
+        for name in &self.faults {
+            faults.extend(Fault::named(name.trim()).map_err(Failure::Input)?);
+        }
+        // In the order in which they are listed, each once.
+        Ok(Fault::all().into_iter().filter(|fault| faults.contains(fault)).collect())
+    }
+}
+
+fn about(name: &str, error: LabError, ftls: usize) -> Failure {
+    match Failure::from(error) {
+        Failure::Input(text) if ftls > 1 => Failure::Input(format!("{name}: {text}")),
+        Failure::Failed(text) => Failure::Failed(format!("{name}: {text}")),
+        other => other,
+    }
+}
+
+/// A branch whose first cut exists need not have the others.
+fn check_replayed(replay: &Option<Path>, report: &CrashReport) -> Outcome {
+    match replay {
+        Some(path) if !report.failed() && report.nested_cuts + 1 < path.0.len() as u64 => {
+            Err(LabError::NoSuchBranch(path.clone()).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn replayed(path: &Path, found: &[(CrashReport, f64)]) -> String {
+    let mut text = String::new();
+    for (report, _) in found {
+        match report.failures.first() {
+            Some(failed) => _ = writeln!(text, "{}: {path}: {}: {}", report.ftl, failed.kind, failed.message),
+            None => _ = writeln!(text, "{}: {path} holds", report.ftl),
+        }
+    }
+    text
+}
+
+fn as_text(found: &[(CrashReport, f64)]) -> String {
+    let mut table = table::numbers(&[
+        "FTL",
+        "cuts",
+        "nested cuts",
+        "covered",
+        "lost",
+        "corrupt",
+        "stuck",
+        "panics",
+        "worst recovery ms",
+        "time s",
+    ]);
+    for (r, seconds) in found {
+        let counts = [r.cuts, r.nested_cuts, r.covered_by_equality, r.lost, r.corrupt, r.stuck, r.panics].map(count);
+        let mut row = vec![r.ftl.clone()];
+        row.extend(counts);
+        row.extend([number(r.worst_recovery_us / 1e3), format!("{seconds:.2}")]);
+        table.add_row(row);
+    }
+    let mut text = format!("{table}\n");
+    for (report, _) in found {
+        let shown = report.failures.len() as u64;
+        for failed in &report.failures {
+            let _ = writeln!(text, "{}: {}: {}: {}", report.ftl, failed.id, failed.kind, failed.message);
+        }
+        let all = report.lost + report.corrupt + report.stuck + report.panics;
+        if all > shown {
+            let _ = writeln!(text, "{}: and {} more", report.ftl, count(all - shown));
+        }
+    }
+    text
+}

@@ -1,0 +1,256 @@
+//! Options that `run` and `compare` have in common: the drive, the input, the protocol.
+
+use crate::errors::{Failure, Outcome};
+use crate::{memory, size};
+use clap::{ArgGroup, Args, ValueEnum};
+use phelsuma_drive::{Arrival, CAPACITY_DEFAULT, DriveShape, Fill, FoldChoice, Input, RunConfig};
+use phelsuma_nand::{Geometry, TIMINGS, Timing};
+use phelsuma_trace::{Format, OpenOptions, TimeUnit, Workload};
+use std::path::{Path, PathBuf};
+
+/// The drive, the input, the protocol.
+#[derive(Args, Clone, Debug)]
+#[command(group(ArgGroup::new("input").required(true).args(["workload", "trace"])))]
+pub(crate) struct DriveArgs {
+    /// Synthetic workload, such as uniform, zipf:0.99 or hotcold:80/20 (see `phelsuma list`)
+    #[arg(long, value_name = "SPEC", value_parser = workload)]
+    workload: Option<Workload>,
+    /// Block trace, plain, .gz or .zst; the format is detected
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// Physical bytes [default: 4GiB; with a trace the smallest power of two that holds it, at least 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    capacity: Option<u64>,
+    /// Logical over physical pages
+    #[arg(long, default_value = "0.70", value_parser = ratio, allow_negative_numbers = true)]
+    ratio: f64,
+    /// Size of a page
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
+    page: u32,
+    /// Pages of a block
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pages_per_block: u32,
+    /// Channels
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    channels: u32,
+    /// Dies on each channel
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    dies: u32,
+    /// What is written before anything is counted
+    #[arg(long, value_enum, default_value = "sequential")]
+    fill: FillArg,
+    /// Logical capacities written by a workload before anything is counted [default: 2]
+    #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes, allow_negative_numbers = true)]
+    warmup: Option<f64>,
+    /// Logical capacities written by a workload while counted [default: 1]
+    #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes, allow_negative_numbers = true)]
+    passes: Option<f64>,
+    /// How often a trace is replayed; the last time is counted [default: 1]
+    #[arg(long, value_name = "N", conflicts_with = "workload", value_parser = clap::value_parser!(u64).range(1..))]
+    loops: Option<u64>,
+    /// How a trace's addresses become logical pages [default: compact]
+    #[arg(long, value_enum, conflicts_with = "workload")]
+    fold: Option<FoldArg>,
+    /// Requests in progress at all times [default: 1]
+    #[arg(long, value_name = "N", conflicts_with = "open_loop", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    queue_depth: Option<u32>,
+    /// Requests of a trace arrive at their timestamps
+    #[arg(long, conflicts_with = "workload")]
+    open_loop: bool,
+    /// How long flash operations take (see `phelsuma list`)
+    #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
+    timing: TimingArg,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
+    /// A point of the series after every N host pages written
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    interval: Option<u64>,
+    /// Cut the power at the end and recover
+    #[arg(long)]
+    cut_at_end: bool,
+}
+
+/// What a trace file does not say itself.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FormatArgs {
+    /// Trace format, where detection is wrong (see `phelsuma list`)
+    #[arg(long, value_name = "FORMAT", value_parser = format, conflicts_with = "workload")]
+    pub(crate) format: Option<Format>,
+    /// Unit of the trace's times: s, ms, us or ns
+    #[arg(long, value_name = "UNIT", value_parser = time_unit, conflicts_with = "workload")]
+    pub(crate) time_unit: Option<TimeUnit>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FillArg {
+    /// Every logical page once, ascending
+    Sequential,
+    /// As many pages as there are, drawn at random
+    Random,
+    /// Nothing
+    None,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FoldArg {
+    /// The pages that the trace touches, numbered without gaps
+    Compact,
+    /// Page numbers modulo the logical pages
+    Wrap,
+}
+
+/// A timing preset with its name.
+#[derive(Clone, Debug)]
+pub(crate) struct TimingArg {
+    pub(crate) name: String,
+    pub(crate) times: Timing,
+}
+
+/// A parameter and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+impl DriveArgs {
+    /// The run that this asks of the FTL called `ftl`.
+    pub(crate) fn config(&self, ftl: &str) -> Outcome<RunConfig> {
+        let mut config = RunConfig::new(ftl, self.input()?)?;
+        for setting in &self.set {
+            config.composition.set(&setting.key, &setting.value)?;
+        }
+        config.shape = self.shape();
+        config.timing_name.clone_from(&self.timing.name);
+        config.timing = self.timing.times;
+        config.fill = match self.fill {
+            FillArg::Sequential => Fill::Sequential,
+            FillArg::Random => Fill::Random,
+            FillArg::None => Fill::None,
+        };
+        config.warmup = self.warmup.unwrap_or(config.warmup);
+        config.passes = self.passes.unwrap_or(config.passes);
+        config.arrival =
+            if self.open_loop { Arrival::Timestamps } else { Arrival::QueueDepth(self.queue_depth.unwrap_or(1)) };
+        config.seed = self.seed;
+        config.interval = self.interval;
+        config.cut_at_end = self.cut_at_end;
+        Ok(config)
+    }
+
+    /// The drive's geometry, checked against the machine's memory; none where a trace is to decide the capacity.
+    pub(crate) fn geometry(&self) -> Outcome<Option<Geometry>> {
+        let default = self.workload.is_some().then_some(CAPACITY_DEFAULT);
+        let Some(capacity) = self.capacity.or(default) else {
+            // Whatever else is wrong with the shape is wrong at any capacity.
+            Geometry::new(self.page, self.pages_per_block, (1u64 << 32) / 16_384, self.channels, self.dies)?;
+            return Ok(None);
+        };
+        let geometry = self.shape().geometry(capacity)?;
+        memory::check(&geometry)?;
+        Ok(Some(geometry))
+    }
+
+    fn shape(&self) -> DriveShape {
+        DriveShape {
+            capacity_bytes: self.capacity,
+            ratio: self.ratio,
+            page_bytes: self.page,
+            pages_per_block: self.pages_per_block,
+            channels: self.channels,
+            dies_per_channel: self.dies,
+        }
+    }
+
+    fn input(&self) -> Outcome<Input> {
+        match (&self.workload, &self.trace) {
+            (Some(workload), _) => Ok(Input::Workload(workload.clone())),
+            (None, Some(path)) => {
+                check_readable_twice(path)?;
+                Ok(Input::Trace {
+                    path: path.clone(),
+                    options: self.format.open_options(),
+                    fold: match self.fold {
+                        Some(FoldArg::Wrap) => FoldChoice::Wrap,
+                        Some(FoldArg::Compact) | None => FoldChoice::Compact,
+                    },
+                    loops: self.loops.unwrap_or(1),
+                })
+            }
+            (None, None) => Err(Failure::Input("--workload SPEC or --trace FILE is needed".to_string())),
+        }
+    }
+}
+
+impl FormatArgs {
+    /// For opening a trace.
+    pub(crate) fn open_options(&self) -> OpenOptions {
+        OpenOptions { format: self.format, time_unit: self.time_unit, ..OpenOptions::default() }
+    }
+}
+
+/// A pipe gives its bytes once; a run reads its trace twice and more.
+fn check_readable_twice(path: &Path) -> Outcome {
+    match std::fs::metadata(path) {
+        Ok(meta) if !meta.is_file() && !meta.is_dir() => Err(Failure::Input(format!(
+            "{}: a trace is read more than once, so a regular file would be right",
+            path.display()
+        ))),
+        // What else is wrong with it is said by who opens it.
+        _ => Ok(()),
+    }
+}
+
+/// Logical over physical pages, strictly between 0 and 1.
+pub(crate) fn ratio(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(ratio) if ratio > 0.0 && ratio < 1.0 => Ok(ratio),
+        _ => Err(format!("logical over physical pages must lie between 0 and 1, both excluded, not '{text}'")),
+    }
+}
+
+/// A number of logical capacities.
+fn passes(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(passes) if (0.0..=1e6).contains(&passes) => Ok(passes),
+        _ => Err("a number of logical capacities from 0 to 1000000 would be right".to_string()),
+    }
+}
+
+/// A name among [`TIMINGS`].
+pub(crate) fn timing(name: &str) -> Result<TimingArg, String> {
+    match Timing::preset(name) {
+        Some(times) => Ok(TimingArg { name: name.to_string(), times }),
+        None => {
+            let known: Vec<&str> = TIMINGS.iter().map(|(name, ..)| *name).collect();
+            Err(format!("unknown timing '{name}'; known are {}", known.join(", ")))
+        }
+    }
+}
+
+/// KEY=VALUE.
+pub(crate) fn setting(text: &str) -> Result<Setting, String> {
+    match text.split_once('=') {
+        Some((key, value)) => Ok(Setting { key: key.trim().to_string(), value: value.trim().to_string() }),
+        None => Err("KEY=VALUE would be right, such as victim=fifo".to_string()),
+    }
+}
+
+/// A synthetic workload.
+pub(crate) fn workload(spec: &str) -> Result<Workload, String> {
+    Workload::parse(spec).map_err(|error| error.what)
+}
+
+fn format(name: &str) -> Result<Format, String> {
+    name.parse::<Format>().map_err(|error| error.to_string())
+}
+
+fn time_unit(name: &str) -> Result<TimeUnit, String> {
+    name.parse::<TimeUnit>().map_err(|error| error.to_string())
+}

@@ -1,0 +1,129 @@
+//! How a command ends: exit code 0 is done, 1 a check that failed or a run that was not completed, 2 wrong usage or
+//! input; with one line on stderr.
+
+use phelsuma_drive::RunError;
+use phelsuma_drive::lab::LabError;
+use phelsuma_ftl::{ConfigError, FtlError};
+use phelsuma_limits::LimitError;
+use phelsuma_nand::GeometryError;
+use phelsuma_trace::{TraceError, WorkloadError};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Wrong usage or input.
+    Input(String),
+    /// A check failed, or the run was not completed.
+    Failed(String),
+    /// A check failed and the results, already printed, say so.
+    Shown,
+    /// Nobody reads the output any more.
+    ClosedPipe,
+}
+
+/// How commands end.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// A line of its own for what clap says in several.
+    pub(crate) fn usage(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        let lines = text.lines().map(str::trim);
+        let said = lines.take_while(|l| !l.starts_with("Usage:") && !l.starts_with("For more information"));
+        let words: Vec<&str> = said.filter(|l| !l.is_empty()).collect();
+        let line = words.join(" ").replace(" tip:", ";");
+        Self::Input(line.strip_prefix("error: ").unwrap_or(&line).to_string())
+    }
+
+    /// The output cannot be written.
+    pub(crate) fn output(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Failed(format!("the output cannot be written: {error}")),
+        }
+    }
+
+    /// Says it, and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let (code, text) = match self {
+            Self::Input(text) => (2, text),
+            Self::Failed(text) => (1, text),
+            Self::Shown => return ExitCode::from(1),
+            Self::ClosedPipe => return ExitCode::SUCCESS,
+        };
+        // Where stderr is closed too there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "phelsuma: {}", one_line(text));
+        ExitCode::from(code)
+    }
+}
+
+/// The text with control characters escaped: whatever a file name or a value holds, it stays one line.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        match c {
+            '\n' => line.push(' '),
+            c if c.is_control() => {
+                let _ = write!(line, "{}", c.escape_default());
+            }
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Input(text) => Self::Input(text),
+            RunError::Failed(text) => Self::Failed(text),
+            RunError::Stopped => Self::Failed("stopped before it was done".to_string()),
+        }
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let text = error.to_string();
+        match error {
+            LabError::Workload(FtlError::DoesNotFit { .. }) | LabError::NoSuchBranch(_) | LabError::Depth(_) => {
+                Self::Input(text)
+            }
+            LabError::Workload(_) => Self::Failed(text),
+        }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        match &error {
+            TraceError::Write(source) => Self::output(source),
+            _ => Self::Input(error.to_string()),
+        }
+    }
+}
+
+macro_rules! input_errors {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::Input(error.to_string())
+            }
+        })*
+    };
+}
+
+input_errors!(ConfigError, GeometryError, LimitError, WorkloadError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_whatever_is_in_it() {
+        assert_eq!(one_line("a\nb\u{1b}[31m\r"), "a b\\u{1b}[31m");
+    }
+}

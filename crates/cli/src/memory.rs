@@ -1,0 +1,39 @@
+//! Whether the machine has the memory that a simulation needs.
+
+use crate::errors::{Failure, Outcome};
+use crate::size;
+use phelsuma_nand::Geometry;
+
+/// The most that a simulated physical page takes, in bytes.
+const BYTES_PER_PAGE: u64 = 12;
+
+/// What simulating a drive takes, in bytes, roughly.
+pub(crate) fn needed(geometry: &Geometry) -> u64 {
+    geometry.pages() * BYTES_PER_PAGE
+}
+
+/// The machine's memory in bytes, where it says.
+pub(crate) fn total() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Refuses a drive that does not fit the machine's memory.
+pub(crate) fn check(geometry: &Geometry) -> Outcome {
+    let needed = needed(geometry);
+    match total() {
+        Some(total) if needed > total => Err(Failure::Input(format!(
+            "a drive of {} takes some {} of memory to simulate, this machine has {}: a smaller capacity or larger pages would be right",
+            size::show(geometry.capacity_bytes()),
+            size::show(needed),
+            size::show(total)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// How many such drives fit the machine's memory at a time; at least one.
+pub(crate) fn at_a_time(geometry: &Geometry) -> usize {
+    total().map_or(usize::MAX, |total| (total / needed(geometry).max(1)).max(1) as usize)
+}

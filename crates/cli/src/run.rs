@@ -1,0 +1,168 @@
+//! `phelsuma run`: one FTL, one input, a summary.
+
+use crate::drive_args::DriveArgs;
+use crate::errors::Outcome;
+use crate::progress::Bars;
+use crate::table::{count, number};
+use crate::{output, size, table};
+use phelsuma_drive::{Latency, RecoveryResult, RunResult};
+use std::fmt::Write;
+
+/// Options of `run`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The FTL (see `phelsuma list`)
+    #[arg(long, value_name = "NAME")]
+    ftl: String,
+    #[command(flatten)]
+    drive: DriveArgs,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+pub(crate) fn main(args: &Args) -> Outcome {
+    let config = args.drive.config(&args.ftl)?;
+    args.drive.geometry()?;
+    let bar = Bars::new().add(&config.ftl);
+    let result = phelsuma_drive::run(&config, &|progress| {
+        bar.show(&progress);
+        true
+    });
+    bar.done();
+    let result = result?;
+    if args.json { output::json(&result) } else { output::print(&as_text(&result)) }
+}
+
+fn as_text(result: &RunResult) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_text(&mut text, result);
+    text
+}
+
+fn write_text(out: &mut String, result: &RunResult) -> std::fmt::Result {
+    let (parts, g) = (&result.composition, &result.geometry);
+    writeln!(out, "{}: {}, {}, {}, {}", result.ftl, parts.mapping, parts.validity, parts.victim, parts.placement)?;
+    writeln!(
+        out,
+        "drive: {} flash, {} logical (ratio {}, effective {:.4}); {} blocks of {} pages of {}; channels: {}, dies on each: {}; reserve {} blocks, {} open",
+        size::show(g.capacity_bytes),
+        size::show(g.logical_bytes),
+        g.ratio,
+        g.effective_ratio,
+        count(g.blocks.into()),
+        g.pages_per_block,
+        size::show(g.page_bytes.into()),
+        g.channels,
+        g.dies,
+        g.reserve_blocks,
+        g.open_blocks
+    )?;
+    let fold = result.fold.as_ref().map(|fold| format!(", folded: {fold}")).unwrap_or_default();
+    writeln!(out, "input: {}{fold}; timing {}, seed {}", result.workload, result.timing, result.seed)?;
+    let host = &result.host;
+    writeln!(
+        out,
+        "host: {} requests; pages written {}, read {}, trimmed {}; {} written in part",
+        count(host.requests),
+        count(host.write_pages),
+        count(host.read_pages),
+        count(host.trim_pages),
+        count(host.partial_pages)
+    )?;
+    match &result.write_amplification {
+        None => writeln!(out, "write amplification: none, the host wrote nothing")?,
+        Some(wa) => {
+            let steady = match result.steady {
+                Some(true) => "steady",
+                Some(false) => "not steady: its last two halves differ by 0.5 % or more",
+                None => "steadiness unknown",
+            };
+            writeln!(
+                out,
+                "write amplification: {:.4} = user {:.4} + translation {:.4} + validity {:.4} + other {:.4}; {:.4} with reads weighted ({steady})",
+                wa.total, wa.user, wa.translation, wa.validity, wa.other, wa.by_reads_weighted
+            )?;
+        }
+    }
+    let mut flash = table::numbers(&["purpose", "reads", "spare reads", "programs", "erases"]);
+    for (purpose, n) in &result.flash {
+        flash.add_row([purpose.clone(), count(n.reads), count(n.spare_reads), count(n.programs), count(n.erases)]);
+    }
+    writeln!(out, "{flash}")?;
+    let e = &result.erases;
+    writeln!(
+        out,
+        "erases: {}; per block {} to {}, mean {:.2}, standard deviation {:.2}",
+        count(e.total),
+        e.min,
+        e.max,
+        e.mean,
+        e.stddev
+    )?;
+    let mut latency = table::numbers(&["latency, µs", "mean", "p50", "p99", "p99.9", "max"]);
+    for (name, l) in [("write", &result.latency_us.write), ("read", &result.latency_us.read)] {
+        let Latency { mean, p50, p99, p999, max } = *l;
+        latency.add_row([name.to_string(), number(mean), number(p50), number(p99), number(p999), number(max)]);
+    }
+    writeln!(out, "{latency}")?;
+    writeln!(out, "{}", ram(result))?;
+    if !result.counters.is_empty() {
+        let counters: Vec<String> = result.counters.iter().map(|(name, n)| format!("{name} {}", count(*n))).collect();
+        writeln!(out, "counters: {}", counters.join(", "))?;
+    }
+    if !result.series.is_empty() {
+        let mut series = table::numbers(&["pages written", "WA", "erases", "simulated s"]);
+        for p in &result.series {
+            let wa = format!("{:.4}", p.write_amplification);
+            series.add_row([count(p.write_pages), wa, count(p.erases), format!("{:.3}", p.simulated_seconds)]);
+        }
+        writeln!(out, "{series}")?;
+    }
+    if let Some(recovery) = &result.recovery {
+        writeln!(out, "{}", recovery_steps(recovery))?;
+    }
+    let m = &result.machine;
+    let rss = m.peak_rss_bytes.map(|b| format!("{} at the most", size::show(b)));
+    writeln!(
+        out,
+        "simulated time {:.3} s; took {:.2} s ({:.2} s of CPU), {} host pages a second; memory {}, page data {}",
+        result.simulated_seconds,
+        m.wall_seconds,
+        m.cpu_seconds,
+        count(m.host_pages_per_second.max(0.0) as u64),
+        rss.unwrap_or_else(|| size::show(m.simulation_bytes)),
+        size::show(m.payload_bytes)
+    )
+}
+
+fn ram(result: &RunResult) -> comfy_table::Table {
+    let mut table = table::numbers(&["RAM", "as papers count", "all"]);
+    let (papers, all) = (&result.ram_bytes.papers, &result.ram_bytes.all);
+    let mut names: Vec<&String> = papers.keys().chain(all.keys()).filter(|name| *name != "total").collect();
+    names.sort_unstable();
+    names.dedup();
+    let total = "total".to_string();
+    names.push(&total);
+    for name in names {
+        let show = |column: &phelsuma_drive::RamColumn| column.get(name).map_or_else(String::new, |b| size::show(*b));
+        table.add_row([name.clone(), show(papers), show(all)]);
+    }
+    table
+}
+
+fn recovery_steps(recovery: &RecoveryResult) -> comfy_table::Table {
+    let mut table = table::numbers(&["recovery step", "reads", "spare reads", "programs", "µs"]);
+    let mut sums = (0, 0, 0);
+    for step in &recovery.steps {
+        sums = (sums.0 + step.reads, sums.1 + step.spare_reads, sums.2 + step.programs);
+        let counts = [count(step.reads), count(step.spare_reads), count(step.programs)];
+        let [reads, spare_reads, programs] = counts;
+        table.add_row([step.name.clone(), reads, spare_reads, programs, number(step.us)]);
+    }
+    let total = number(recovery.simulated_us);
+    table.add_row(["total".to_string(), count(sums.0), count(sums.1), count(sums.2), total]);
+    table
+}

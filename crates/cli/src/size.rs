@@ -1,0 +1,132 @@
+//! Sizes in bytes as people write them: KiB, MiB, GiB and TiB are powers of 1,024, KB, MB, GB and TB of 1,000.
+
+const UNITS: &[(&str, u64)] = &[
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+];
+
+/// Reads a size: digits, perhaps with a fraction, and perhaps a unit; whole bytes.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{}' is no size: 4096, 4KiB, 1.5GiB or 64GB would be right", text.escape_debug());
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(digits).ok_or_else(wrong)?;
+    let unit = unit.trim_start();
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        return Err(wrong());
+    }
+    let factor = match UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
+        Some((_, factor)) => *factor,
+        None if unit.is_empty() => 1,
+        None => {
+            let names: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+            return Err(format!("unknown unit '{}'; known are {}", unit.escape_debug(), names.join(", ")));
+        }
+    };
+    let too_large = || format!("'{text}' is too large: below 2^64 bytes would be right");
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > 18 {
+        return Err(format!("'{text}' is no whole number of bytes"));
+    }
+    let value = |digits: &str| if digits.is_empty() { Ok(0) } else { digits.parse::<u64>().map_err(|_| too_large()) };
+    let tenths = 10u128.pow(fraction.len() as u32);
+    let parts = u128::from(value(fraction)?) * u128::from(factor);
+    if !parts.is_multiple_of(tenths) {
+        return Err(format!("'{text}' is no whole number of bytes"));
+    }
+    let bytes = u128::from(value(whole)?) * u128::from(factor) + parts / tenths;
+    u64::try_from(bytes).map_err(|_| too_large())
+}
+
+/// The size of a page: it has 32 bits.
+pub(crate) fn parse_page(text: &str) -> Result<u32, String> {
+    let bytes = parse(text)?;
+    u32::try_from(bytes).map_err(|_| format!("a page of {bytes} bytes: must be a power of two from 512 to 65,536"))
+}
+
+/// A size for people: in the largest binary unit of which there is at least one.
+pub(crate) fn show(bytes: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match units.iter().find(|(_, shift)| bytes >> shift > 0) {
+        Some((name, shift)) if bytes.trailing_zeros() >= *shift => format!("{} {name}", bytes >> shift),
+        Some((name, shift)) => format!("{:.2} {name}", bytes as f64 / (1u64 << shift) as f64),
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_exactly() {
+        let right = [
+            ("0", 0),
+            ("4096", 4096),
+            ("512B", 512),
+            ("4KiB", 4096),
+            ("4kib", 4096),
+            ("4 KiB", 4096),
+            ("4KB", 4000),
+            ("1.5GiB", 3 << 29),
+            ("0.5KiB", 512),
+            (".5KiB", 512),
+            ("1.000000000000GB", 1_000_000_000),
+            ("2TB", 2_000_000_000_000),
+            ("1TiB", 1 << 40),
+            ("18446744073709551615", u64::MAX),
+        ];
+        for (text, bytes) in right {
+            assert_eq!(parse(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        let wrong = [
+            "",
+            " ",
+            ".",
+            "-1",
+            "+1",
+            "x",
+            "KiB",
+            "1K",
+            "1.2.3",
+            "1.5",
+            "0.3KiB",
+            "1e3",
+            "nan",
+            "1 2",
+            "٣",
+            "1\n2",
+            "18446744073709551616",
+            "99999999999999999999999TiB",
+            "17000000TiB",
+            "1.0000000000000000000000001TiB",
+            "4KiBé",
+        ];
+        for text in wrong {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_short() {
+        assert_eq!(show(4096), "4 KiB");
+        assert_eq!(show(3 << 29), "1.50 GiB");
+        assert_eq!(show(511), "511 B");
+        assert_eq!(
+            parse_page("8GiB").unwrap_err(),
+            "a page of 8589934592 bytes: must be a power of two from 512 to 65,536"
+        );
+    }
+}

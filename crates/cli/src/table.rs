@@ -1,0 +1,59 @@
+//! Tables for people: UTF-8 borders, no colour, numbers to the right.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, Table};
+
+/// A table with these headings; the first column is text, the others are numbers.
+pub(crate) fn numbers(headings: &[&str]) -> Table {
+    let mut table = texts(headings);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// A table with these headings whose columns are all text.
+pub(crate) fn texts(headings: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(UTF8_FULL_CONDENSED).force_no_tty().set_header(headings.iter().copied());
+    table
+}
+
+/// A whole number with commas.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number to three significant digits, whole numbers in full.
+pub(crate) fn number(x: f64) -> String {
+    match x.abs() {
+        _ if !x.is_finite() => "-".to_string(),
+        0.0 => "0".to_string(),
+        a if a >= 99.95 => count(x.round().max(0.0) as u64),
+        a if a >= 9.995 => format!("{x:.1}"),
+        a if a >= 0.001 => format!("{x:.2}").trim_start_matches('+').to_string(),
+        _ => format!("{x:.1e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_counts_are_exact() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!([number(1.2345), number(12.345), number(1234.5), number(0.0)], ["1.23", "12.3", "1,235", "0"]);
+        assert_eq!(number(f64::NAN), "-");
+    }
+}

@@ -1,0 +1,47 @@
+//! `phelsuma trace convert`: a trace in another format.
+
+use super::out_file::OutFile;
+use crate::drive_args::FormatArgs;
+use crate::errors::Outcome;
+use phelsuma_trace::convert::{WriteOptions, convert};
+use phelsuma_trace::{Format, TimeUnit};
+use std::path::PathBuf;
+
+/// Options of `trace convert`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The trace, plain, .gz or .zst; - is standard input
+    input: PathBuf,
+    /// The file to write; - is standard output
+    output: PathBuf,
+    /// The format to write: csv, disksim, fio3 or msr
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    to: Format,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// Unit of the times written to disksim: ns or ms [default: ns]
+    #[arg(long, value_name = "UNIT", value_parser = time_unit)]
+    to_time_unit: Option<TimeUnit>,
+    /// Leave out requests that the format cannot express, instead of stopping
+    #[arg(long)]
+    drop_unwritable: bool,
+    /// Say what was written as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn format(name: &str) -> Result<Format, String> {
+    name.parse::<Format>().map_err(|error| error.to_string())
+}
+
+fn time_unit(name: &str) -> Result<TimeUnit, String> {
+    name.parse::<TimeUnit>().map_err(|error| error.to_string())
+}
+
+/// Runs it.
+pub(crate) fn main(args: &Args) -> Outcome {
+    let out = OutFile::new(&args.output, args.json)?;
+    let mut trace = super::open(&args.input, &args.format)?;
+    let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };
+    out.write(args.to, args.json, |file| Ok(convert(&mut trace, file, args.to, &options)?))
+}

@@ -1,0 +1,94 @@
+//! A trace that is written: to a file that is there when it is complete and not before, or to standard output.
+
+use crate::errors::{Failure, Outcome};
+use crate::output::{self, WithSchema};
+use crate::table::count;
+use phelsuma_trace::Format;
+use phelsuma_trace::convert::Written;
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write, stdout};
+use std::path::{Path, PathBuf};
+
+/// Where a trace goes.
+pub(super) struct OutFile<'a> {
+    path: &'a Path,
+    /// The file that is written and then takes the name; none for standard output and devices.
+    partial: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Said<'a> {
+    file: std::borrow::Cow<'a, str>,
+    format: Format,
+    #[serde(flatten)]
+    written: Written,
+}
+
+impl<'a> OutFile<'a> {
+    /// Where `path` says; nothing is created yet.
+    pub(super) fn new(path: &'a Path, json: bool) -> Outcome<Self> {
+        if path.as_os_str() == "-" {
+            if json {
+                return Err(Failure::Input(
+                    "--json and the trace cannot both go to standard output; a file would be right".to_string(),
+                ));
+            }
+            return Ok(Self { path, partial: None });
+        }
+        let wrong = |what: &str| Err(Failure::Input(format!("{}: {what}", path.display())));
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => wrong("a directory; a file to write would be right"),
+            Ok(meta) if !meta.is_file() => Ok(Self { path, partial: None }),
+            _ => {
+                let Some(name) = path.file_name() else { return wrong("no name of a file") };
+                let mut name = name.to_os_string();
+                name.push(format!(".partial-{}", std::process::id()));
+                Ok(Self { path, partial: Some(path.with_file_name(name)) })
+            }
+        }
+    }
+
+    /// Writes the trace and says what was written.
+    pub(super) fn write(
+        &self,
+        format: Format,
+        json: bool,
+        write: impl FnOnce(&mut dyn Write) -> Outcome<Written>,
+    ) -> Outcome {
+        if self.path.as_os_str() == "-" {
+            let written = write(&mut BufWriter::new(stdout().lock()))?;
+            if written.dropped > 0 {
+                eprintln_quietly(&format!("left out: {} requests that {format} cannot express", written.dropped));
+            }
+            return Ok(());
+        }
+        let target = self.partial.as_deref().unwrap_or(self.path);
+        let wrong = |error: std::io::Error| Failure::Input(format!("{}: {error}", self.path.display()));
+        let file = if self.partial.is_some() { File::create(target) } else { File::options().write(true).open(target) };
+        let outcome = write(&mut BufWriter::new(file.map_err(wrong)?));
+        let outcome = match (outcome, &self.partial) {
+            (Ok(written), Some(partial)) => fs::rename(partial, self.path).map(|()| written).map_err(wrong),
+            (outcome, _) => outcome,
+        };
+        if let (Err(_), Some(partial)) = (&outcome, &self.partial) {
+            // What is incomplete goes; where that fails too, its name says what it is.
+            let _ = fs::remove_file(partial);
+        }
+        let written = outcome?;
+        if json {
+            let said = Said { file: self.path.to_string_lossy(), format, written };
+            return output::json(&WithSchema { schema: "phelsuma.trace-written/1", value: said });
+        }
+        let left_out = match written.dropped {
+            0 => String::new(),
+            n => format!("; left out: {} that {format} cannot express", count(n)),
+        };
+        output::print(&format!("{}: {} requests ({format}){left_out}\n", self.path.display(), count(written.requests)))
+    }
+}
+
+/// A remark on stderr; where that is closed, none.
+fn eprintln_quietly(text: &str) {
+    let _ = writeln!(std::io::stderr(), "phelsuma: {text}");
+}

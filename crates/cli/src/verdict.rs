@@ -1,0 +1,207 @@
+//! Why the winner of a comparison wins, in one line computed from the results.
+
+use phelsuma_drive::RunResult;
+
+/// What the verdict looks at.
+#[derive(Clone, Debug)]
+struct Figures<'a> {
+    name: &'a str,
+    /// Programs per host page written: in all, of translation, of validity, of other metadata.
+    total: f64,
+    translation: f64,
+    validity: f64,
+    other: f64,
+    /// Pages moved per host page written.
+    moved: f64,
+    moved_pages: u64,
+    collections: u64,
+    pages_per_block: u32,
+    erases: f64,
+    write_mean: f64,
+}
+
+impl<'a> Figures<'a> {
+    fn of(result: &'a RunResult) -> Option<Self> {
+        let wa = result.write_amplification?;
+        let counter = |name: &str| result.counters.get(name).copied();
+        let gc = result.flash.get("gc").map_or(0, |f| f.programs);
+        let moved_pages = counter("pages_moved").unwrap_or(gc);
+        Some(Self {
+            name: &result.ftl,
+            total: wa.total,
+            translation: wa.translation,
+            validity: wa.validity,
+            other: wa.other,
+            moved: moved_pages as f64 / result.host.write_pages.max(1) as f64,
+            moved_pages,
+            collections: counter("collections").unwrap_or(0),
+            pages_per_block: result.geometry.pages_per_block,
+            erases: result.erases.total as f64,
+            write_mean: result.latency_us.write.mean,
+        })
+    }
+
+    fn live_per_victim(&self) -> Option<f64> {
+        (self.collections > 0).then(|| self.moved_pages as f64 / self.collections as f64)
+    }
+}
+
+/// One line on results that are sorted by write amplification.
+pub(crate) fn of(results: &[RunResult]) -> String {
+    if let [only] = results {
+        return format!("{} alone: nothing to compare it with.", only.ftl);
+    }
+    if results.iter().any(|r| r.host.write_pages == 0) {
+        return without_writes(results);
+    }
+    let figures: Vec<Figures<'_>> = results.iter().filter_map(Figures::of).collect();
+    between(&figures)
+}
+
+/// The host wrote nothing.
+fn without_writes(results: &[RunResult]) -> String {
+    let mut by_reads: Vec<(&str, f64)> = results.iter().map(|r| (r.ftl.as_str(), r.latency_us.read.mean)).collect();
+    by_reads.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let nothing = "No winner: the input writes nothing, so there is no write amplification to compare";
+    match (by_reads.first(), by_reads.last()) {
+        (Some((best, fast)), Some((worst, slow))) if differ(*fast, *slow) => {
+            format!("{nothing}; reads take {fast:.1} µs on average with {best}, {slow:.1} µs with {worst}.")
+        }
+        (Some((_, mean)), _) if *mean > 0.0 => format!("{nothing}, and reads take {mean:.1} µs with each."),
+        _ => format!("{nothing}."),
+    }
+}
+
+fn between(figures: &[Figures<'_>]) -> String {
+    let [winner, runner_up, ..] = figures else { return "Nothing to compare.".to_string() };
+    if three_digits(winner.total) == three_digits(runner_up.total) {
+        return tie(figures, winner);
+    }
+    let percent = (1.0 - winner.total / runner_up.total) * 100.0;
+    format!(
+        "{} wins: {:.3} programs per host page against {:.3} of {} ({percent:.1} % fewer), {}.",
+        winner.name,
+        winner.total,
+        runner_up.total,
+        runner_up.name,
+        cause(winner, runner_up)
+    )
+}
+
+/// The part of the difference that is the largest.
+fn cause(winner: &Figures<'_>, runner_up: &Figures<'_>) -> String {
+    let parts = [
+        ("translation pages", winner.translation, runner_up.translation),
+        ("validity metadata", winner.validity, runner_up.validity),
+        ("other metadata", winner.other, runner_up.other),
+    ];
+    let gap = |(_, less, more): &(&str, f64, f64)| more - less;
+    let largest = parts.iter().max_by(|a, b| gap(a).total_cmp(&gap(b)));
+    let moved = runner_up.moved - winner.moved;
+    match largest {
+        Some(part) if gap(part) > moved => {
+            format!("because {} took {:.3} programs per host page instead of {:.3}", part.0, part.1, part.2)
+        }
+        _ if moved > 0.0 => {
+            let victims = match (winner.live_per_victim(), runner_up.live_per_victim()) {
+                (Some(less), Some(more)) => {
+                    format!(" (live pages per victim: {less:.1} instead of {more:.1} of {})", winner.pages_per_block)
+                }
+                (None, Some(more)) => format!(
+                    " (it collected nothing; victims of {} held {more:.1} live pages of {})",
+                    runner_up.name, winner.pages_per_block
+                ),
+                _ => String::new(),
+            };
+            let (less, more) = (winner.moved, runner_up.moved);
+            format!("because collection moved {less:.3} pages per host page instead of {more:.3}{victims}")
+        }
+        _ => "by programs that neither collection nor metadata explains".to_string(),
+    }
+}
+
+/// The first few are equal in write amplification.
+fn tie(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
+    let level = three_digits(winner.total);
+    let mut tied: Vec<&Figures<'_>> = figures.iter().filter(|f| three_digits(f.total) == level).collect();
+    let names: Vec<&str> = tied.iter().map(|f| f.name).collect();
+    let mut line = format!("Tie at write amplification {level}: {}", names.join(", "));
+    if tied.iter().all(|f| f.collections == 0 && f.moved_pages == 0) {
+        line += "; nothing was collected, so only more writes or a smaller drive would tell them apart";
+    }
+    let measures: [(&str, fn(&Figures<'_>) -> f64); 2] =
+        [("erases", |f| f.erases), ("mean write latency in µs", |f| f.write_mean)];
+    for (what, measure) in measures {
+        tied.sort_by(|a, b| measure(a).total_cmp(&measure(b)));
+        if let (Some(best), Some(worst)) = (tied.first(), tied.last())
+            && differ(measure(best), measure(worst))
+        {
+            let (less, more) = (crate::table::number(measure(best)), crate::table::number(measure(worst)));
+            return format!("{line}; {what}: {less} with {} against {more} with {}.", best.name, worst.name);
+        }
+    }
+    format!("{line}; no difference in erases or write latency either.")
+}
+
+/// Whether two measurements differ by more than half a percent.
+fn differ(a: f64, b: f64) -> bool {
+    (a - b).abs() > 0.005 * a.abs().max(b.abs())
+}
+
+/// Three significant digits.
+fn three_digits(x: f64) -> String {
+    match x.abs() {
+        a if a >= 99.95 => format!("{x:.0}"),
+        a if a >= 9.995 => format!("{x:.1}"),
+        _ => format!("{x:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(name: &str, total: f64, moved_pages: u64, collections: u64) -> Figures<'_> {
+        Figures {
+            name,
+            total,
+            translation: 0.0,
+            validity: 0.0,
+            other: 0.0,
+            moved: moved_pages as f64 / 1000.0,
+            moved_pages,
+            collections,
+            pages_per_block: 32,
+            erases: 100.0,
+            write_mean: 1000.0,
+        }
+    }
+
+    #[test]
+    fn the_winner_wins_for_the_largest_difference() {
+        let line = between(&[figures("a", 1.5, 500, 50), figures("b", 2.0, 1000, 60)]);
+        assert_eq!(
+            line,
+            "a wins: 1.500 programs per host page against 2.000 of b (25.0 % fewer), because collection moved 0.500 pages per host page instead of 1.000 (live pages per victim: 10.0 instead of 16.7 of 32)."
+        );
+        let costly = Figures { translation: 0.8, ..figures("b", 2.0, 200, 60) };
+        let line = between(&[figures("a", 1.5, 500, 50), costly]);
+        assert!(
+            line.contains("because translation pages took 0.000 programs per host page instead of 0.800"),
+            "{line}"
+        );
+        let line = between(&[figures("a", 1.0, 0, 0), figures("b", 2.0, 1000, 60)]);
+        assert!(line.contains("it collected nothing; victims of b held 16.7 live pages of 32"), "{line}");
+    }
+
+    #[test]
+    fn a_tie_is_called_a_tie() {
+        let line = between(&[figures("a", 1.501, 500, 50), figures("b", 1.502, 502, 50), figures("c", 3.0, 2000, 50)]);
+        assert_eq!(line, "Tie at write amplification 1.50: a, b; no difference in erases or write latency either.");
+        let fewer = Figures { erases: 80.0, ..figures("b", 1.502, 502, 50) };
+        let line = between(&[figures("a", 1.501, 500, 50), fewer]);
+        assert!(line.ends_with("erases: 80.0 with b against 100 with a."), "{line}");
+        let line = between(&[figures("a", 1.0, 0, 0), figures("b", 1.0, 0, 0)]);
+        assert!(line.contains("nothing was collected"), "{line}");
+    }
+}
