@@ -93,7 +93,7 @@ fn heading(results: &[RunResult]) -> String {
     let unsteady =
         if unsteady.is_empty() { String::new() } else { format!("; not yet steady: {}", unsteady.join(", ")) };
     format!(
-        "{} on {} of flash at ratio {}: {} pages written, {} read{unsteady}",
+        "{} on {} of flash at ratio {:.4}: {} pages written, {} read{unsteady}",
         first.workload,
         size::show(g.capacity_bytes),
         g.ratio,

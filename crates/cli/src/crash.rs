@@ -105,12 +105,20 @@ pub(crate) fn main(args: &Args) -> Outcome {
     } else if let Some(path) = &args.replay {
         output::print(&replayed(path, &found))?;
     } else {
-        output::print(&as_text(&found))?;
+        output::print(&(args.heading() + &as_text(&found)))?;
     }
     if found.iter().any(|(report, _)| report.failed()) { Err(Failure::Shown) } else { Ok(()) }
 }
 
 impl Args {
+    fn heading(&self) -> String {
+        let page = size::show(self.page.into());
+        format!(
+            "{} blocks of {} pages of {page} at ratio {}, {} writes, seed {}\n",
+            self.blocks, self.pages_per_block, self.ratio, self.writes, self.seed
+        )
+    }
+
     fn configs(&self) -> Outcome<Vec<LabConfig>> {
         let geometry = Geometry::new(self.page, self.pages_per_block, self.blocks, self.channels, self.dies)?;
         memory::check(&geometry)?;

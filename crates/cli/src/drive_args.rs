@@ -80,10 +80,10 @@ pub(crate) struct DriveArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FormatArgs {
     /// Trace format, where detection is wrong (see `phelsuma list`)
-    #[arg(long, value_name = "FORMAT", value_parser = format, conflicts_with = "workload")]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) format: Option<Format>,
     /// Unit of the trace's times: s, ms, us or ns
-    #[arg(long, value_name = "UNIT", value_parser = time_unit, conflicts_with = "workload")]
+    #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     pub(crate) time_unit: Option<TimeUnit>,
 }
 
@@ -170,6 +170,9 @@ impl DriveArgs {
 
     fn input(&self) -> Outcome<Input> {
         match (&self.workload, &self.trace) {
+            (Some(_), _) if self.format.format.is_some() || self.format.time_unit.is_some() => {
+                Err(Failure::Input("--format and --time-unit are about a trace, not a workload".to_string()))
+            }
             (Some(workload), _) => Ok(Input::Workload(workload.clone())),
             (None, Some(path)) => {
                 check_readable_twice(path)?;

@@ -5,7 +5,7 @@ use crate::errors::Outcome;
 use crate::progress::Bars;
 use crate::table::{count, number};
 use crate::{output, size, table};
-use phelsuma_drive::{Latency, RecoveryResult, RunResult};
+use phelsuma_drive::{FlashCounts, Latency, RecoveryResult, RunResult};
 use std::fmt::Write;
 
 /// Options of `run`.
@@ -47,7 +47,7 @@ fn write_text(out: &mut String, result: &RunResult) -> std::fmt::Result {
     writeln!(out, "{}: {}, {}, {}, {}", result.ftl, parts.mapping, parts.validity, parts.victim, parts.placement)?;
     writeln!(
         out,
-        "drive: {} flash, {} logical (ratio {}, effective {:.4}); {} blocks of {} pages of {}; channels: {}, dies on each: {}; reserve {} blocks, {} open",
+        "drive: {} flash, {} logical (ratio {:.4}, effective {:.4}); {} blocks of {} pages of {}; channels: {}, dies on each: {}; reserve {} blocks, {} open",
         size::show(g.capacity_bytes),
         size::show(g.logical_bytes),
         g.ratio,
@@ -88,7 +88,7 @@ fn write_text(out: &mut String, result: &RunResult) -> std::fmt::Result {
         }
     }
     let mut flash = table::numbers(&["purpose", "reads", "spare reads", "programs", "erases"]);
-    for (purpose, n) in &result.flash {
+    for (purpose, n) in result.flash.iter().filter(|(_, n)| **n != FlashCounts::default()) {
         flash.add_row([purpose.clone(), count(n.reads), count(n.spare_reads), count(n.programs), count(n.erases)]);
     }
     writeln!(out, "{flash}")?;
@@ -105,6 +105,10 @@ fn write_text(out: &mut String, result: &RunResult) -> std::fmt::Result {
     let mut latency = table::numbers(&["latency, µs", "mean", "p50", "p99", "p99.9", "max"]);
     for (name, l) in [("write", &result.latency_us.write), ("read", &result.latency_us.read)] {
         let Latency { mean, p50, p99, p999, max } = *l;
+        if max == 0.0 {
+            latency.add_row([name, "none"]);
+            continue;
+        }
         latency.add_row([name.to_string(), number(mean), number(p50), number(p99), number(p999), number(max)]);
     }
     writeln!(out, "{latency}")?;

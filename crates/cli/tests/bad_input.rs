@@ -1,0 +1,232 @@
+//! Whatever is asked wrongly: exit code 2, one line, no panic.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{file, refused_with, tiny_trace, words};
+
+const RUN: &str = "run --ftl page --workload uniform --capacity 64MiB";
+const CRASH: &str = "crash --ftl page --writes 20";
+
+/// A command line, and what its refusal must mention.
+const WRONG: &[(&str, &str)] = &[
+    ("", "subcommand"),
+    ("fly", "fly"),
+    ("trace", "subcommand"),
+    ("trace fly", "fly"),
+    ("list extra", "extra"),
+    ("run", "--ftl"),
+    ("run --ftl page", "--workload"),
+    ("run --workload uniform", "--ftl"),
+    ("run --ftl nonsense --workload uniform", "known are page, fifo"),
+    ("run --ftl page --workload nonsense", "nonsense"),
+    ("run --ftl page --workload zipf:", "zipf"),
+    ("run --ftl page --workload zipf:-1", "zipf"),
+    ("run --ftl page --workload zipf:nan", "zipf"),
+    ("run --ftl page --workload hotcold:80", "hotcold"),
+    ("run --ftl page --workload hotcold:0/0", "hotcold"),
+    ("run --ftl page --workload mixed:read=200:uniform", "mixed"),
+    ("run --ftl page --workload mixed:pages=0:uniform", "mixed"),
+    ("run --ftl page --workload mixed:pages=99999999:uniform --capacity 64MiB", "mixed"),
+    ("run --ftl page --workload uniform --trace x", "--trace"),
+    ("run --ftl page --workload uniform --format csv", "--format"),
+    ("run --ftl page --workload uniform --time-unit us", "--time-unit"),
+    ("run --ftl page --workload uniform --loops 2", "--loops"),
+    ("run --ftl page --workload uniform --fold wrap", "--fold"),
+    ("run --ftl page --workload uniform --open-loop", "--open-loop"),
+    ("run --ftl page --trace x --warmup 1", "--warmup"),
+    ("run --ftl page --trace x --passes 1", "--passes"),
+    ("run --ftl page --trace x --loops 0", "--loops"),
+    ("run --ftl page --trace x --format nonsense", "csv, disksim"),
+    ("run --ftl page --trace x --time-unit years", "s, ms, us"),
+    ("run --ftl page --trace x --open-loop --queue-depth 2", "--queue-depth"),
+    ("run --ftl page --trace /nonexistent/file", "/nonexistent/file"),
+    ("run --ftl page --trace /dev/null", "regular file"),
+    ("run --ftl page --trace .", "directory"),
+    ("RUN --ratio nan", "between 0 and 1"),
+    ("RUN --ratio inf", "between 0 and 1"),
+    ("RUN --ratio 0", "between 0 and 1"),
+    ("RUN --ratio 1", "between 0 and 1"),
+    ("RUN --ratio -1", "between 0 and 1"),
+    ("RUN --ratio 1.5", "between 0 and 1"),
+    ("RUN --ratio x", "between 0 and 1"),
+    ("RUN --ratio 0.999999", ""),
+    ("RUN --ratio 1e-9", ""),
+    ("RUN --page 0", "512"),
+    ("RUN --page 4095", "512"),
+    ("RUN --page 1MiB", "512"),
+    ("RUN --page 8GiB", "512"),
+    ("RUN --page 4kilo", "KiB"),
+    ("RUN --pages-per-block 0", "pages per block"),
+    ("RUN --pages-per-block 3", "pages per block"),
+    ("RUN --pages-per-block 4294967295", "pages per block"),
+    ("RUN --pages-per-block -1", ""),
+    ("RUN --channels 0", "channels"),
+    ("RUN --channels 257", "channels"),
+    ("RUN --channels 256", "must be from 256"),
+    ("RUN --dies 0", "dies"),
+    ("RUN --dies 64 --channels 4", "must be from 256"),
+    ("run --ftl page --workload uniform --capacity 0", "0 blocks"),
+    ("run --ftl page --workload uniform --capacity 1", "0 blocks"),
+    ("run --ftl page --workload uniform --capacity 1MiB", "blocks"),
+    ("run --ftl page --workload uniform --capacity -5", ""),
+    ("run --ftl page --workload uniform --capacity 1.5", "whole"),
+    ("run --ftl page --workload uniform --capacity 1XiB", "GiB"),
+    ("run --ftl page --workload uniform --capacity 99999999999TiB", "too large"),
+    ("run --ftl page --workload uniform --capacity 16000000TiB", "blocks"),
+    ("RUN --fill half", "sequential"),
+    ("RUN --warmup -1", "capacities"),
+    ("RUN --warmup nan", "capacities"),
+    ("RUN --passes inf", "capacities"),
+    ("RUN --passes 1e300", "capacities"),
+    ("RUN --queue-depth 0", "--queue-depth"),
+    ("RUN --queue-depth 99999999999", "--queue-depth"),
+    ("RUN --timing nonsense", "known are gecko, last"),
+    ("RUN --seed -1", ""),
+    ("RUN --seed 18446744073709551616", "--seed"),
+    ("RUN --interval 0", "--interval"),
+    ("RUN --set victim", "KEY=VALUE"),
+    ("RUN --set =", "known are mapping"),
+    ("RUN --set nonsense=1", "known are mapping"),
+    ("RUN --set victim=nonsense", "greedy"),
+    ("RUN --set victim.d=5", "d-choices"),
+    ("compare --ftl page,nonsense --workload uniform", "known are page"),
+    ("compare --ftl page,page --workload uniform", "twice"),
+    ("compare --ftl , --workload uniform", ""),
+    ("compare --ftl page,fifo --workload uniform --jobs 0", "--jobs"),
+    ("compare --ftl page,fifo --trace /nonexistent/file", "/nonexistent/file"),
+    ("compare --ftl page,fifo --workload uniform --ratio 0.99999 --capacity 64MiB", ""),
+    ("crash", "--ftl"),
+    ("crash --ftl nonsense", "known are page"),
+    ("CRASH --writes 0", "--writes"),
+    ("CRASH --cuts 0", "--cuts"),
+    ("CRASH --cuts 3 --every-op", "--every-op"),
+    ("CRASH --faults nonsense", "torn-seen"),
+    ("CRASH --faults ,", "torn-seen"),
+    ("CRASH --depth 2", "--nested"),
+    ("CRASH --nested --depth 4", "--depth"),
+    ("CRASH --nested --depth 0", "--depth"),
+    ("CRASH --replay nonsense", "replay id"),
+    ("CRASH --replay 1.nonsense", "torn-seen"),
+    ("CRASH --replay 99999999.torn-seen", "no branch"),
+    ("CRASH --replay 4294967296.torn-seen", "replay id"),
+    ("CRASH --replay 3.torn-seen/99999999.torn-seen", "no branch"),
+    ("CRASH --replay 1.unstable/1.unstable/1.unstable/1.unstable", "3 deep"),
+    ("CRASH --blocks 0", "blocks"),
+    ("CRASH --blocks 4", ""),
+    ("CRASH --blocks 18446744073709551615", "blocks"),
+    ("CRASH --pages-per-block 0", "pages per block"),
+    ("CRASH --page 0", "512"),
+    ("CRASH --ratio 1", "between 0 and 1"),
+    ("CRASH --ratio 0.99", ""),
+    ("CRASH --channels 128", "must be from 128"),
+    ("CRASH --threads 0", "--threads"),
+    ("CRASH --set nonsense=1", "known are mapping"),
+    ("limits", "--ratio"),
+    ("limits --ratio nan", "between 0 and 1"),
+    ("limits --ratio 0", "between 0 and 1"),
+    ("limits --ratio 1", "between 0 and 1"),
+    ("limits --ratio -1", "between 0 and 1"),
+    ("limits --ratio 1.5", "between 0 and 1"),
+    ("limits --ratio 0.99999999999", "too close"),
+    ("limits --ratio 0.7 --pages-per-block 0", "pages per block"),
+    ("limits --ratio 0.7 --pages-per-block 4294967295", "pages per block"),
+    ("limits --ratio 0.7 --hot 80", "80/20"),
+    ("limits --ratio 0.7 --hot 20/80", "colder"),
+    ("limits --ratio 0.7 --hot nan/nan", ""),
+    ("trace info", "FILE"),
+    ("trace info /nonexistent/file", "/nonexistent/file"),
+    ("trace info .", "directory"),
+    ("trace info /dev/null", "empty"),
+    ("trace info -", ""),
+    ("trace convert a b", "--to"),
+    ("trace convert a b --to nonsense", "csv"),
+    ("trace convert /nonexistent/file b --to csv", "/nonexistent/file"),
+    ("trace generate --workload uniform --requests 5 -o -", "--pages"),
+    ("trace generate --workload uniform --requests 0 --pages 10 -o -", "0 requests"),
+    ("trace generate --workload uniform --requests 5 --pages 0 -o -", "pages"),
+    ("trace generate --workload uniform --requests 5 --pages 18446744073709551615 -o -", "2^63"),
+    ("trace generate --workload nonsense --requests 5 --pages 10 -o -", "nonsense"),
+    ("trace generate --workload mixed:pages=9-11:uniform --requests 5 --pages 10 -o -", "mixed"),
+    ("trace generate --workload uniform --requests 5 --pages 10 --page 3 -o -", "power of two"),
+    ("trace generate --workload uniform --requests 5 --pages 10 -o .", "directory"),
+    ("trace generate --workload uniform --requests 5 --pages 10 -o /nonexistent/folder/file", "/nonexistent/folder"),
+    ("trace generate --workload uniform --requests 5 --pages 10 -o - --json", "--json"),
+];
+
+#[test]
+fn wrong_usage_is_refused_in_one_line() {
+    for (line, mention) in WRONG {
+        let line = line.replace("RUN", RUN).replace("CRASH", CRASH);
+        // A repeated option would be refused for being repeated.
+        let mut args = words(&line);
+        if let Some(first) = args.iter().position(|a| a == "--writes")
+            && args.iter().filter(|a| *a == "--writes").count() > 1
+        {
+            args.drain(first..first + 2);
+        }
+        let said = refused_with(2, &args);
+        assert!(said.contains(mention), "{line}: {said}");
+    }
+}
+
+#[test]
+fn files_that_are_no_traces_are_refused_in_one_line() {
+    let mut noise: Vec<u8> = Vec::new();
+    let mut state = 1u64;
+    for _ in 0..20_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        noise.push((state >> 56) as u8);
+    }
+    let head = b"time_us,device,op,offset_bytes,size_bytes\n";
+    let files = [
+        file("empty", b""),
+        file("noise", &noise),
+        file("noise.gz", &noise),
+        file("noise.zst", &noise),
+        file("blank", b"\n\n\n"),
+        file("prose", b"It was a dark\nand stormy night.\n"),
+        file("header", head),
+        file("cut", &[head.as_slice(), b"0,0,write,0,4096\n1,0,wri"].concat()),
+        file("garbled", &[head.as_slice(), b"0,0,write,0,4096\n1,0,write,\x1b[31mx,4096\n"].concat()),
+        file("line\nbreak", b"\x00\xff\x00"),
+    ];
+    for path in files {
+        let path = path.to_string_lossy().into_owned();
+        for head in ["trace info", "run --ftl page --trace", "compare --ftl page,fifo --trace"] {
+            let mut args = words(head);
+            args.push(path.clone());
+            refused_with(2, &args);
+        }
+        let out = file("untouched", b"before").to_string_lossy().into_owned();
+        let mut args = words("trace convert --to csv");
+        args.extend([path, out.clone()]);
+        refused_with(2, &args);
+        assert_eq!(std::fs::read(out).unwrap(), b"before", "a trace that fails leaves what was there");
+    }
+}
+
+#[test]
+fn a_drive_larger_than_the_memory_is_refused_with_the_number() {
+    // 2^32 pages less a few: the most there can be, 48 GiB of memory.
+    let args = words("run --ftl page --workload uniform --capacity 16383GiB --page 4KiB");
+    let memory: u64 = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| text.lines().next()?.split_whitespace().nth(1)?.parse().ok())
+        .unwrap_or(u64::MAX);
+    if memory / (1 << 20) >= 47 {
+        println!("skipped: this machine has the memory");
+        return;
+    }
+    let said = refused_with(2, &args);
+    assert!(said.contains("48.00 GiB") || said.contains("47.99 GiB") || said.contains("48 GiB"), "{said}");
+}
+
+#[test]
+fn a_trace_that_does_not_fit_is_refused() {
+    let path = tiny_trace("does-not-fit.csv");
+    let line = format!("run --ftl page --trace {} --capacity 64MiB --page 64KiB --pages-per-block 128", path.display());
+    let said = refused_with(2, &words(&line));
+    assert!(said.contains("blocks") || said.contains("fit"), "{said}");
+}

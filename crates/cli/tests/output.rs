@@ -1,0 +1,181 @@
+//! What each subcommand prints, for people and as JSON.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{json, phelsuma, prints, tiny_trace, words};
+use std::process::{Command, Stdio};
+
+const SMALL: &str = "--workload hotcold:80/20 --capacity 64MiB --pages-per-block 32";
+
+#[test]
+fn list_names_everything() {
+    let list = json("list --json");
+    for what in ["ftls", "parameters", "workloads", "trace_formats", "timings", "faults"] {
+        assert!(!list[what].as_array().unwrap().is_empty(), "{what}");
+    }
+    let text = prints("list");
+    for name in ["pl-greedy", "victim.d", "zipf:THETA", "blkparse", "gecko", "torn-seen"] {
+        assert!(text.contains(name), "{name}");
+    }
+    assert!(!text.contains('\u{1b}'), "no colour in a pipe");
+}
+
+#[test]
+fn help_goes_to_standard_output() {
+    for line in ["--help", "run --help", "crash --help", "trace generate --help", "--version"] {
+        assert!(!prints(line).is_empty());
+    }
+}
+
+#[test]
+fn a_run_is_summed_up() {
+    let run = json(&format!("run --ftl page {SMALL} --json --interval 1000 --cut-at-end"));
+    assert_eq!(run["schema"], "phelsuma.run/1");
+    assert!(run["write_amplification"]["total"].as_f64().unwrap() > 1.0);
+    assert!(!run["series"].as_array().unwrap().is_empty());
+    assert!(run["recovery"]["simulated_us"].as_f64().unwrap() > 0.0);
+    let text = prints(&format!("run --ftl page {SMALL} --interval 4000 --cut-at-end"));
+    for part in ["drive: 64 MiB", "write amplification: ", "erases: ", "RAM", "simulated time", "recovery step"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let other = json(&format!("run --ftl page {SMALL} --json --set victim=d-choices --set victim.d=3"));
+    assert_eq!(other["composition"]["victim"], "d-choices(d=3)");
+}
+
+#[test]
+fn a_comparison_is_sorted_and_explained() {
+    let all = json(&format!("compare --ftl fifo,page,d-choices,pl-greedy {SMALL} --json"));
+    let wa = |r: &serde_json::Value| r["write_amplification"]["total"].as_f64().unwrap();
+    let was: Vec<f64> = all.as_array().unwrap().iter().map(wa).collect();
+    assert_eq!(was.len(), 4);
+    assert!(was.is_sorted(), "{was:?}");
+    let text = prints(&format!("compare --ftl fifo,page,d-choices,pl-greedy {SMALL} --jobs 2"));
+    let why = text.lines().last().unwrap();
+    assert!(why.contains("wins: ") && why.contains("because collection moved"), "{why}");
+    assert!(!text.contains("translation"), "columns of zeros are left out");
+}
+
+#[test]
+fn a_comparison_gives_what_each_run_gives() {
+    let mut alone = json(&format!("run --ftl fifo {SMALL} --json"));
+    let mut both = json(&format!("compare --ftl page,fifo {SMALL} --json"));
+    let fifo = both.as_array_mut().unwrap().iter_mut().find(|r| r["ftl"] == "fifo").unwrap();
+    for result in [&mut alone, &mut *fifo] {
+        result.as_object_mut().unwrap().remove("machine");
+    }
+    assert_eq!(alone, *fifo);
+}
+
+#[test]
+fn a_tiny_trace_is_compared_honestly() {
+    let path = tiny_trace("compared.csv");
+    let all = json(&format!("compare --ftl page,fifo --trace {} --json", path.display()));
+    for result in all.as_array().unwrap() {
+        let host = &result["host"];
+        assert_eq!(host["requests"], 6);
+        assert_eq!(host["write_pages"], 4);
+        assert_eq!(host["read_pages"], 1);
+        assert_eq!(host["trim_pages"], 1);
+        assert_eq!(host["partial_pages"], 1);
+    }
+    let text = prints(&format!("compare --ftl page,fifo --trace {}", path.display()));
+    assert!(text.contains("Tie at write amplification 1.25") && text.contains("nothing was collected"), "{text}");
+
+    let reads = common::file("reads.csv", b"time_us,device,op,offset_bytes,size_bytes\n0,0,read,0,4096\n");
+    let text = prints(&format!("compare --ftl page,fifo --trace {}", reads.display()));
+    assert!(text.contains("writes nothing"), "{text}");
+}
+
+#[test]
+fn an_open_loop_and_deeper_queues_run() {
+    let path = tiny_trace("open.csv");
+    for more in ["--open-loop", "--queue-depth 8", "--loops 3", "--fold wrap --capacity 64MiB", "--fill none"] {
+        let run = json(&format!("run --ftl page --trace {} --json {more}", path.display()));
+        assert_eq!(run["host"]["requests"], 6, "{more}");
+    }
+}
+
+#[test]
+fn a_crash_experiment_is_reported() {
+    let found = json("crash --ftl page,fifo --writes 250 --cuts 12 --nested --json");
+    let found = found.as_array().unwrap();
+    assert_eq!(found.len(), 2);
+    for report in found {
+        assert_eq!(report["schema"], "phelsuma.crash/1");
+        assert!(report["cuts"].as_u64().unwrap() > 0 && report["nested_cuts"].as_u64().unwrap() > 0);
+        assert_eq!(report["lost"], 0);
+    }
+    let text = prints("crash --ftl page --writes 40 --every-op --faults torn-seen,unstable");
+    assert!(text.contains("worst recovery ms"), "{text}");
+}
+
+#[test]
+fn a_branch_is_replayed_alone() {
+    let text = prints("crash --ftl page --writes 60 --replay 30.torn-seen");
+    assert_eq!(text, "page: 30.torn-seen holds\n");
+    let report = json("crash --ftl page --writes 60 --replay 30.torn-seen --json");
+    assert_eq!(report[0]["cuts"], 1);
+}
+
+#[test]
+fn limits_are_computed() {
+    let limits = json("limits --ratio 0.7 --pages-per-block 64 --hot 80/20 --json");
+    assert_eq!(limits["schema"], "phelsuma.limits/1");
+    assert!(limits["uniform"]["greedy"].as_f64().unwrap() > 1.0);
+    assert!(prints("limits --ratio 0.7 --hot 80/20").contains("80/20: mixed, greedy"));
+}
+
+#[test]
+fn traces_are_described_converted_and_generated() {
+    let dir = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (made, turned) = (dir.join("made.csv"), dir.join("turned.txt"));
+    let (made, turned) = (made.display(), turned.display());
+    let said = json(&format!("trace generate --workload zipf:0.9 --requests 500 --pages 1000 -o {made} --json"));
+    assert_eq!(said["requests"], 500);
+    let info = json(&format!("trace info {made} --json"));
+    assert_eq!((&info["requests"], &info["writes"], &info["format"]), (&500.into(), &500.into(), &"csv".into()));
+    let said = json(&format!("trace convert {made} {turned} --to disksim --json"));
+    assert_eq!((&said["requests"], &said["dropped"]), (&500.into(), &0.into()));
+    let turned_info = json(&format!("trace info {turned} --format disksim --time-unit ns --json"));
+    assert_eq!(info["written_bytes"], turned_info["written_bytes"]);
+    assert_eq!(info["duration_ns"], turned_info["duration_ns"]);
+    assert!(prints(&format!("trace info {made}")).contains("500 requests"));
+    // Once to itself: the file is read before it is replaced.
+    prints(&format!("trace convert {made} {made} --to csv"));
+    assert_eq!(json(&format!("trace info {made} --json"))["requests"], 500);
+    // To a pipe the trace and nothing else.
+    let text = prints("trace generate --workload uniform --requests 3 --pages 10 --interval-us 5 -o -");
+    assert_eq!(text.lines().count(), 4, "{text}");
+    let left: Vec<_> = std::fs::read_dir(&dir).unwrap().flatten().map(|f| f.file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains(".partial")), "{left:?}");
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    let lines = ["list", "limits --ratio 0.7", "trace generate --workload uniform --requests 500000 --pages 10 -o -"];
+    for line in lines {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_phelsuma"))
+            .args(words(line))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let out = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&out.stderr), "", "{line}");
+        assert_eq!(out.status.code(), Some(0), "{line}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_a_failure() {
+    if !std::path::Path::new("/dev/full").exists() {
+        println!("skipped: no /dev/full");
+        return;
+    }
+    let out = phelsuma(&words("trace generate --workload uniform --requests 5000 --pages 10 -o /dev/full"));
+    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&out.stderr).lines().count(), 1);
+}
