@@ -51,12 +51,15 @@ pub(crate) fn main(args: &Args) -> Outcome {
         });
         runs.collect()
     });
+    // What is wrong with the input is wrong for all; what is not is about one of them.
+    let one_of_them = outcomes.iter().any(|o| !matches!(o, Err(RunError::Input(_))));
     let mut results = Vec::with_capacity(outcomes.len());
     let mut stopped = None;
     for (outcome, name) in outcomes.into_iter().zip(&names) {
         match outcome {
             Ok(result) => results.push(result),
             Err(RunError::Stopped) => stopped = Some(RunError::Stopped),
+            Err(RunError::Input(text)) if one_of_them => return Err(Failure::Input(format!("{name}: {text}"))),
             Err(RunError::Input(text)) => return Err(Failure::Input(text)),
             Err(RunError::Failed(text)) => return Err(Failure::Failed(format!("{name}: {text}"))),
         }

@@ -1,7 +1,7 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
 use crate::compare::distinct;
-use crate::drive_args::{Setting, TimingArg, ratio, setting, timing};
+use crate::drive_args::{Setting, TimingArg, check_logical_pages, ratio, setting, timing};
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::table::{count, number};
@@ -121,6 +121,7 @@ impl Args {
 
     fn configs(&self) -> Outcome<Vec<LabConfig>> {
         let geometry = Geometry::new(self.page, self.pages_per_block, self.blocks, self.channels, self.dies)?;
+        check_logical_pages(&geometry, self.ratio)?;
         memory::check(&geometry)?;
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());

@@ -153,6 +153,7 @@ impl DriveArgs {
             return Ok(None);
         };
         let geometry = self.shape().geometry(capacity)?;
+        check_logical_pages(&geometry, self.ratio)?;
         memory::check(&geometry)?;
         Ok(Some(geometry))
     }
@@ -208,6 +209,18 @@ fn check_readable_twice(path: &Path) -> Outcome {
         // What else is wrong with it is said by who opens it.
         _ => Ok(()),
     }
+}
+
+/// A ratio so small that the host sees no page at all.
+pub(crate) fn check_logical_pages(geometry: &Geometry, ratio: f64) -> Outcome {
+    let pages = geometry.pages() as f64;
+    if pages * ratio >= 1.0 {
+        return Ok(());
+    }
+    let least = 1.0 / pages;
+    Err(Failure::Input(format!(
+        "ratio {ratio} leaves not one logical page of {pages}; at least {least:.1e} would be right"
+    )))
 }
 
 /// Logical over physical pages, strictly between 0 and 1.

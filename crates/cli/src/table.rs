@@ -1,21 +1,27 @@
 //! Tables for people: UTF-8 borders, no colour, numbers to the right.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 /// A table with these headings; the first column is text, the others are numbers.
 pub(crate) fn numbers(headings: &[&str]) -> Table {
-    let mut table = texts(headings);
+    let mut table = plain(headings);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
 }
 
-/// A table with these headings whose columns are all text.
+/// A table with these headings whose columns are all text; on a terminal it is as wide as that.
 pub(crate) fn texts(headings: &[&str]) -> Table {
+    let mut table = plain(headings);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table
+}
+
+fn plain(headings: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED).force_no_tty().set_header(headings.iter().copied());
+    table.load_preset(UTF8_FULL_CONDENSED).set_header(headings.iter().copied());
     table
 }
 

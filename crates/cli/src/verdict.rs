@@ -120,6 +120,9 @@ fn cause(winner: &Figures<'_>, runner_up: &Figures<'_>) -> String {
     }
 }
 
+/// One of the figures.
+type Measure = fn(&Figures<'_>) -> f64;
+
 /// The first few are equal in write amplification.
 fn tie(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
     let level = three_digits(winner.total);
@@ -129,8 +132,7 @@ fn tie(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
     if tied.iter().all(|f| f.collections == 0 && f.moved_pages == 0) {
         line += "; nothing was collected, so only more writes or a smaller drive would tell them apart";
     }
-    let measures: [(&str, fn(&Figures<'_>) -> f64); 2] =
-        [("erases", |f| f.erases), ("mean write latency in µs", |f| f.write_mean)];
+    let measures: [(&str, Measure); 2] = [("erases", |f| f.erases), ("mean write latency in µs", |f| f.write_mean)];
     for (what, measure) in measures {
         tied.sort_by(|a, b| measure(a).total_cmp(&measure(b)));
         if let (Some(best), Some(worst)) = (tied.first(), tied.last())
