@@ -48,7 +48,7 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes, allow_negative_numbers = true)]
     passes: Option<f64>,
     /// How often a trace is replayed; the last time is counted [default: 1]
-    #[arg(long, value_name = "N", conflicts_with = "workload", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "workload", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     loops: Option<u64>,
     /// How a trace's addresses become logical pages [default: compact]
     #[arg(long, value_enum, conflicts_with = "workload")]

@@ -63,10 +63,12 @@ fn as_json() -> serde_json::Value {
 }
 
 fn as_text() -> String {
-    let mut ftls = table::texts(&["FTL", "mapping", "validity", "victim", "placement", "power loss", "what it is"]);
+    let mut ftls = table::texts(&["FTL", "what it is"]);
+    let mut parts = table::texts(&["FTL", "mapping", "validity", "victim", "placement", "power loss"]);
     for p in PRESETS {
         let [mapping, validity, victim, placement] = p.composition.names();
-        ftls.add_row([p.name, &mapping, &validity, &victim, &placement, p.power_loss, p.about]);
+        ftls.add_row([p.name, p.about]);
+        parts.add_row([p.name, &mapping, &validity, &victim, &placement, p.power_loss]);
     }
     let mut parameters = table::texts(&["parameter (--set)", "values", "what it is"]);
     for (name, values, about) in PARAMETERS {
@@ -89,5 +91,5 @@ fn as_text() -> String {
     for (name, of) in faults() {
         kinds.add_row([name, of]);
     }
-    format!("{ftls}\n\n{parameters}\n\n{workloads}\n\n{formats}\n\n{timings}\n\n{kinds}\n")
+    format!("{ftls}\n\n{parts}\n\n{parameters}\n\n{workloads}\n\n{formats}\n\n{timings}\n\n{kinds}\n")
 }

@@ -38,6 +38,7 @@ const WRONG: &[(&str, &str)] = &[
     ("run --ftl page --trace x --warmup 1", "--warmup"),
     ("run --ftl page --trace x --passes 1", "--passes"),
     ("run --ftl page --trace x --loops 0", "--loops"),
+    ("run --ftl page --trace x --loops 18446744073709551615", "--loops"),
     ("run --ftl page --trace x --format nonsense", "csv, disksim"),
     ("run --ftl page --trace x --time-unit years", "s, ms, us"),
     ("run --ftl page --trace x --open-loop --queue-depth 2", "--queue-depth"),
