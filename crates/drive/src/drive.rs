@@ -1,128 +1,25 @@
 //! A drive in simulated time: requests go in, complete at a moment, and are counted.
 
+use crate::arrivals::Arrivals;
 use crate::config::{Arrival, RunError};
-use crate::result::{HostCounts, Latencies, Latency};
-use hdrhistogram::Histogram;
+use crate::latency::LatencyHistogram;
+use crate::result::{HostCounts, Latencies};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest, format, recover};
 use phelsuma_nand::{LogicalPage, Purpose, SimNand, Time};
 use phelsuma_trace::{Op, PageRequest};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// A drive: flash, FTL, and a host with some requests in progress.
 pub struct Drive {
     nand: SimNand,
     ftl: Box<dyn Ftl<SimNand>>,
     config: Config,
-    host: Host,
+    host: Arrivals,
+    /// When everything asked so far has completed.
+    idle: Time,
     counts: HostCounts,
-    latencies: Recorder,
+    reads: LatencyHistogram,
+    writes: LatencyHistogram,
     unreadable_pages: u64,
-}
-
-/// When the host sends its next request.
-enum Host {
-    /// One at a time.
-    Serial { free: Time },
-    /// So many at a time: when each of them completes.
-    Queue { depth: usize, in_progress: BinaryHeap<Reverse<Time>>, last: Time },
-    /// By timestamps, from an origin on.
-    Clock { origin: Time, latest: Time, last: Time },
-}
-
-impl Host {
-    fn new(arrival: Arrival, from: Time) -> Self {
-        match arrival {
-            Arrival::QueueDepth(0 | 1) => Self::Serial { free: from },
-            Arrival::QueueDepth(depth) => Self::Queue {
-                depth: depth as usize,
-                in_progress: BinaryHeap::with_capacity(depth as usize),
-                last: from,
-            },
-            Arrival::Timestamps => Self::Clock { origin: from, latest: from, last: from },
-        }
-    }
-
-    /// The moment the next request arrives; `timestamp` is its own, in nanoseconds.
-    #[inline]
-    fn arrival(&mut self, timestamp: u64) -> Time {
-        match self {
-            Self::Serial { free } => *free,
-            Self::Queue { depth, in_progress, last } => {
-                if in_progress.len() < *depth {
-                    // The queue is being filled: everything so far began at once.
-                    return if in_progress.is_empty() {
-                        *last
-                    } else {
-                        Time(last.0.min(in_progress.peek().map_or(0, |t| t.0.0)))
-                    };
-                }
-                in_progress.pop().map_or(*last, |t| t.0)
-            }
-            Self::Clock { origin, latest, .. } => {
-                // Recorded clocks jump back; requests are served in the order of the trace.
-                *latest = (*latest).max(*origin + timestamp);
-                *latest
-            }
-        }
-    }
-
-    #[inline]
-    fn completed(&mut self, done: Time) {
-        match self {
-            Self::Serial { free } => *free = done,
-            Self::Queue { in_progress, last, .. } => {
-                in_progress.push(Reverse(done));
-                *last = (*last).max(done);
-            }
-            Self::Clock { last, .. } => *last = (*last).max(done),
-        }
-    }
-
-    /// When everything has completed.
-    fn idle(&self) -> Time {
-        match self {
-            Self::Serial { free } => *free,
-            Self::Queue { last, .. } | Self::Clock { last, .. } => *last,
-        }
-    }
-}
-
-/// Latencies, in nanoseconds, to three digits.
-struct Recorder {
-    read: Histogram<u64>,
-    write: Histogram<u64>,
-}
-
-/// The longest latency told apart from longer ones: 13 days, in nanoseconds.
-const LATENCY_NS_MAX: u64 = 1 << 50;
-
-impl Recorder {
-    fn new() -> Self {
-        let empty = || match Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3) {
-            Ok(histogram) => histogram,
-            Err(_) => unreachable!("these bounds are good ones"),
-        };
-        Self { read: empty(), write: empty() }
-    }
-
-    fn results(&self) -> Latencies {
-        Latencies { read: latency(&self.read), write: latency(&self.write) }
-    }
-}
-
-fn latency(histogram: &Histogram<u64>) -> Latency {
-    if histogram.is_empty() {
-        return Latency::default();
-    }
-    let us = |ns: u64| ns as f64 / 1e3;
-    Latency {
-        mean: histogram.mean() / 1e3,
-        p50: us(histogram.value_at_quantile(0.5)),
-        p99: us(histogram.value_at_quantile(0.99)),
-        p999: us(histogram.value_at_quantile(0.999)),
-        max: us(histogram.max()),
-    }
 }
 
 /// What an FTL's refusal means for a run.
@@ -144,9 +41,11 @@ impl Drive {
             nand,
             ftl,
             config: config.clone(),
-            host: Host::new(arrival, ready),
+            host: Arrivals::new(arrival, ready),
+            idle: ready,
             counts: HostCounts::default(),
-            latencies: Recorder::new(),
+            reads: LatencyHistogram::new(),
+            writes: LatencyHistogram::new(),
             unreadable_pages: 0,
         })
     }
@@ -163,7 +62,7 @@ impl Drive {
 
     /// When everything asked so far has completed.
     pub fn idle(&self) -> Time {
-        self.host.idle()
+        self.idle
     }
 
     /// What was asked since counting began.
@@ -177,15 +76,16 @@ impl Drive {
     }
 
     /// Latencies since counting began.
-    pub fn latencies(&self) -> Latencies {
-        self.latencies.results()
+    pub fn latencies(&mut self) -> Latencies {
+        Latencies { read: self.reads.summary(), write: self.writes.summary() }
     }
 
     /// Waits until the drive is idle, then counts from zero, with requests arriving as `arrival` says.
     pub fn begin_counting(&mut self, arrival: Arrival) {
-        self.host = Host::new(arrival, self.host.idle());
+        self.host = Arrivals::new(arrival, self.idle);
         self.counts = HostCounts::default();
-        self.latencies = Recorder::new();
+        self.reads = LatencyHistogram::new();
+        self.writes = LatencyHistogram::new();
     }
 
     /// Hands one request to the FTL and notes its completion.
@@ -194,14 +94,15 @@ impl Drive {
     /// [`RunError::Failed`]: the FTL refuses, which on a drive that was formatted and a request within it is a failure.
     #[inline]
     pub fn submit(&mut self, request: &PageRequest) -> Result<(), RunError> {
-        let at = self.host.arrival(request.at_ns);
+        let at = self.host.arrive(request.at_ns);
         let done = self.serve(request, at).map_err(run_error)?;
         self.counts.requests += 1;
-        self.host.completed(done);
-        let taken = (done.0 - at.0).min(LATENCY_NS_MAX);
+        self.host.complete(done);
+        self.idle = self.idle.max(done);
+        let taken = done.0 - at.0;
         match request.op {
-            Op::Read => self.latencies.read.saturating_record(taken),
-            Op::Write => self.latencies.write.saturating_record(taken),
+            Op::Read => self.reads.record(taken),
+            Op::Write => self.writes.record(taken),
             Op::Trim | Op::Flush => {}
         }
         Ok(())
@@ -265,7 +166,8 @@ impl Drive {
         self.nand.power_cycle();
         let (ftl, report) = recover(&mut self.nand, &self.config, Time::ZERO).map_err(run_error)?;
         self.ftl = ftl;
-        self.host = Host::new(Arrival::QueueDepth(1), report.done);
+        self.host = Arrivals::new(Arrival::QueueDepth(1), report.done);
+        self.idle = report.done;
         Ok(report)
     }
 }

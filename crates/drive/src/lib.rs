@@ -2,9 +2,11 @@
 //!
 //! What this crate must not know: terminals, command lines, files other than traces.
 
+mod arrivals;
 mod config;
 mod drive;
 pub mod lab;
+mod latency;
 mod machine;
 mod measure;
 mod result;

@@ -103,7 +103,7 @@ impl Measurement {
         Some(written > half.write_pages && (last / first - 1.0).abs() < STEADY)
     }
 
-    pub(crate) fn finish(mut self, drive: &Drive, config: &RunConfig, geometry: &Geometry) -> RunResult {
+    pub(crate) fn finish(mut self, drive: &mut Drive, config: &RunConfig, geometry: &Geometry) -> RunResult {
         let host = *drive.counts();
         if self.interval.is_some() && host.write_pages > self.series_from.0 {
             self.point(drive);

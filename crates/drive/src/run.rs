@@ -98,7 +98,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     if drive.unreadable_pages() > 0 {
         return Err(RunError::Failed(format!("{} pages could not be read back", drive.unreadable_pages())));
     }
-    let mut result = measurement.finish(&drive, config, &geometry);
+    let mut result = measurement.finish(&mut drive, config, &geometry);
     if config.cut_at_end {
         reporter(Progress { phase: "recover", done: 0, of: None });
         result.recovery = Some(recovery_result(&drive.cut_and_recover()?));
