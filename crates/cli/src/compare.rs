@@ -29,10 +29,10 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let names = distinct(&args.ftl)?;
-    let configs = names.iter().map(|name| args.drive.config(name)).collect::<Outcome<Vec<_>>>()?;
-    let geometry = args.drive.geometry()?;
+    let mut configs = names.iter().map(|name| args.drive.config(name)).collect::<Outcome<Vec<_>>>()?;
+    let geometry = args.drive.settle(&mut configs)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let fitting = geometry.as_ref().map_or(usize::MAX, memory::at_a_time);
+    let fitting = memory::at_a_time(&geometry);
     let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).min(configs.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;

@@ -144,18 +144,24 @@ impl DriveArgs {
         Ok(config)
     }
 
-    /// The drive's geometry, checked against the machine's memory; none where a trace is to decide the capacity.
-    pub(crate) fn geometry(&self) -> Outcome<Option<Geometry>> {
+    /// Gives all of `configs` their capacity; the drive's geometry, checked against the machine's memory.
+    pub(crate) fn settle(&self, configs: &mut [RunConfig]) -> Outcome<Geometry> {
         let default = self.workload.is_some().then_some(CAPACITY_DEFAULT);
-        let Some(capacity) = self.capacity.or(default) else {
-            // Whatever else is wrong with the shape is wrong at any capacity.
-            Geometry::new(self.page, self.pages_per_block, (1u64 << 32) / 16_384, self.channels, self.dies)?;
-            return Ok(None);
-        };
+        if let Some(capacity) = self.capacity.or(default) {
+            return self.checked_geometry(capacity);
+        }
+        // Whatever else is wrong with the shape is wrong at any capacity.
+        Geometry::new(self.page, self.pages_per_block, (1u64 << 32) / 16_384, self.channels, self.dies)?;
+        phelsuma_drive::settle_capacity(configs)?;
+        let capacity = configs.first().and_then(|config| config.shape.capacity_bytes);
+        self.checked_geometry(capacity.unwrap_or(CAPACITY_DEFAULT))
+    }
+
+    fn checked_geometry(&self, capacity: u64) -> Outcome<Geometry> {
         let geometry = self.shape().geometry(capacity)?;
         check_logical_pages(&geometry, self.ratio)?;
         memory::check(&geometry)?;
-        Ok(Some(geometry))
+        Ok(geometry)
     }
 
     fn shape(&self) -> DriveShape {

@@ -23,10 +23,11 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    let config = args.drive.config(&args.ftl)?;
-    args.drive.geometry()?;
+    let mut configs = [args.drive.config(&args.ftl)?];
+    args.drive.settle(&mut configs)?;
+    let [config] = &configs;
     let bar = Bars::new().add(&config.ftl);
-    let result = phelsuma_drive::run(&config, &|progress| {
+    let result = phelsuma_drive::run(config, &|progress| {
         bar.show(&progress);
         true
     });

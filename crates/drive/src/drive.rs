@@ -25,6 +25,9 @@ pub struct Drive {
 /// What an FTL's refusal means for a run.
 pub(crate) fn run_error(error: FtlError) -> RunError {
     match error {
+        FtlError::DoesNotFit { usable_pages: 0, reserve_blocks, open_blocks, .. } => RunError::Input(format!(
+            "there are too few blocks: {reserve_blocks} reserve blocks and {open_blocks} open ones leave no room at any ratio"
+        )),
         FtlError::DoesNotFit { .. } => RunError::Input(error.to_string()),
         _ => RunError::Failed(error.to_string()),
     }

@@ -17,4 +17,4 @@ pub use config::{
 };
 pub use drive::Drive;
 pub use result::*;
-pub use run::{Progress, Reporter, run};
+pub use run::{Progress, Reporter, run, settle_capacity};

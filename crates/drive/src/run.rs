@@ -9,7 +9,8 @@ use phelsuma_ftl::{Config, RecoveryReport};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand};
 use phelsuma_trace::fold::FoldOptions;
-use phelsuma_trace::{Fold, Op, PageRequest, PageSource, Source, TraceError, Workload};
+use phelsuma_trace::{Fold, Op, OpenOptions, PageRequest, PageSource, Source, TraceError, Workload};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How far a run has come.
@@ -66,34 +67,25 @@ fn trace_error(error: &TraceError) -> RunError {
 pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunError> {
     let began = Instant::now();
     let cpu_began = thread_cpu_seconds();
-    // Whatever is wrong with the shape is said before a trace is read for its footprint.
-    config.shape.geometry(config.shape.capacity_bytes.unwrap_or(CAPACITY_DEFAULT))?;
-    let footprint = match &config.input {
+    let mut settled = [config.clone()];
+    settle_capacity(&mut settled)?;
+    let [config] = &settled;
+    let geometry = config.shape.geometry(config.shape.capacity_bytes.unwrap_or(CAPACITY_DEFAULT))?;
+    let logical_pages = config.shape.logical_pages(&geometry);
+    // What is wrong with a trace is said before the drive is filled.
+    let mut trace = match &config.input {
         Input::Workload(_) => None,
-        Input::Trace { fold: FoldChoice::Wrap, .. } => None,
-        Input::Trace { path, options, .. } => {
-            let fold = FoldOptions { page_bytes: config.shape.page_bytes, fold: Fold::Compact, loops: 1 };
-            let source = PageSource::open(path, options, fold).map_err(|e| trace_error(&e))?;
-            Some(source.logical_pages())
+        Input::Trace { path, options, fold, loops } => {
+            Some(open_trace(config, path, options, *fold, *loops, logical_pages)?)
         }
     };
-    let geometry = geometry(config, footprint)?;
-    let logical_pages = config.shape.logical_pages(&geometry);
-    if let Some(pages) = footprint
-        && pages > u64::from(logical_pages)
-    {
-        return Err(RunError::Input(format!(
-            "the trace touches {pages} pages and the drive has {logical_pages}: give it a larger --capacity"
-        )));
-    }
-    let ftl = Config::new(&config.ftl, config.composition, logical_pages, config.seed);
-    let nand = SimNand::new(&SimConfig::new(geometry, config.timing));
-    let mut drive = Drive::format(nand, &ftl, Arrival::QueueDepth(1))?;
+    let mut drive = formatted(config, &geometry)?;
     fill(&mut drive, config, logical_pages, reporter)?;
 
-    let (measurement, measured_cpu) = match &config.input {
-        Input::Workload(workload) => replay_workload(&mut drive, config, workload, logical_pages, reporter)?,
-        Input::Trace { .. } => replay_trace(&mut drive, config, logical_pages, reporter)?,
+    let (measurement, measured_cpu) = match (&config.input, &mut trace) {
+        (Input::Workload(workload), _) => replay_workload(&mut drive, config, workload, logical_pages, reporter)?,
+        (Input::Trace { loops, .. }, Some(source)) => replay_trace(&mut drive, config, source, *loops, reporter)?,
+        (Input::Trace { .. }, None) => return Err(RunError::Failed("the trace is not open".into())),
     };
     if drive.unreadable_pages() > 0 {
         return Err(RunError::Failed(format!("{} pages could not be read back", drive.unreadable_pages())));
@@ -115,20 +107,61 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     Ok(result)
 }
 
-/// The drive's geometry: the capacity asked for, or for a trace the smallest power of two that holds its footprint.
-fn geometry(config: &RunConfig, footprint: Option<u64>) -> Result<Geometry, RunError> {
-    let shape = &config.shape;
-    let (Some(footprint), None) = (footprint, shape.capacity_bytes) else {
-        return shape.geometry(shape.capacity_bytes.unwrap_or(CAPACITY_DEFAULT));
-    };
-    let mut capacity = CAPACITY_TRACE_MIN;
-    loop {
-        let geometry = shape.geometry(capacity)?;
-        if u64::from(shape.logical_pages(&geometry)) >= footprint {
-            return Ok(geometry);
+/// How often the capacity chosen for a trace is doubled for the FTL's reserve, at the most: what does not fit a drive a
+/// thousand times the trace's size has too high a ratio.
+const DOUBLINGS_MAX: u32 = 10;
+
+/// Decides the capacity that nobody gave, the same for all of `configs`, which differ in their FTLs alone: 4 GiB for
+/// a workload; for a trace the smallest power of two whose logical pages hold its footprint and beside which the
+/// reserve of every FTL fits, at least 256 MiB.
+///
+/// # Errors
+/// [`RunError::Input`]: a shape or an FTL that cannot be, or a trace that cannot be read.
+pub fn settle_capacity(configs: &mut [RunConfig]) -> Result<(), RunError> {
+    let Some(RunConfig { shape, input, .. }) = configs.first() else { return Ok(()) };
+    // Whatever is wrong with the shape is said before a trace is read for its footprint.
+    shape.geometry(shape.capacity_bytes.unwrap_or(CAPACITY_DEFAULT))?;
+    let capacity = match (shape.capacity_bytes, input) {
+        (Some(capacity), _) => capacity,
+        (None, Input::Workload(_) | Input::Trace { fold: FoldChoice::Wrap, .. }) => CAPACITY_DEFAULT,
+        (None, Input::Trace { path, options, .. }) => {
+            let fold = FoldOptions { page_bytes: shape.page_bytes, fold: Fold::Compact, loops: 1 };
+            let source = PageSource::open(path, options, fold).map_err(|e| trace_error(&e))?;
+            capacity_for(configs, source.logical_pages())?
         }
-        capacity = capacity.checked_mul(2).ok_or_else(|| RunError::Input("the trace fits no drive".into()))?;
+    };
+    configs.iter_mut().for_each(|config| config.shape.capacity_bytes = Some(capacity));
+    Ok(())
+}
+
+fn capacity_for(configs: &[RunConfig], footprint: u64) -> Result<u64, RunError> {
+    let Some(RunConfig { shape, .. }) = configs.first() else { return Ok(CAPACITY_TRACE_MIN) };
+    let twice =
+        |capacity: u64| capacity.checked_mul(2).ok_or_else(|| RunError::Input("the trace fits no drive".into()));
+    let mut capacity = CAPACITY_TRACE_MIN;
+    while u64::from(shape.logical_pages(&shape.geometry(capacity)?)) < footprint {
+        capacity = twice(capacity)?;
     }
+    for doublings in 0.. {
+        let geometry = shape.geometry(capacity)?;
+        // A format says first whether the FTL fits.
+        match configs.iter().try_for_each(|config| formatted(config, &geometry).map(drop)) {
+            Err(RunError::Input(_)) if doublings < DOUBLINGS_MAX => capacity = twice(capacity)?,
+            result => return result.map(|()| capacity),
+        }
+    }
+    Ok(capacity)
+}
+
+/// A blank drive.
+fn formatted(config: &RunConfig, geometry: &Geometry) -> Result<Drive, RunError> {
+    let logical_pages = config.shape.logical_pages(geometry);
+    if logical_pages == 0 {
+        let (ratio, pages) = (config.shape.ratio, geometry.pages());
+        return Err(RunError::Input(format!("ratio {ratio} of {pages} pages is less than one logical page")));
+    }
+    let ftl = Config::new(&config.ftl, config.composition, logical_pages, config.seed);
+    Drive::format(SimNand::new(&SimConfig::new(*geometry, config.timing)), &ftl, Arrival::QueueDepth(1))
 }
 
 fn write(first: u64, pages: u32) -> PageRequest {
@@ -176,6 +209,12 @@ fn replay_workload(
     }
     let mut source = workload.source(u64::from(logical_pages), config.shape.page_bytes, config.seed);
     let pages = |passes: f64| (passes * f64::from(logical_pages)) as u64;
+    if !(config.warmup.is_finite() && config.passes.is_finite() && pages(config.passes) > 0) {
+        return Err(RunError::Input(format!(
+            "{} passes over {logical_pages} logical pages after {} to warm up: at least one page must be counted",
+            config.passes, config.warmup
+        )));
+    }
     drive.begin_counting(config.arrival);
     let mut ticker = Ticker::new(reporter, "warm-up", Some(pages(config.warmup)));
     pump(drive, source.as_mut(), pages(config.warmup), &mut ticker, None)?;
@@ -217,23 +256,38 @@ fn pump(
     }
 }
 
-fn replay_trace(
-    drive: &mut Drive,
+/// Opens a trace that is to run on so many logical pages; this reads it once.
+fn open_trace(
     config: &RunConfig,
+    path: &Path,
+    options: &OpenOptions,
+    fold: FoldChoice,
+    loops: u64,
     logical_pages: u32,
-    reporter: Reporter<'_>,
-) -> Result<(Measurement, f64), RunError> {
-    let Input::Trace { path, options, fold, loops } = &config.input else {
-        return Err(RunError::Failed("not a trace".into()));
-    };
-    let loops = (*loops).max(1);
+) -> Result<PageSource, RunError> {
     let fold = match fold {
         FoldChoice::Compact => Fold::Compact,
         FoldChoice::Wrap => Fold::Wrap { logical_pages: u64::from(logical_pages) },
     };
-    let fold = FoldOptions { page_bytes: config.shape.page_bytes, fold, loops };
-    let mut source = PageSource::open(path, options, fold).map_err(|e| trace_error(&e))?;
-    let mut ticker = Ticker::new(reporter, "measure", Some(source.requests_per_loop() * loops));
+    let options_of_fold = FoldOptions { page_bytes: config.shape.page_bytes, fold, loops };
+    let source = PageSource::open(path, options, options_of_fold).map_err(|e| trace_error(&e))?;
+    let pages = source.logical_pages();
+    if pages > u64::from(logical_pages) {
+        return Err(RunError::Input(format!(
+            "the trace touches {pages} pages and the drive has {logical_pages}: give it a larger --capacity"
+        )));
+    }
+    Ok(source)
+}
+
+fn replay_trace(
+    drive: &mut Drive,
+    config: &RunConfig,
+    source: &mut PageSource,
+    loops: u64,
+    reporter: Reporter<'_>,
+) -> Result<(Measurement, f64), RunError> {
+    let mut ticker = Ticker::new(reporter, "measure", Some(source.requests_per_loop().saturating_mul(loops)));
     let mut measurement: Option<Measurement> = None;
     let mut next_look = u64::MAX;
     let mut cpu = thread_cpu_seconds();

@@ -1,0 +1,208 @@
+//! The protocol of a run: what is counted, what is refused, and that nothing depends on chance.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use phelsuma_drive::{Arrival, FoldChoice, Input, RunConfig, RunError, RunResult, run, settle_capacity};
+use phelsuma_trace::{OpenOptions, Workload};
+use std::path::PathBuf;
+
+fn workload(spec: &str) -> RunConfig {
+    let mut config = RunConfig::new("page", Input::Workload(Workload::parse(spec).unwrap())).unwrap();
+    config.shape.capacity_bytes = Some(64 << 20);
+    config.shape.ratio = 0.6;
+    config
+}
+
+fn trace(name: &str, text: &str, loops: u64) -> RunConfig {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, format!("time_us,device,op,offset_bytes,size_bytes\n{text}")).unwrap();
+    let input = Input::Trace { path, options: OpenOptions::default(), fold: FoldChoice::Compact, loops };
+    RunConfig::new("page", input).unwrap()
+}
+
+fn done(config: &RunConfig) -> RunResult {
+    run(config, &|_| true).unwrap()
+}
+
+/// Everything but what it cost the machine.
+fn but_machine(config: &RunConfig) -> String {
+    let mut value = serde_json::to_value(done(config)).unwrap();
+    value.as_object_mut().unwrap().remove("machine").unwrap();
+    value.to_string()
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes_on_any_thread() {
+    let mut config = workload("mixed:read=30,trim=5,flush=1,bytes=512-20480:zipf:0.9");
+    config.interval = Some(1000);
+    config.cut_at_end = true;
+    config.arrival = Arrival::QueueDepth(4);
+    let first = but_machine(&config);
+    let others = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| but_machine(&config))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(others.iter().all(|other| *other == first));
+    config.seed = 2;
+    assert_ne!(but_machine(&config), first);
+}
+
+#[test]
+fn a_pass_writes_the_logical_capacity() {
+    let mut config = workload("uniform");
+    config.passes = 2.0;
+    let result = done(&config);
+    let pages = result.geometry.logical_bytes / u64::from(result.geometry.page_bytes);
+    assert_eq!(result.host.write_pages, 2 * pages);
+    assert_eq!(result.flash["host"].programs, 2 * pages, "fill and warm-up are not counted");
+}
+
+#[test]
+fn the_parts_of_write_amplification_add_up() {
+    let result = done(&workload("mixed:trim=20,flush=2,pages=1-4:uniform"));
+    let wa = result.write_amplification.unwrap();
+    assert!(wa.other > 0.0, "tombstones are programs too");
+    assert!((wa.user + wa.translation + wa.validity + wa.other - wa.total).abs() < 1e-12);
+    let programs: u64 = result.flash.values().map(|f| f.programs).sum();
+    assert_eq!(wa.total, programs as f64 / result.host.write_pages as f64);
+}
+
+#[test]
+fn without_writes_there_is_no_write_amplification() {
+    let result = done(&workload("mixed:read=100:uniform"));
+    assert!(result.write_amplification.is_none() && result.steady.is_none());
+    assert_eq!(result.host.write_pages, 0);
+    let json = serde_json::to_value(&result).unwrap();
+    assert!(json["write_amplification"].is_null());
+}
+
+#[test]
+fn the_series_covers_everything_that_is_counted() {
+    let mut config = workload("uniform");
+    config.interval = Some(1000);
+    let result = done(&config);
+    assert_eq!(result.series.last().unwrap().write_pages, result.host.write_pages);
+    let mut before = 0;
+    let programs: f64 = result
+        .series
+        .iter()
+        .map(|point| {
+            let pages = point.write_pages - std::mem::replace(&mut before, point.write_pages);
+            point.write_amplification * pages as f64
+        })
+        .sum();
+    assert_eq!(programs.round() as u64, result.flash.values().map(|f| f.programs).sum::<u64>());
+}
+
+#[test]
+fn a_partial_page_is_read_before_it_is_written() {
+    // One page in part; two pages, the second in part; three pages, first and last in part; one whole page.
+    let text = "0,0,write,512,512\n1,0,write,8192,4608\n2,0,write,20000,8192\n3,0,write,40960,4096\n";
+    let result = done(&trace("partial.csv", text, 1));
+    assert_eq!(result.host.partial_pages, 1 + 1 + 2);
+    assert_eq!((result.flash["rmw"].reads, result.flash["host"].reads), (4, 0));
+    assert_eq!(result.host.write_pages, 1 + 2 + 3 + 1);
+    // A page is read in 100 µs and written in 1 ms; first and last page are read one after the other by the one die.
+    let latency = result.latency_us.write;
+    assert_eq!((latency.mean, latency.max), ((1100.0 + 2100.0 + 3200.0 + 1000.0) / 4.0, 3200.0));
+}
+
+#[test]
+fn an_open_loop_counts_from_arrival() {
+    // The second write waits 500 µs for the first, the third for nobody.
+    let text = "0,0,write,0,4096\n500,0,write,4096,4096\n10000,0,read,0,4096\n";
+    let mut config = trace("open.csv", text, 1);
+    config.arrival = Arrival::Timestamps;
+    let result = done(&config);
+    assert_eq!((result.latency_us.write.mean, result.latency_us.write.max), (1250.0, 1500.0));
+    assert_eq!(result.latency_us.read.max, 100.0);
+    assert_eq!(result.simulated_seconds, 0.0101);
+}
+
+#[test]
+fn a_closed_loop_keeps_so_many_requests_in_progress_from_the_first_on() {
+    let mut config = workload("sequential");
+    config.shape.channels = 4;
+    config.shape.capacity_bytes = Some(128 << 20);
+    config.shape.ratio = 0.3;
+    config.warmup = 0.0;
+    config.passes = 0.01;
+    let serial = done(&config);
+    config.arrival = Arrival::QueueDepth(4);
+    let parallel = done(&config);
+    assert_eq!(serial.latency_us.write.max, 1000.0, "alone on an idle drive");
+    assert_eq!(parallel.latency_us.write.max, 1000.0, "four dies serve four requests at once");
+    let pages = parallel.host.write_pages as f64;
+    assert_eq!(serial.simulated_seconds, pages / 1000.0);
+    assert_eq!(parallel.simulated_seconds, (pages / 4.0).ceil() / 1000.0);
+}
+
+#[test]
+fn only_the_last_loop_of_a_trace_is_counted() {
+    let text = "0,0,write,0,8192\n10,0,read,0,4096\n20,0,flush,0,0\n30,0,trim,4096,4096\n40,0,trim,1000,10\n";
+    let result = done(&trace("loops.csv", text, 3));
+    let host = result.host;
+    assert_eq!((host.requests, host.write_pages, host.read_pages, host.trim_pages), (4, 2, 1, 1));
+}
+
+#[test]
+fn a_trace_chooses_a_drive_that_its_footprint_and_the_reserve_fit() {
+    let mut config = [trace("capacity.csv", "0,0,write,0,4096\n", 1)];
+    settle_capacity(&mut config).unwrap();
+    assert_eq!(config[0].shape.capacity_bytes, Some(256 << 20));
+    let large: String = (0..200).map(|n| format!("{n},0,write,{},1048576\n", n << 20)).collect();
+    let mut config = [trace("capacity200.csv", &large, 1)];
+    settle_capacity(&mut config).unwrap();
+    assert_eq!(config[0].shape.capacity_bytes, Some(512 << 20), "200 MiB at ratio 0.70");
+    // At this ratio 256 MiB have no room for the reserve; FTLs that are compared get the same drive.
+    let mut config = trace("capacity.csv", "0,0,write,0,4096\n", 1);
+    config.shape.ratio = 0.9664;
+    let mut both = [config.clone(), RunConfig { ftl: "pl-greedy".into(), ..config }];
+    both[1].composition = RunConfig::new("pl-greedy", both[1].input.clone()).unwrap().composition;
+    settle_capacity(&mut both[..1]).unwrap();
+    assert_eq!(both[0].shape.capacity_bytes, Some(256 << 20));
+    both[0].shape.capacity_bytes = None;
+    settle_capacity(&mut both).unwrap();
+    assert_eq!(both[0].shape.capacity_bytes, Some(512 << 20));
+    assert_eq!(both[1].shape.capacity_bytes, Some(512 << 20));
+    assert_eq!(done(&both[1]).host.write_pages, 1);
+}
+
+#[test]
+fn what_would_measure_nothing_is_refused() {
+    let refused = |change: &dyn Fn(&mut RunConfig)| {
+        let mut config = workload("uniform");
+        change(&mut config);
+        match run(&config, &|_| true) {
+            Err(RunError::Input(text)) => assert!(!text.contains('\n'), "{text}"),
+            other => panic!("{other:?}"),
+        }
+    };
+    for passes in [0.0, -1.0, 1e-9, f64::NAN, f64::INFINITY] {
+        refused(&|c| c.passes = passes);
+    }
+    for ratio in [0.0, 1.0, -1.0, 2.0, 1e-12, 0.9999, f64::NAN] {
+        refused(&|c| c.shape.ratio = ratio);
+    }
+    refused(&|c| c.warmup = f64::NAN);
+    refused(&|c| c.arrival = Arrival::Timestamps);
+    refused(&|c| c.shape.capacity_bytes = Some(0));
+    refused(&|c| c.shape.capacity_bytes = Some(4 << 20));
+    refused(&|c| c.shape.capacity_bytes = Some(u64::MAX));
+}
+
+#[test]
+fn a_drive_too_small_for_any_ratio_says_so() {
+    let mut config = workload("uniform");
+    config.shape.capacity_bytes = Some(4 << 20);
+    let error = run(&config, &|_| true).unwrap_err().to_string();
+    assert!(error.contains("no room at any ratio"), "{error}");
+}
+
+#[test]
+fn the_counters_are_what_happened_while_it_was_measured() {
+    let result = done(&workload("uniform"));
+    assert_eq!(result.counters["pages_moved"], result.flash["gc"].programs);
+    assert_eq!(result.counters["collections"], result.erases.total);
+    assert_eq!(result.flash.values().map(|f| f.erases).sum::<u64>(), result.erases.total);
+}
