@@ -45,10 +45,49 @@ pub(crate) fn blocks<N: Nand>(nand: &N) -> Vec<Block> {
     (0..nand.geometry().blocks()).map(Block).filter(|b| !nand.is_bad(*b)).take(ANCHOR_BLOCKS as usize).collect()
 }
 
-/// Erases the whole drive, then writes its description: before that moment the drive is blank or lost.
+fn spare(copy: usize, data_crc: u32) -> Spare {
+    Spare { kind: Kind::Anchor, stream: 0, key: copy as u32, version: 0, seq: 0, data_crc, aux: 0 }
+}
+
+/// Erases the whole drive, the old description first, then writes the new one: in between the drive is blank or lost.
 pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Vec<Block>, Time), FtlError> {
+    let old = blocks(nand);
+    let mut done = erase_all(nand, old.iter().copied(), at);
+    let rest: Vec<Block> = (0..nand.geometry().blocks()).map(Block).filter(|b| !old.contains(b)).collect();
+    done = erase_all(nand, rest.into_iter(), done);
+    let page = encode(nand, config);
+    let content = Content::Bytes(&page);
+    // Each round that fails retires a block.
+    for _ in 0..nand.geometry().blocks() {
+        let anchors = blocks(nand);
+        if anchors.len() < ANCHOR_BLOCKS as usize {
+            break;
+        }
+        let mut failed = None;
+        for (copy, block) in anchors.iter().enumerate() {
+            // A copy may be there from a round in which the other one's block failed.
+            done = erase_all(nand, core::iter::once(*block), done);
+            let to = nand.geometry().page(*block, 0);
+            match nand.program(to, content, &spare(copy, content.crc()), Op::new(done, Purpose::Format)) {
+                Ok(written) => done = written,
+                Err(_) => {
+                    failed = Some(*block);
+                    break;
+                }
+            }
+        }
+        match failed {
+            None => return Ok((anchors, done)),
+            Some(block) => nand.mark_bad(block),
+        }
+    }
+    Err(FtlError::Full { bad_blocks: nand.geometry().blocks() })
+}
+
+/// Erases blocks side by side; one that fails is marked bad.
+fn erase_all<N: Nand>(nand: &mut N, blocks: impl Iterator<Item = Block>, at: Time) -> Time {
     let mut done = at;
-    for block in (0..nand.geometry().blocks()).map(Block) {
+    for block in blocks {
         if !nand.is_bad(block) {
             match nand.erase(block, Op::new(at, Purpose::Format)) {
                 Ok(erased) => done = done.max(erased),
@@ -56,45 +95,61 @@ pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result
             }
         }
     }
-    let page = encode(nand, config);
-    let content = Content::Bytes(&page);
-    let data_crc = content.crc();
-    let blocks = blocks(nand);
-    for (copy, block) in blocks.iter().enumerate() {
-        let to = nand.geometry().page(*block, 0);
-        let spare = Spare { kind: Kind::Anchor, stream: 0, key: copy as u32, version: 0, seq: 0, data_crc, aux: 0 };
-        done = nand.program(to, content, &spare, Op::new(done, Purpose::Format))?;
-    }
-    Ok((blocks, done))
+    done
 }
 
-/// Reads the description and holds it against the configuration; where it stands, pages read, when done.
-pub(crate) fn find<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Vec<Block>, u64, Time), FtlError> {
+/// The description as a recovery found it.
+pub(crate) struct Anchors {
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) reads: u64,
+    pub(crate) programs: u64,
+    pub(crate) done: Time,
+}
+
+/// Reads both copies of the description and holds them against the configuration. A copy that cannot be read is
+/// written again: the other one may have been in flight when the power failed.
+pub(crate) fn find<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<Anchors, FtlError> {
     let expected = encode(nand, config);
     let blocks = blocks(nand);
-    let mut at = at;
+    let mut found = Anchors { blocks, reads: 0, programs: 0, done: at };
     let mut unlike = None;
-    for (copy, block) in blocks.iter().enumerate() {
+    let mut bad = Vec::new();
+    for (copy, block) in found.blocks.iter().enumerate() {
         let page = nand.geometry().page(*block, 0);
-        let (read, done) = nand.read(page, Op::new(at, Purpose::Recovery));
-        at = done;
-        if let Some((Content::Bytes(bytes), Spare { kind: Kind::Anchor, .. })) = PageRead::verified(read) {
-            if bytes == expected {
-                return Ok((blocks, copy as u64 + 1, at));
+        let (read, done) = nand.read(page, Op::new(found.done, Purpose::Recovery));
+        found.reads += 1;
+        found.done = done;
+        match PageRead::verified(read) {
+            Some((Content::Bytes(bytes), Spare { kind: Kind::Anchor, .. })) if bytes == expected => {}
+            Some((Content::Bytes(bytes), Spare { kind: Kind::Anchor, .. })) => {
+                unlike = Some(difference(bytes, &expected));
             }
-            unlike = Some(difference(bytes, &expected));
+            _ => bad.push((copy, *block)),
         }
     }
     match unlike {
-        Some(error) => Err(error),
-        None if is_blank(nand, at) => Err(FtlError::Blank),
-        None => Err(FtlError::Lost),
+        Some(error) => return Err(error),
+        None if bad.len() < found.blocks.len() => {}
+        None if is_blank(nand, found.done) => return Err(FtlError::Blank),
+        None => return Err(FtlError::Lost),
     }
+    for (copy, block) in bad {
+        let content = Content::Bytes(&expected);
+        let to = nand.geometry().page(block, 0);
+        // Where the flash refuses, the other copy stands alone, as it did.
+        if let Ok(erased) = nand.erase(block, Op::new(found.done, Purpose::Recovery))
+            && let Ok(done) = nand.program(to, content, &spare(copy, content.crc()), Op::new(erased, Purpose::Recovery))
+        {
+            found.programs += 1;
+            found.done = done;
+        }
+    }
+    Ok(found)
 }
 
 fn is_blank<N: Nand>(nand: &mut N, at: Time) -> bool {
     let g = *nand.geometry();
-    (0..g.blocks()).map(Block).all(|block| {
+    (0..g.blocks()).map(Block).filter(|b| !nand.is_bad(*b)).collect::<Vec<_>>().into_iter().all(|block| {
         (0..g.pages_per_block())
             .all(|i| nand.read_spare(g.page(block, i), Op::new(at, Purpose::Recovery)).0 == SpareRead::Erased)
     })

@@ -25,8 +25,8 @@ pub struct RecoveryReport {
     pub steps: Vec<RecoveryStep>,
     /// When the drive was ready for its first request.
     pub done: Time,
-    /// Pages that recovery believed to have been in flight, read in full.
-    pub suspects: u64,
-    /// Suspects whose data were not what their spare area says.
-    pub suspects_bad: u64,
+    /// Last pages of blocks that were read in full.
+    pub last_pages: u64,
+    /// Those whose data were not what their spare area says: torn by this cut, or by an earlier one.
+    pub last_pages_bad: u64,
 }

@@ -6,6 +6,7 @@ mod common;
 
 use common::{Host, Step, chips, config, small};
 use phelsuma_ftl::{Config, FtlError, PRESETS, format, recover};
+use phelsuma_nand::sim::ProgramFault;
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
 
 fn op() -> Op {
@@ -53,17 +54,20 @@ fn flash_with_data_and_neither_copy_of_the_description_is_lost() {
         let config = config(preset.name, 300);
         for flip in [false, true] {
             let mut nand = drive(preset.name, geometry);
-            for block in [Block(0), Block(1)] {
+            let destroy = |nand: &mut SimNand, block| {
                 if flip {
                     nand.flip_bit(geometry.page(block, 0), 99);
                 } else {
                     nand.erase(block, op()).unwrap();
                 }
-                if block == Block(0) {
-                    nand.power_cycle();
-                    assert!(recover(&mut nand, &config, Time::ZERO).is_ok(), "one copy is enough");
-                }
+            };
+            for block in [Block(0), Block(1)] {
+                destroy(&mut nand, block);
+                nand.power_cycle();
+                assert!(recover(&mut nand, &config, Time::ZERO).is_ok(), "one copy is enough, and makes the other anew");
             }
+            destroy(&mut nand, Block(0));
+            destroy(&mut nand, Block(1));
             assert_eq!(error_of(&mut nand, &config), FtlError::Lost);
         }
     }
@@ -100,13 +104,13 @@ fn the_description_may_stand_behind_bad_blocks() {
 fn a_drive_of_another_shape_or_ftl_is_told_by_what_differs() {
     let here = Geometry::new(512, 32, 40, 2, 1).unwrap();
     let others: [(Geometry, Config, &str, &str, &str); 7] = [
-        (Geometry::new(1024, 32, 40, 2, 1).unwrap(), config("page", 300), "page bytes", "1024", "512"),
-        (Geometry::new(512, 64, 40, 2, 1).unwrap(), config("page", 300), "pages per block", "64", "32"),
-        (Geometry::new(512, 32, 41, 2, 1).unwrap(), config("page", 300), "blocks", "41", "40"),
-        (Geometry::new(512, 32, 40, 1, 1).unwrap(), config("page", 300), "channels", "1", "2"),
-        (Geometry::new(512, 32, 40, 2, 2).unwrap(), config("page", 300), "dies per channel", "2", "1"),
-        (here, config("page", 299), "logical pages", "299", "300"),
-        (here, config("fifo", 300), "the FTL", "fifo", "page"),
+        (Geometry::new(1024, 32, 40, 2, 1).unwrap(), config("page", 150), "page bytes", "1024", "512"),
+        (Geometry::new(512, 64, 40, 2, 1).unwrap(), config("page", 150), "pages per block", "64", "32"),
+        (Geometry::new(512, 32, 41, 2, 1).unwrap(), config("page", 150), "blocks", "41", "40"),
+        (Geometry::new(512, 32, 40, 1, 1).unwrap(), config("page", 150), "channels", "1", "2"),
+        (Geometry::new(512, 32, 40, 2, 2).unwrap(), config("page", 150), "dies per channel", "2", "1"),
+        (here, config("page", 149), "logical pages", "149", "150"),
+        (here, config("fifo", 150), "the FTL", "fifo", "page"),
     ];
     for (geometry, other, what, found, expected) in others {
         let mut there = chips(geometry);
@@ -119,7 +123,7 @@ fn a_drive_of_another_shape_or_ftl_is_told_by_what_differs() {
             let spare = Spare { key: block, data_crc: content.crc(), ..spare };
             nand.program(here.page(Block(block), 0), content, &spare, op()).unwrap();
         }
-        match error_of(&mut nand, &config("page", 300)) {
+        match error_of(&mut nand, &config("page", 150)) {
             FtlError::OtherDrive { what: w, found: f, expected: e } => {
                 assert_eq!((w, f.as_str(), e.as_str()), (what, found, expected));
             }
@@ -194,6 +198,28 @@ fn a_format_cut_anywhere_leaves_a_drive_that_can_be_formatted() {
             plug.pull(done);
             plug.restore();
             assert!(recover(&mut plug, &config, Time::ZERO).is_ok());
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_came_up_once_comes_up_again_however_its_format_was_cut() {
+    let geometry = small(32, 40, 1, 1);
+    for fault in ProgramFault::ALL {
+        for operations in 40..42 {
+            let mut plug = common::Plug::new(chips(geometry), 1);
+            plug.program_faults = vec![*fault];
+            let config = config("page", 300);
+            plug.arm(operations);
+            assert!(format(&mut plug, &config, Time::ZERO).is_err());
+            plug.restore();
+            let first = recover(&mut plug, &config, Time::ZERO).map(|(_, report)| report.done);
+            if let Ok(done) = first {
+                plug.pull(done);
+                plug.restore();
+                let again = recover(&mut plug, &config, Time::ZERO).map(|_| ());
+                assert_eq!(again, Ok(()), "{} at operation {operations}", fault.name());
+            }
         }
     }
 }

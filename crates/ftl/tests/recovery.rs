@@ -32,6 +32,35 @@ impl Host {
 }
 
 #[test]
+fn a_torn_page_that_one_recovery_rejects_is_rejected_by_the_next_one_too() {
+    for preset in PRESETS {
+        let mut host = host(preset.name, 0.8);
+        host.write(3, 1, false).unwrap();
+        host.cut_after(0, ProgramFault::TornUnseen, EraseFault::NotStarted, |h| assert!(h.write(3, 1, false).is_err()));
+        host.recover().unwrap();
+        host.write(4, 1, false).unwrap();
+        host.clean_cut();
+        host.compare_all();
+    }
+}
+
+#[test]
+fn a_torn_tombstone_page_does_not_bring_trimmed_pages_back() {
+    for preset in PRESETS {
+        let mut host = host(preset.name, 0.8);
+        host.write(0, 20, false).unwrap();
+        host.trim(3, 4).unwrap();
+        host.flush().unwrap();
+        host.trim(10, 4).unwrap();
+        host.cut_after(0, ProgramFault::TornUnseen, EraseFault::NotStarted, |h| assert!(h.flush().is_err()));
+        host.recover().unwrap();
+        host.write(15, 1, false).unwrap();
+        host.clean_cut();
+        host.compare_all();
+    }
+}
+
+#[test]
 fn what_an_unstable_page_replaced_is_not_erased_before_its_copy_is_safe() {
     for preset in PRESETS {
         for erase in EraseFault::ALL {
@@ -60,6 +89,26 @@ fn what_an_unstable_page_replaced_is_not_erased_before_its_copy_is_safe() {
 }
 
 #[test]
+fn recoveries_in_a_row_do_not_use_up_a_drive_that_was_trimmed_whole() {
+    for preset in PRESETS {
+        let mut host = host(preset.name, 1.0);
+        for _ in 0..3 {
+            host.overwrite().unwrap();
+        }
+        let logical = host.logical_pages();
+        host.trim(0, logical).unwrap();
+        host.flush().unwrap();
+        for cut in 0..50 {
+            host.plug.pull(host.at);
+            host.power_back();
+            host.recover().unwrap_or_else(|error| panic!("{}: recovery {cut}: {error}", preset.name));
+        }
+        host.overwrite().unwrap();
+        host.compare_all();
+    }
+}
+
+#[test]
 fn a_tombstone_page_that_reads_well_once_does_not_hide_the_one_before_it() {
     for preset in PRESETS {
         let mut host = host(preset.name, 0.8);
@@ -72,5 +121,36 @@ fn a_tombstone_page_that_reads_well_once_does_not_hide_the_one_before_it() {
         host.write(15, 1, false).unwrap();
         host.clean_cut();
         host.compare_all();
+    }
+}
+
+#[test]
+fn a_torn_page_stays_rejected_however_often_recovery_itself_is_cut() {
+    for preset in PRESETS {
+        for dies in [1, 4] {
+            let geometry = small(16, 80, 1, dies);
+            let mut host = Host::new(chips(geometry), config(preset.name, 600), 1);
+            host.plug.overlap = false;
+            host.write(3, 1, false).unwrap();
+            host.write(4, 1, false).unwrap();
+            host.cut_after(0, ProgramFault::TornUnseen, EraseFault::NotStarted, |h| {
+                assert!(h.write(3, 1, false).is_err())
+            });
+            for _ in 0..60 {
+                // At the second operation: the first one is an erase.
+                host.plug.program_faults = vec![ProgramFault::TornUnseen];
+                host.plug.arm(1);
+                let recovered = host.recover();
+                host.plug.disarm();
+                if recovered.is_ok() {
+                    host.plug.pull(host.at);
+                }
+                host.power_back();
+            }
+            host.recover().unwrap();
+            host.write(5, 1, false).unwrap();
+            host.clean_cut();
+            host.compare_all();
+        }
     }
 }

@@ -141,3 +141,94 @@ fn a_worn_out_drive_refuses_every_further_write_and_loses_nothing() {
         host.check();
     }
 }
+
+#[test]
+fn a_drive_with_too_few_good_blocks_left_says_full_and_does_not_turn_for_ever() {
+    for preset in PRESETS {
+        for broken in 1..24 {
+            let mut host = host(preset.name, 1, 1.0);
+            host.overwrite().unwrap();
+            let mut sim = host.plug.copy();
+            for block in 0..broken {
+                sim.break_at_erase(Block(3 + 2 * block));
+            }
+            host.plug.replace(sim);
+            host.plug.operations = 0;
+            host.plug.operations_max = Some(1_000_000);
+            match (0..4).find_map(|_| host.overwrite().err()) {
+                None | Some(FtlError::Full { .. }) => {}
+                Some(error) => panic!("{} with {broken} bad blocks: {error}", preset.name),
+            }
+            host.forgive_refused();
+            host.compare_all();
+            host.check();
+        }
+    }
+}
+
+#[test]
+fn a_drive_born_with_bad_blocks_is_refused_or_can_be_filled() {
+    for preset in PRESETS {
+        for bad in 0..12 {
+            let geometry = small(32, 40, 1, 1);
+            let config = config(preset.name, most_pages(preset.name, geometry));
+            let mut nand = chips(geometry);
+            for block in 0..bad {
+                nand.mark_bad(Block(1 + 3 * block));
+            }
+            match phelsuma_ftl::format(&mut nand.clone(), &config, phelsuma_nand::Time::ZERO) {
+                Err(FtlError::DoesNotFit { .. } | FtlError::Full { .. }) => continue,
+                Err(error) => panic!("{error}"),
+                Ok(_) => {}
+            }
+            let mut host = Host::new(nand, config, 1);
+            host.plug.operations_max = Some(1_000_000);
+            for _ in 0..3 {
+                host.overwrite().unwrap_or_else(|error| panic!("{} with {bad} bad blocks: {error}", preset.name));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_that_fails_its_first_program_does_not_keep_a_drive_from_being_formatted() {
+    for bad in 0..3 {
+        let geometry = small(32, 40, 1, 1);
+        let mut nand = chips(geometry);
+        nand.break_at_program(Block(bad));
+        let mut host = Host::new(nand, config("page", 300), 1);
+        host.overwrite().unwrap();
+        host.step(&Step::Cut).unwrap();
+        host.compare_all();
+    }
+}
+
+#[test]
+fn a_full_drive_takes_writes_again_after_a_trim_made_room() {
+    for preset in PRESETS {
+        for broken in 1..24 {
+            let mut host = host(preset.name, 1, 1.0);
+            host.overwrite().unwrap();
+            let mut sim = host.plug.copy();
+            for block in 0..broken {
+                sim.break_at_erase(Block(3 + 2 * block));
+            }
+            host.plug.replace(sim);
+            host.plug.operations_max = Some(1_000_000);
+            if (0..4).all(|_| host.overwrite().is_ok()) {
+                continue;
+            }
+            host.forgive_refused();
+            let logical = host.logical_pages();
+            host.trim(0, logical - 64).unwrap_or_else(|e| panic!("{} with {broken}: {e}", preset.name));
+            host.flush().unwrap_or_else(|e| panic!("{} with {broken}: {e}", preset.name));
+            for _ in 0..4 {
+                for page in logical - 64..logical {
+                    host.write(page, 1, false).unwrap_or_else(|e| panic!("{} with {broken}: {e}", preset.name));
+                }
+            }
+            host.compare_all();
+            host.check();
+        }
+    }
+}

@@ -114,11 +114,13 @@ pub enum EraseError {
 /// 3. **Data and spare area are written together**, once, and never changed until the erase.
 /// 4. **Nothing is done before its time** ([`Op::at`]); the moment returned is when the operation has completed and its
 ///    effect survives a power cut.
-/// 5. **A violated rule is an error** and leaves the flash as it was; `Failed` may leave the page (or the whole block)
+/// 5. **A block does one thing after the other**: an operation on it begins only when the one before it on the same
+///    block has completed, whatever their times say. So of a block's pages a power cut can tear at most one, the last.
+/// 6. **A violated rule is an error** and leaves the flash as it was; `Failed` may leave the page (or the whole block)
 ///    with any content.
-/// 6. **A read changes nothing** that a later read could tell, except that cells torn by a power cut may read well now
+/// 7. **A read changes nothing** that a later read could tell, except that cells torn by a power cut may read well now
 ///    and fail later.
-/// 7. **Bad stays bad.** `is_bad` is true of factory-bad blocks from the first day, and of others after `mark_bad`,
+/// 8. **Bad stays bad.** `is_bad` is true of factory-bad blocks from the first day, and of others after `mark_bad`,
 ///    over every power cut.
 ///
 /// A driver that keeps bytes in a buffer lends it out with [`PageRead::Written`]; the borrow ends at its next

@@ -69,6 +69,15 @@ pub(crate) fn verify(
     ftl = again;
     compare(ftl.as_mut(), nand, &model, "after a second, clean recovery")?;
 
+    // A few writes and another cut: what recovery rejected must stay rejected once it is no longer the last.
+    let pages = model.logical_pages();
+    for page in [pages / 3, pages / 2, pages - 1] {
+        write_one(ftl.as_mut(), nand, &mut model, page, (1 << 30) - 1, Time::ZERO)?;
+    }
+    nand.power_cycle();
+    (ftl, _) = bring_up(nand, config)?;
+    compare(ftl.as_mut(), nand, &model, "after three writes and a clean recovery")?;
+
     let mut at = Time::ZERO;
     for round in 0..2 {
         at = overwrite(ftl.as_mut(), nand, &mut model, round, at)?;
@@ -140,17 +149,29 @@ fn overwrite(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, 
     let mut at = at;
     let mut page = round % pages;
     for _ in 0..pages {
-        let tag = tag(write, page);
-        let request =
-            WriteRequest { first: LogicalPage(page), pages: 1, data: HostData::Hollow(tag), hint: Hint::None };
-        match ftl.write(nand, &request, at) {
-            Ok(done) => at = done,
-            Err(error) => return failure(FailureKind::Stuck, format!("writing logical page {page} fails: {error}")),
-        }
-        model.observed(page, tag);
+        at = write_one(ftl, nand, model, page, write, at)?;
         page = (page + stride) % pages;
     }
     Ok(at)
+}
+
+fn write_one(
+    ftl: &mut dyn Ftl<CutNand>,
+    nand: &mut CutNand,
+    model: &mut Model,
+    page: u32,
+    write: u32,
+    at: Time,
+) -> Checked<Time> {
+    let tag = tag(write, page);
+    let request = WriteRequest { first: LogicalPage(page), pages: 1, data: HostData::Hollow(tag), hint: Hint::None };
+    match ftl.write(nand, &request, at) {
+        Ok(done) => {
+            model.observed(page, tag);
+            Ok(done)
+        }
+        Err(error) => failure(FailureKind::Stuck, format!("writing logical page {page} fails: {error}")),
+    }
 }
 
 /// A step near the golden section that visits all pages.

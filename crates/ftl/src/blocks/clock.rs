@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::Time;
 
 /// How far both clocks skip ahead at a recovery: more than can have been in flight and left no readable trace.
-pub(crate) const EPOCH: u64 = 1 << 10;
+pub(crate) const EPOCH: u64 = 1 << 16;
 
 /// Version and seq, and the moments that barriers are made of.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Clock {
     version: u64,
     /// Of the page programmed last.
     seq: u64,
-    /// When the last `window` programs complete, by seq.
+    /// When each of the last `window` programs, and all before it, complete; by seq.
     in_flight: Vec<Time>,
     /// When every program so far has completed.
     horizon: Time,
@@ -39,7 +39,7 @@ impl Clock {
 
     /// A new program: its seq, and the moment before which it must not start.
     ///
-    /// No program starts before the one `window` programs earlier has completed. So what a power cut met lies, in
+    /// No program starts before all up to the one `window` programs earlier have completed. So what a power cut met lies, in
     /// program order, within the last `window` pages: recovery relies on it.
     #[inline]
     pub(crate) fn next_program(&mut self, at: Time) -> (u64, Time) {
@@ -54,8 +54,9 @@ impl Clock {
     pub(crate) fn programmed(&mut self, done: Time) {
         let window = self.in_flight.len() as u64;
         let slot = if window == 1 { 0 } else { (self.seq % window) as usize };
-        self.in_flight[slot] = done;
         self.horizon = self.horizon.max(done);
+        // The latest so far, not this one's own: programs need not complete in the order of their numbers.
+        self.in_flight[slot] = self.horizon;
     }
 
     /// When every program so far has completed: what must not be undone by a cut is safe from then on.

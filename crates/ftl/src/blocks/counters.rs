@@ -65,6 +65,11 @@ impl Counters {
         Self::is_candidate_key(*key).then_some(Block(at as u32))
     }
 
+    /// Live pages of the whole drive, by looking at all blocks.
+    pub(crate) fn live_total(&self) -> u64 {
+        self.keys.iter().map(|k| u64::from(*k & !NO_CANDIDATE)).sum()
+    }
+
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("blocks.counters", self.keys.len() as u64 * 2);
     }

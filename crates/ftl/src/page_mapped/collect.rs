@@ -12,13 +12,24 @@ impl PageMapped {
     #[inline(never)]
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut done = at;
+        self.hear_of_closed();
         while self.blocks.free() < self.shape.reserve_blocks {
-            let Some(victim) = self.next_victim() else {
+            let Some(victim) = self.next_victim().filter(|_| self.can_gain()) else {
                 return Err(FtlError::Full { bad_blocks: self.blocks.bad });
             };
             done = done.max(self.collect(nand, victim, at)?);
         }
         Ok(done)
+    }
+
+    /// Whether enough blocks are left for what is live: where too many have gone bad, collection would move full blocks
+    /// in circles and wear out the rest.
+    fn can_gain(&self) -> bool {
+        if self.blocks.bad == 0 {
+            return true;
+        }
+        let usable = Self::usable_pages(self.blocks.geometry(), &self.shape, self.blocks.bad);
+        usable >= u64::from(self.shape.logical_pages) || self.blocks.counters.live_total() <= usable
     }
 
     /// The block to collect: one that has begun to fail, or what the policy says, or in an emergency the emptiest.

@@ -62,44 +62,58 @@ impl PageMapped {
     /// Makes a blank drive.
     pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Self, Time), FtlError> {
         let geometry = *nand.geometry();
-        Self::shape_of(&geometry, config)?;
+        let bad = |nand: &N| (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u32;
+        Self::shape_that_fits(&geometry, config, bad(nand))?;
         let (anchors, done) = anchor::format(nand, config, at)?;
-        let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
+        // Erasing may have found more of them.
+        Self::shape_that_fits(&geometry, config, bad(nand))?;
+        let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0));
+        ftl.blocks.bad = bad(nand);
         for block in ftl.usable_blocks(nand) {
             ftl.blocks.release(nand, block);
         }
         Ok((ftl, done))
     }
 
-    /// How the flash is divided, or why it cannot be.
-    fn shape_of(geometry: &Geometry, config: &Config) -> Result<Shape, FtlError> {
+    /// How the flash is divided.
+    fn shape_of(geometry: &Geometry, config: &Config) -> Shape {
         let streams = u32::from(placement_of(config).streams()) + 1;
         let open_blocks = streams * geometry.dies();
-        let reserve_blocks = critical_blocks(geometry) + open_blocks + 1;
-        let taken = u64::from(reserve_blocks) + u64::from(open_blocks) + u64::from(ANCHOR_BLOCKS) + 1;
-        let usable_pages = u64::from(geometry.blocks()).saturating_sub(taken) * u64::from(geometry.pages_per_block());
+        Shape {
+            logical_pages: config.logical_pages,
+            reserve_blocks: critical_blocks(geometry) + open_blocks + 1,
+            open_blocks,
+            fixed_blocks: ANCHOR_BLOCKS,
+            metadata_programs_per_collection: PENDING_MAX,
+        }
+    }
+
+    /// Pages that user data can take on a drive with so many bad blocks, and leave collection something to gain.
+    fn usable_pages(geometry: &Geometry, shape: &Shape, bad: u32) -> u64 {
+        let taken = shape.reserve_blocks + shape.open_blocks + shape.fixed_blocks + bad + 1;
+        u64::from(geometry.blocks().saturating_sub(taken)) * u64::from(geometry.pages_per_block())
+    }
+
+    /// How the flash is divided, or why it cannot be.
+    fn shape_that_fits(geometry: &Geometry, config: &Config, bad: u32) -> Result<Shape, FtlError> {
+        let shape = Self::shape_of(geometry, config);
+        let usable_pages = Self::usable_pages(geometry, &shape, bad);
         if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
             return Err(FtlError::DoesNotFit {
                 logical_pages: config.logical_pages,
-                reserve_blocks,
-                open_blocks,
+                reserve_blocks: shape.reserve_blocks,
+                open_blocks: shape.open_blocks,
                 usable_pages,
                 // Rounded down, so that what is printed fits.
                 largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
             });
         }
-        Ok(Shape {
-            logical_pages: config.logical_pages,
-            reserve_blocks,
-            open_blocks,
-            fixed_blocks: ANCHOR_BLOCKS,
-            metadata_programs_per_collection: PENDING_MAX,
-        })
+        Ok(shape)
     }
 
     /// A drive with nothing in it and nothing in the pool.
-    fn empty(geometry: &Geometry, config: &Config, anchors: Vec<Block>, clock: Clock) -> Result<Self, FtlError> {
-        let shape = Self::shape_of(geometry, config)?;
+    fn empty(geometry: &Geometry, config: &Config, anchors: Vec<Block>, clock: Clock) -> Self {
+        let shape = Self::shape_of(geometry, config);
         let composition = &config.composition;
         let mapping = match composition.mapping {
             MappingPart::RamTable => Box::new(RamTable::new(config.logical_pages)),
@@ -114,7 +128,7 @@ impl PageMapped {
         };
         let placement = placement_of(config);
         let trim_stream = placement.streams();
-        Ok(Self {
+        Self {
             barriers: config.barriers(),
             shape,
             mapping,
@@ -128,7 +142,7 @@ impl PageMapped {
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
             moving: MoveBuffer::new(),
             tally: Tally::default(),
-        })
+        }
     }
 
     /// Every block that is neither bad nor the description's.

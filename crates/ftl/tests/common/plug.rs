@@ -136,12 +136,22 @@ impl Plug {
         self.certain.power_cycle();
         let flight = std::mem::take(&mut self.flight);
         let last = flight.len().wrapping_sub(1);
+        // A block does one thing after the other: behind an operation that has not completed none has begun.
+        let mut stopped: Vec<Block> = Vec::new();
         for (n, f) in flight.into_iter().enumerate() {
             let is_cut = last_is_cut && n == last;
+            let block = match &f.what {
+                What::Hollow(page, ..) | What::Bytes(page, ..) => self.certain.geometry().block_of(*page),
+                What::Erase(block) => *block,
+            };
+            if stopped.contains(&block) {
+                continue;
+            }
             if !is_cut && (!self.overlap || f.done <= moment) {
                 self.complete(f);
                 continue;
             }
+            stopped.push(block);
             if f.at > moment && !is_cut {
                 continue;
             }

@@ -1,0 +1,242 @@
+//! Recovery by scanning: the spare area of every page is read, and the newest copy of each logical page wins.
+//!
+//! Newest is by version, then by program order. What a power cut met cannot be told from its spare area: a page may be
+//! torn where only the data's CRC knows, or read well now and fail later. Three rules deal with that:
+//!
+//! - **Only the last page of a block can be torn**, because no page is ever programmed behind one that a cut may have
+//!   met: blocks that were open stay as they are and become candidates for collection. So the last page of every block is
+//!   read in full, at every recovery, and believed only where its CRC fits; all others are sound.
+//! - **What may have been in flight is copied** to a fresh page before the host sees anything. That is the last pages in
+//!   program order, as many as the drive's clock lets be in flight; the last ones that no recovery wrote,
+//!   because the power may have failed again before they were copied; and, whatever their age, last pages of
+//!   part-filled blocks that are still the newest of their kind.
+//! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, it is what counts.
+
+mod scan;
+mod steps;
+
+use super::mapping::Place;
+use super::{PageMapped, anchor};
+use crate::blocks::{Clock, EPOCH, NewPage, RECOVERY_STREAM};
+use crate::config::Barrier;
+use crate::recovery_report::RecoveryReport;
+use crate::{ANCHOR_BLOCKS, Config, FtlError};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Purpose, SpareRead, Time};
+use scan::{Found, Scan, Uncertain, newer};
+use steps::{Owned, Steps};
+
+impl PageMapped {
+    /// Brings a drive up from what is on flash.
+    pub(crate) fn recover<N: Nand>(
+        nand: &mut N,
+        config: &Config,
+        at: Time,
+    ) -> Result<(Self, RecoveryReport), FtlError> {
+        let geometry = *nand.geometry();
+        let mut steps = Steps::new(at);
+
+        steps.begin("find the drive's description");
+        let anchors = anchor::find(nand, config, at)?;
+        steps.step.reads += anchors.reads;
+        steps.step.programs += anchors.programs;
+        steps.now = steps.now.max(anchors.done);
+        let clock = Clock::new(geometry.dies(), 0, 0);
+        let mut ftl = Self::empty(&geometry, config, anchors.blocks, clock);
+        let usable = ftl.usable_blocks(nand);
+        ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
+
+        steps.begin("scan spare areas and last pages");
+        let mut scan = Scan::new(&ftl, &geometry);
+        for block in &usable {
+            scan.block(&mut ftl, nand, &mut steps, *block);
+        }
+        let uncertain = scan.end(&mut ftl, nand, &mut steps);
+        ftl.blocks.clock = Clock::new(geometry.dies(), scan.version_max + EPOCH, scan.seq_max + EPOCH);
+        steps.report.last_pages = scan.lasts_read;
+        steps.report.last_pages_bad = scan.lasts_bad;
+
+        steps.begin("apply tombstones");
+        for found in scan.tombstones.iter().flatten() {
+            if let Some(Content::Bytes(bytes)) = steps.read(nand, found.page).verified().map(|(content, _)| content) {
+                let bitmap = bytes.to_vec();
+                ftl.apply_tombstone(nand, &mut steps, found, &bitmap);
+            }
+        }
+
+        steps.begin("enter what may have been in flight");
+        let held = ftl.enter_uncertain(nand, &mut steps, &mut scan, &uncertain);
+        let holding = ftl.settle_blocks(nand, &usable, &held, &scan);
+
+        steps.begin("copy what may have been in flight");
+        if !ftl.barriers.forget(Barrier::SuspectsCopied) {
+            // Chosen before the first copy is written: copies go to blocks where stale pages of these lists stood.
+            let uncertain = uncertain.iter().filter(|u| ftl.is_newest(&u.found)).map(|u| (u.found, Some(&u.data)));
+            let part_filled = scan.part_filled.iter().filter(|f| ftl.is_newest(f)).map(|f| (*f, None));
+            let copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
+            for (found, data) in &copies {
+                ftl.copy(nand, &mut steps, found, *data)?;
+            }
+        }
+        let before = ftl.tally.tombstones_written;
+        let done = ftl.write_pending_trims(nand, RECOVERY_STREAM, Purpose::Recovery, steps.now)?;
+        steps.step.programs += ftl.tally.tombstones_written - before;
+        steps.now = steps.now.max(done).max(ftl.blocks.clock.horizon());
+        for block in holding {
+            ftl.blocks.release(nand, block);
+        }
+        steps.end();
+        let mut report = steps.report;
+        report.done = steps.now;
+        Ok((ftl, report))
+    }
+
+    /// Enters pages that may have been in flight, oldest first, over what is certain. The blocks of what they make
+    /// stale.
+    fn enter_uncertain<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        scan: &mut Scan,
+        uncertain: &[Uncertain],
+    ) -> Vec<Block> {
+        let mut held: Vec<Block> = Vec::new();
+        for last in uncertain {
+            let found = &last.found;
+            match (found.spare.kind, last.data.content()) {
+                (Kind::Tombstone, Content::Bytes(bitmap)) => {
+                    let newest = scan.tombstones.get(found.spare.key as usize).copied().flatten();
+                    if newest.is_none_or(|other| newer(&found.spare, &other.spare)) {
+                        held.extend(scan.enter(self, nand, steps, *found));
+                        held.extend(self.apply_tombstone(nand, steps, found, bitmap));
+                    }
+                }
+                (Kind::User, _) => {
+                    // A tombstone that is certain may be newer than the page.
+                    let key = LogicalPage(found.spare.key);
+                    let region = scan.tombstones.get(self.trims.region_of(key) as usize).copied().flatten();
+                    let trimmed = key.0 < self.shape.logical_pages
+                        && self.mapping.lookup(key) == Place::Trimmed
+                        && region.is_some_and(|t| t.spare.version > found.spare.version);
+                    if !trimmed {
+                        held.extend(scan.enter(self, nand, steps, *found));
+                    }
+                }
+                _ => {}
+            }
+        }
+        held.sort_unstable();
+        held.dedup();
+        held
+    }
+
+    /// Unmaps what a region's tombstone page says was trimmed after it was written, and takes it for the region's newest.
+    /// The blocks of the pages unmapped.
+    fn apply_tombstone<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        tombstone: &Found,
+        bitmap: &[u8],
+    ) -> Vec<Block> {
+        let mut dropped_from = Vec::new();
+        let region = tombstone.spare.key;
+        let trimmed: Vec<LogicalPage> = self.trims.trimmed_in(region, bitmap).collect();
+        for key in trimmed {
+            match self.mapping.lookup(key) {
+                Place::At(page) => {
+                    if let SpareRead::Written(spare) = steps.read_spare(nand, page)
+                        && spare.version < tombstone.spare.version
+                    {
+                        self.mapping.set(key, Place::Trimmed);
+                        self.drop_user_page(page);
+                        dropped_from.push(self.blocks.geometry().block_of(page));
+                    }
+                }
+                _ => {
+                    self.mapping.set(key, Place::Trimmed);
+                }
+            }
+        }
+        if let Some(before) = self.trims.set_page(region, Some(tombstone.page)) {
+            self.drop_count(before);
+        }
+        self.blocks.counters.add(self.blocks.geometry().block_of(tombstone.page));
+        dropped_from
+    }
+
+    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, those
+    /// without a readable page first, but for those that must be held, which are given back.
+    fn settle_blocks<N: Nand>(&mut self, nand: &mut N, usable: &[Block], held: &[Block], scan: &Scan) -> Vec<Block> {
+        let mut order: Vec<Block> = usable.to_vec();
+        order.sort_by_key(|b| scan.first_seq[b.index()]);
+        let mut holding = Vec::new();
+        for block in order {
+            if self.blocks.counters.live(block) > 0 {
+                let stream = if scan.holds_tombstones[block.index()] { self.trim_stream } else { 0 };
+                self.blocks.close(block, stream);
+                self.hear_of_closed();
+            } else if held.binary_search(&block).is_ok() && !self.barriers.forget(Barrier::FallbacksHeld) {
+                holding.push(block);
+            } else {
+                self.blocks.release(nand, block);
+            }
+        }
+        holding
+    }
+
+    /// Whether a page is the newest of its kind.
+    fn is_newest(&self, found: &Found) -> bool {
+        let key = found.spare.key;
+        match found.spare.kind {
+            Kind::User => {
+                key < self.shape.logical_pages && self.mapping.lookup(LogicalPage(key)) == Place::At(found.page)
+            }
+            Kind::Tombstone => key < self.trims.regions() && self.trims.page_of(key) == Some(found.page),
+            Kind::Anchor => false,
+        }
+    }
+
+    /// Copies a last page to a fresh page; from `data`, or by reading it again where it was not in flight at the last
+    /// cut.
+    fn copy<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        found: &Found,
+        data: Option<&Owned>,
+    ) -> Result<(), FtlError> {
+        if found.spare.kind == Kind::Tombstone {
+            self.trims.mark_pending(found.spare.key);
+            return Ok(());
+        }
+        let key = LogicalPage(found.spare.key);
+        let again;
+        let data = match data {
+            Some(data) => data,
+            None => match steps.read(nand, found.page).verified() {
+                Some((content, _)) => {
+                    again = Owned::of(content);
+                    &again
+                }
+                None => return Ok(()),
+            },
+        };
+        let copy = NewPage {
+            kind: Kind::User,
+            key: key.0,
+            version: found.spare.version,
+            content: data.content(),
+            data_crc: found.spare.data_crc,
+        };
+        let stream = self.placement.host();
+        let (to, safe) = self.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;
+        steps.step.programs += 1;
+        steps.now = steps.now.max(safe);
+        self.validity.validate(to);
+        self.mapping.set(key, Place::At(to));
+        self.drop_user_page(found.page);
+        self.hear_of_closed();
+        Ok(())
+    }
+}

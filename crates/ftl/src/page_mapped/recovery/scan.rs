@@ -1,0 +1,194 @@
+//! What the scan of spare areas gathers.
+
+use super::PageMapped;
+use super::steps::{Owned, Steps};
+use crate::blocks::{RECOVERY_STREAM, window};
+use crate::config::Barrier;
+use crate::page_mapped::mapping::Place;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, PageRead, Spare, SpareRead};
+
+/// A page with its spare area.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) page: Page,
+    pub(super) spare: Spare,
+}
+
+/// The last page of a block that may have been in flight: read in full, and what it says is true.
+pub(super) struct Uncertain {
+    pub(super) found: Found,
+    /// Its data: it may have been the last time that it read well.
+    pub(super) data: Owned,
+    /// The block has room behind it.
+    part_filled: bool,
+}
+
+/// What the scan gathers besides the mapping.
+pub(super) struct Scan {
+    window: u64,
+    pub(super) version_max: u64,
+    pub(super) seq_max: u64,
+    /// The highest seq of a page that is not a recovery's copy.
+    seq_max_before_recovery: u64,
+    /// By block: seq of its first readable page (0 where none is), and whether it holds tombstones.
+    pub(super) first_seq: Vec<u64>,
+    pub(super) holds_tombstones: Vec<bool>,
+    /// Last pages that, as far as the scan has come, may have been in flight: at the most twice as many as can be.
+    recent: Vec<Uncertain>,
+    /// Last pages of part-filled blocks that cannot have been.
+    pub(super) part_filled: Vec<Found>,
+    /// By region: the newest tombstone page that is certain.
+    pub(super) tombstones: Vec<Option<Found>>,
+    pub(super) lasts_read: u64,
+    pub(super) lasts_bad: u64,
+}
+
+/// Whether `a` is a newer content than `b`, or the same copied later.
+pub(super) fn newer(a: &Spare, b: &Spare) -> bool {
+    (a.version, a.seq) > (b.version, b.seq)
+}
+
+impl Scan {
+    pub(super) fn new(ftl: &PageMapped, geometry: &Geometry) -> Self {
+        Self {
+            window: window(geometry.dies()) as u64,
+            version_max: 0,
+            seq_max: 0,
+            seq_max_before_recovery: 0,
+            first_seq: vec![0; geometry.blocks() as usize],
+            holds_tombstones: vec![false; geometry.blocks() as usize],
+            recent: Vec::new(),
+            part_filled: Vec::new(),
+            tombstones: vec![None; ftl.trims.regions() as usize],
+            lasts_read: 0,
+            lasts_bad: 0,
+        }
+    }
+
+    /// Reads every spare area of `block`, and its last readable page in full. All pages are entered at once, but for a last one
+    /// that may have been in flight.
+    pub(super) fn block<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps, block: Block) {
+        let geometry = *nand.geometry();
+        let mut last: Option<Found> = None;
+        let mut end = 0;
+        for index in 0..geometry.pages_per_block() {
+            let page = geometry.page(block, index);
+            match steps.read_spare(nand, page) {
+                SpareRead::Erased => {}
+                SpareRead::Unreadable => end = index + 1,
+                SpareRead::Written(spare) => {
+                    end = index + 1;
+                    self.note(block, &spare);
+                    if let Some(sound) = last.replace(Found { page, spare }) {
+                        self.enter(ftl, nand, steps, sound);
+                    }
+                }
+            }
+        }
+        let Some(found) = last else { return };
+        self.lasts_read += 1;
+        let data = match steps.read(nand, found.page) {
+            PageRead::Written { content, .. } if ftl.barriers.forget(Barrier::SuspectsVerified) => Owned::of(content),
+            read => match read.verified() {
+                Some((content, _)) => Owned::of(content),
+                None => {
+                    self.lasts_bad += 1;
+                    return;
+                }
+            },
+        };
+        let part_filled = end < geometry.pages_per_block();
+        self.recent.push(Uncertain { found, data, part_filled });
+        self.settle(ftl, nand, steps);
+    }
+
+    /// Enters those of the recent pages that turn out to be certain.
+    fn settle<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) {
+        let (uncertain, certain) =
+            core::mem::take(&mut self.recent).into_iter().partition(|r| self.uncertain(&r.found.spare));
+        self.recent = uncertain;
+        let certain: Vec<Uncertain> = certain;
+        for last in certain {
+            self.enter(ftl, nand, steps, last.found);
+            if last.part_filled {
+                self.part_filled.push(last.found);
+            }
+        }
+    }
+
+    /// The scan is over: what may have been in flight, oldest first.
+    pub(super) fn end<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) -> Vec<Uncertain> {
+        self.settle(ftl, nand, steps);
+        let mut uncertain = core::mem::take(&mut self.recent);
+        uncertain.sort_by_key(|r| r.found.spare.seq);
+        uncertain
+    }
+
+    fn note(&mut self, block: Block, spare: &Spare) {
+        self.version_max = self.version_max.max(spare.version);
+        self.seq_max = self.seq_max.max(spare.seq);
+        if spare.stream != RECOVERY_STREAM {
+            self.seq_max_before_recovery = self.seq_max_before_recovery.max(spare.seq);
+        }
+        let first = &mut self.first_seq[block.index()];
+        if *first == 0 {
+            *first = spare.seq;
+        }
+        self.holds_tombstones[block.index()] |= spare.kind == Kind::Tombstone;
+    }
+
+    /// Whether a page may have been in flight at the last power cut, or at one that met the recovery from an earlier
+    /// one: it is among the last that can have been in flight, of all pages or of those that no recovery wrote. Until
+    /// the scan is over, whether it may turn out to be.
+    fn uncertain(&self, spare: &Spare) -> bool {
+        let before = self.seq_max_before_recovery;
+        spare.seq + self.window > self.seq_max || (spare.seq <= before && spare.seq + self.window > before)
+    }
+
+    /// A page that is what it says: it wins its logical page, or its region, if it is the newest so far. What it is
+    /// newer than is read again rather than remembered: a version a logical page would double the mapping's RAM. The
+    /// block of the page that it makes stale, if any.
+    pub(super) fn enter<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        found: Found,
+    ) -> Option<Block> {
+        let key = found.spare.key;
+        match found.spare.kind {
+            Kind::User if key < ftl.shape.logical_pages => {
+                let key = LogicalPage(key);
+                let mut stale = None;
+                if let Place::At(page) = ftl.mapping.lookup(key) {
+                    if let SpareRead::Written(other) = steps.read_spare(nand, page) {
+                        let older = if ftl.barriers.forget(Barrier::VersionOrder) {
+                            page > found.page
+                        } else {
+                            newer(&other, &found.spare)
+                        };
+                        if older {
+                            return None;
+                        }
+                    }
+                    ftl.drop_user_page(page);
+                    stale = Some(ftl.blocks.geometry().block_of(page));
+                }
+                ftl.mapping.set(key, Place::At(found.page));
+                ftl.validity.validate(found.page);
+                ftl.blocks.counters.add(ftl.blocks.geometry().block_of(found.page));
+                stale
+            }
+            Kind::Tombstone => {
+                let slot = self.tombstones.get_mut(key as usize)?;
+                if slot.is_none_or(|other| newer(&found.spare, &other.spare)) {
+                    return slot.replace(found).map(|old| ftl.blocks.geometry().block_of(old.page));
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+}
