@@ -206,3 +206,74 @@ fn the_counters_are_what_happened_while_it_was_measured() {
     assert_eq!(result.counters["collections"], result.erases.total);
     assert_eq!(result.flash.values().map(|f| f.erases).sum::<u64>(), result.erases.total);
 }
+
+#[test]
+fn a_result_has_the_keys_that_were_promised() {
+    let mut config = workload("mixed:read=20:uniform");
+    config.cut_at_end = true;
+    let json = serde_json::to_value(done(&config)).unwrap();
+    let promised: &[(&str, &[&str])] = &[
+        (
+            "",
+            &[
+                "schema",
+                "ftl",
+                "composition",
+                "seed",
+                "oracle",
+                "geometry",
+                "workload",
+                "fold",
+                "timing",
+                "delta",
+                "steady",
+                "host",
+                "flash",
+                "write_amplification",
+                "ram_bytes",
+                "erases",
+                "counters",
+                "series",
+                "latency_us",
+                "simulated_seconds",
+                "recovery",
+                "machine",
+            ],
+        ),
+        ("/composition", &["mapping", "validity", "victim", "placement"]),
+        (
+            "/geometry",
+            &[
+                "capacity_bytes",
+                "logical_bytes",
+                "page_bytes",
+                "pages_per_block",
+                "blocks",
+                "channels",
+                "dies",
+                "ratio",
+                "effective_ratio",
+                "reserve_blocks",
+                "open_blocks",
+            ],
+        ),
+        ("/host", &["read_pages", "write_pages", "trim_pages", "requests"]),
+        ("/flash/gc", &["reads", "spare_reads", "programs", "erases"]),
+        ("/write_amplification", &["total", "user", "translation", "validity", "other", "by_reads_weighted"]),
+        ("/ram_bytes/papers", &["total"]),
+        ("/ram_bytes/all", &["total"]),
+        ("/erases", &["total", "min", "max", "mean", "stddev"]),
+        ("/latency_us/read", &["mean", "p50", "p99", "p999", "max"]),
+        ("/latency_us/write", &["mean", "p50", "p99", "p999", "max"]),
+        ("/recovery", &["simulated_us", "steps"]),
+        ("/recovery/steps/0", &["name", "reads", "spare_reads", "programs", "us"]),
+        ("/machine", &["wall_seconds", "cpu_seconds", "host_pages_per_second", "peak_rss_bytes", "payload_bytes"]),
+    ];
+    for (place, keys) in promised {
+        let object = json.pointer(place).unwrap().as_object().unwrap();
+        for key in *keys {
+            assert!(object.contains_key(*key), "{place}/{key}");
+        }
+    }
+    assert_eq!(json["schema"], "phelsuma.run/1");
+}
