@@ -64,7 +64,10 @@ fn flash_with_data_and_neither_copy_of_the_description_is_lost() {
             for block in [Block(0), Block(1)] {
                 destroy(&mut nand, block);
                 nand.power_cycle();
-                assert!(recover(&mut nand, &config, Time::ZERO).is_ok(), "one copy is enough, and makes the other anew");
+                assert!(
+                    recover(&mut nand, &config, Time::ZERO).is_ok(),
+                    "one copy is enough, and makes the other anew"
+                );
             }
             destroy(&mut nand, Block(0));
             destroy(&mut nand, Block(1));

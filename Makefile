@@ -1,0 +1,51 @@
+# Phelsuma. Needs a Rust toolchain and a C compiler; anything else is installed by its target or named by it.
+
+CARGO ?= cargo
+TRACE := traces/sqlite-postgres-ext4.csv.zst
+FTLS  := page,fifo,d-choices,pl-greedy
+THUMB := thumbv7em-none-eabihf
+
+.PHONY: demo test thorough lint bench no-std doc
+
+# Replays a real block trace through several FTLs and says who wins and why.
+demo:
+	@$(CARGO) build --release --quiet -p phelsuma-cli
+	@target/release/phelsuma compare --ftl $(FTLS) --trace $(TRACE) --capacity 352MiB --ratio 0.92 --loops 4
+
+# Everything CI runs.
+test: lint no-std
+	$(CARGO) test --workspace --quiet
+
+# The long sweeps, in parts that can be run one by one: make thorough PART=crash
+PARTS := tests crash dies
+PART  ?= $(PARTS)
+thorough:
+	$(CARGO) build --release --quiet -p phelsuma-cli
+	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done
+
+# Every test with its long mode on.
+thorough-tests:
+	PHELSUMA_THOROUGH=1 $(CARGO) test --workspace --quiet
+
+# Every program and erase of 5,000 writes, every fault, recoveries cut as well.
+thorough-crash:
+	target/release/phelsuma crash --ftl $(FTLS) --writes 5000 --every-op --nested --seed 1
+
+# Cuts that meet several dies at work, and recoveries of recoveries.
+thorough-dies:
+	target/release/phelsuma crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.4 --seed 2
+	target/release/phelsuma crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+# The flash and FTL crates build for a microcontroller without an operating system.
+no-std:
+	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
+	$(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
+
+# Speed and memory of the simulation; docs/PERFORMANCE.md says how to read it.
+bench:
+	$(CARGO) bench --quiet -p phelsuma-drive --bench speed
