@@ -1,5 +1,7 @@
 //! The crash laboratory, and the proof that it notices a forgotten barrier.
 
+#![allow(clippy::unwrap_used)]
+
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Points, sweep};
 use phelsuma_ftl::{Barrier, Config, PRESETS, Preset};
 use phelsuma_nand::{Geometry, Timing};

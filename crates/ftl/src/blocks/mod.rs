@@ -308,9 +308,10 @@ fn erase_purpose(purpose: Purpose) -> Purpose {
 ///
 /// A power cut leaves a part-filled block behind, and so does the next one. Collecting the emptiest blocks first, a run
 /// of cuts can grow the number of such blocks only while each session writes less than half of what the one before
-/// did: by the logarithm of a block's pages. With several dies a recovery copies as many pages as can have been in
-/// flight, and each of these copies may be met by the next cut.
+/// did: by the logarithm of a block's pages. Besides, a session may open a block for tombstones and a recovery may hold
+/// blocks back, and with several dies a recovery copies as many pages as can have been in flight, each of which the
+/// next cut may meet.
 pub(crate) fn critical_blocks(geometry: &Geometry) -> u32 {
     let copies = if geometry.dies() == 1 { 0 } else { window(geometry.dies()) as u32 };
-    2 + geometry.pages_per_block().next_power_of_two().trailing_zeros() + copies
+    4 + geometry.pages_per_block().next_power_of_two().trailing_zeros() + copies
 }

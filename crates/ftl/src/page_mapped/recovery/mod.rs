@@ -66,7 +66,7 @@ impl PageMapped {
 
         steps.begin("enter what may have been in flight");
         let held = ftl.enter_uncertain(nand, &mut steps, &mut scan, &uncertain);
-        let holding = ftl.settle_blocks(nand, &usable, &held, &scan);
+        let mut holding = ftl.settle_blocks(nand, &usable, &held, &scan);
 
         steps.begin("copy what may have been in flight");
         if !ftl.barriers.forget(Barrier::SuspectsCopied) {
@@ -75,9 +75,11 @@ impl PageMapped {
             let part_filled = scan.part_filled.iter().filter(|f| ftl.is_newest(f)).map(|f| (*f, None));
             let copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
             for (found, data) in &copies {
+                ftl.let_go_if_out_of_blocks(nand, &mut holding);
                 ftl.copy(nand, &mut steps, found, *data)?;
             }
         }
+        ftl.let_go_if_out_of_blocks(nand, &mut holding);
         let before = ftl.tally.tombstones_written;
         let done = ftl.write_pending_trims(nand, RECOVERY_STREAM, Purpose::Recovery, steps.now)?;
         steps.step.programs += ftl.tally.tombstones_written - before;
@@ -183,6 +185,16 @@ impl PageMapped {
             }
         }
         holding
+    }
+
+    /// The last resort: a drive that comes up is worth more than what a page that has just been read well may yet need,
+    /// should it turn bad and the power fail again before it is copied.
+    fn let_go_if_out_of_blocks<N: Nand>(&mut self, nand: &mut N, holding: &mut Vec<Block>) {
+        if self.blocks.free() == 0 {
+            for block in holding.drain(..) {
+                self.blocks.release(nand, block);
+            }
+        }
     }
 
     /// Whether a page is the newest of its kind.
