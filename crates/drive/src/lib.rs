@@ -7,6 +7,7 @@ mod config;
 mod drive;
 pub mod lab;
 mod latency;
+mod lookahead;
 mod machine;
 mod measure;
 mod result;

@@ -2,6 +2,7 @@
 
 use crate::config::{Arrival, CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, Fill, FoldChoice, Input, RunConfig, RunError};
 use crate::drive::Drive;
+use crate::lookahead::Lookahead;
 use crate::machine::{peak_rss_bytes, thread_cpu_seconds};
 use crate::measure::Measurement;
 use crate::result::{Machine, RecoveryResult, RecoveryStepResult, RunResult};
@@ -215,22 +216,23 @@ fn replay_workload(
             config.passes, config.warmup
         )));
     }
+    let mut source = Lookahead::new(source.as_mut());
     drive.begin_counting(config.arrival);
     let mut ticker = Ticker::new(reporter, "warm-up", Some(pages(config.warmup)));
-    pump(drive, source.as_mut(), pages(config.warmup), &mut ticker, None)?;
+    pump(drive, &mut source, pages(config.warmup), &mut ticker, None)?;
 
     drive.begin_counting(config.arrival);
     let mut measurement = Measurement::begin(drive, config.interval);
     let cpu = thread_cpu_seconds();
     let mut ticker = Ticker::new(reporter, "measure", Some(pages(config.passes)));
-    pump(drive, source.as_mut(), pages(config.passes), &mut ticker, Some(&mut measurement))?;
+    pump(drive, &mut source, pages(config.passes), &mut ticker, Some(&mut measurement))?;
     Ok((measurement, thread_cpu_seconds() - cpu))
 }
 
 /// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches.
 fn pump(
     drive: &mut Drive,
-    source: &mut dyn Source,
+    source: &mut Lookahead<'_>,
     target: u64,
     ticker: &mut Ticker<'_>,
     mut measurement: Option<&mut Measurement>,
@@ -242,7 +244,7 @@ fn pump(
         if written >= target || (written == 0 && counts.read_pages + counts.trim_pages >= target) {
             return Ok(());
         }
-        let Some(request) = source.next_request().map_err(|e| trace_error(&e))? else {
+        let Some(request) = source.next(drive).map_err(|e| trace_error(&e))? else {
             return Err(RunError::Failed("the workload ended early".into()));
         };
         drive.submit(&request)?;

@@ -161,6 +161,12 @@ pub trait Ftl<N: Nand> {
         self.flush(nand, at)
     }
 
+    /// These pages may be asked for soon: fetches what the processor will need for them, and changes nothing. A hint to
+    /// the machine that runs the FTL, not to the FTL.
+    fn warm(&self, pages: &[LogicalPage]) {
+        let _ = pages;
+    }
+
     /// What it keeps in RAM.
     fn ram(&self) -> RamLedger;
 

@@ -17,6 +17,9 @@ pub(crate) trait Validity {
     /// `page` is live no longer.
     fn invalidate(&mut self, page: Page);
 
+    /// Whether `page` is live.
+    fn is_live(&self, page: Page) -> bool;
+
     /// The indexes of all live pages of `block`, ascending, appended to `out`.
     fn live_in(&self, block: Block, out: &mut Vec<u16>);
 

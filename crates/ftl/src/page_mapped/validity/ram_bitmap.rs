@@ -38,6 +38,11 @@ impl Validity for RamBitmap {
         *word &= !(1 << (page.0 % 64));
     }
 
+    #[inline]
+    fn is_live(&self, page: Page) -> bool {
+        self.words[page.index() / 64] >> (page.0 % 64) & 1 == 1
+    }
+
     fn live_in(&self, block: Block, out: &mut Vec<u16>) {
         let first = block.index() * self.numbers_per_block;
         if self.numbers_per_block < 64 {
