@@ -237,7 +237,11 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
             )
         })
         .collect();
-    let weighted = all.programs as f64 + all.reads as f64 / delta + all.spare_reads as f64 / (32.0 * delta);
+    // What the host reads for itself is no amplification of its writes.
+    let own = stats.of(Purpose::Host);
+    let reads = (all.reads - own.reads) as f64 / delta;
+    let spare_reads = (all.spare_reads - own.spare_reads) as f64 / (32.0 * delta);
+    let weighted = all.programs as f64 + reads + spare_reads;
     Some(WriteAmplification {
         total,
         user,

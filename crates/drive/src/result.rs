@@ -86,7 +86,7 @@ pub struct WriteAmplification {
     pub validity: f64,
     /// Everything else.
     pub other: f64,
-    /// The GeckoFTL paper's: programs + reads/δ + spare reads/(32 δ).
+    /// The GeckoFTL paper's: programs, the host's included, + reads/δ + spare reads/(32 δ), the host's reads left out.
     pub by_reads_weighted: f64,
 }
 

@@ -143,6 +143,13 @@ impl PageMapped {
     ) -> Vec<Block> {
         let mut dropped_from = Vec::new();
         let region = tombstone.spare.key;
+        // What an older tombstone page of the region said is void: what this one leaves out was rewritten since, though
+        // perhaps to a page that is yet to be entered.
+        for key in self.trims.pages_of(region).map(LogicalPage) {
+            if self.mapping.lookup(key) == Place::Trimmed {
+                self.mapping.set(key, Place::Nowhere);
+            }
+        }
         let trimmed: Vec<LogicalPage> = self.trims.trimmed_in(region, bitmap).collect();
         for key in trimmed {
             match self.mapping.lookup(key) {
