@@ -3,14 +3,16 @@
 CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 FTLS  := page,fifo,d-choices,pl-greedy
+# Wherever cargo is told to build.
+PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
 
 .PHONY: demo test thorough lint bench no-std doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
-	@$(CARGO) build --release --quiet -p phelsuma-cli
-	@target/release/phelsuma compare --ftl $(FTLS) --trace $(TRACE) --capacity 352MiB --ratio 0.92 --loops 4
+	@$(CARGO) build --release -p phelsuma-cli
+	@$(PHELSUMA) compare --ftl $(FTLS) --trace $(TRACE) --capacity 352MiB --ratio 0.92 --loops 4
 
 # Everything CI runs.
 test: lint no-std
@@ -20,7 +22,6 @@ test: lint no-std
 PARTS := tests crash dies
 PART  ?= $(PARTS)
 thorough:
-	$(CARGO) build --release --quiet -p phelsuma-cli
 	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done
 
 # Every test with its long mode on.
@@ -29,12 +30,12 @@ thorough-tests:
 
 # Every program and erase of 5,000 writes, every fault, recoveries cut as well.
 thorough-crash:
-	target/release/phelsuma crash --ftl $(FTLS) --writes 5000 --every-op --nested --seed 1
+	$(PHELSUMA) crash --ftl $(FTLS) --writes 5000 --every-op --nested --seed 1
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:
-	target/release/phelsuma crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.4 --seed 2
-	target/release/phelsuma crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
+	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.3 --seed 2
+	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
 
 lint:
 	$(CARGO) fmt --all --check

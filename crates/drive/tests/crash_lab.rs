@@ -8,7 +8,7 @@ use phelsuma_nand::{Geometry, Timing};
 
 fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let geometry = Geometry::new(512, 32, 64, dies.0, dies.1).unwrap();
-    let ratio = if dies.0 * dies.1 > 1 { 0.4 } else { 0.6 };
+    let ratio = if dies.0 * dies.1 > 1 { 0.3 } else { 0.6 };
     let logical_pages = (geometry.pages() as f64 * ratio) as u32;
     LabConfig {
         geometry,
@@ -41,8 +41,8 @@ fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
     for preset in PRESETS {
         let config = match (thorough(), preset.name) {
             (true, _) => config(preset.name, 5_000, 2, (1, 1)),
-            (false, "page") => config(preset.name, 250, 2, (1, 1)),
-            (false, _) => LabConfig { points: Points::Some(200), ..config(preset.name, 900, 2, (1, 1)) },
+            (false, "page") => config(preset.name, 200, 2, (1, 1)),
+            (false, _) => LabConfig { points: Points::Some(120), ..config(preset.name, 900, 2, (1, 1)) },
         };
         let report = run(&config);
         assert_sound(&report);
@@ -62,11 +62,11 @@ fn every_ftl_survives_cuts_three_deep() {
 fn every_ftl_survives_cuts_that_meet_operations_on_several_dies() {
     for preset in PRESETS {
         for dies in [(2, 1), (2, 2)] {
-            let points = Points::Some(if thorough() { 4_000 } else { 100 });
-            assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_500, 1, dies) }));
+            let points = Points::Some(if thorough() { 4_000 } else { 50 });
+            assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_000, 1, dies) }));
         }
-        let points = Points::Some(if thorough() { 200 } else { 6 });
-        assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_500, 2, (2, 1)) }));
+        let points = Points::Some(if thorough() { 200 } else { 3 });
+        assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_000, 2, (2, 1)) }));
     }
 }
 

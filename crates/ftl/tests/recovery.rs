@@ -129,7 +129,7 @@ fn a_torn_page_stays_rejected_however_often_recovery_itself_is_cut() {
     for preset in PRESETS {
         for dies in [1, 4] {
             let geometry = small(16, 80, 1, dies);
-            let mut host = Host::new(chips(geometry), config(preset.name, 600), 1);
+            let mut host = Host::new(chips(geometry), config(preset.name, 540), 1);
             host.plug.overlap = false;
             host.write(3, 1, false).unwrap();
             host.write(4, 1, false).unwrap();

@@ -254,8 +254,8 @@ fn pl_greedy_never_programs_for_host_and_collection_into_one_block() {
     nand.observe(Some(Box::new(Watch(Owners::default(), geometry))));
     let logical = most_pages("pl-greedy", geometry);
     let (mut ftl, mut at) = format(&mut nand, &config("pl-greedy", logical), Time::ZERO).unwrap();
-    for n in 0..6 * u64::from(logical) {
-        let first = LogicalPage((n * n % 7919 * 31 % u64::from(logical)) as u32);
+    for n in 0..20 * u64::from(logical) {
+        let first = LogicalPage((n * n % 7919 * n % u64::from(logical)) as u32);
         let request = WriteRequest { first, pages: 1, data: HostData::Hollow(n + 1), hint: Hint::None };
         at = ftl.write(&mut nand, &request, at).unwrap();
     }

@@ -86,7 +86,7 @@ impl FromStr for Path {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("'{text}' is no replay id: it looks like 1234.torn-seen or 1234.torn-seen/2.not-started");
+        let bad = || format!("'{text}' is no replay id: it looks like 1234.torn-seen or 1234.torn-seen/1.not-started");
         let mut cuts = Vec::new();
         for part in text.split('/') {
             let mut fields = part.split('.');
