@@ -34,7 +34,7 @@ thorough-crash:
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:
-	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.3 --seed 2
+	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
 
 lint:

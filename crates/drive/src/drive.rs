@@ -163,14 +163,35 @@ impl Drive {
 
     /// Cuts the power while nothing is in progress, and brings the drive up again.
     ///
+    /// Every page that had data must have them still, readable, and the FTL's structures must agree with each other.
+    ///
     /// # Errors
-    /// [`RunError::Failed`]: it does not come up.
+    /// [`RunError::Failed`]: it does not come up, or not as it was.
     pub fn cut_and_recover(&mut self) -> Result<RecoveryReport, RunError> {
+        let before = self.pages_with_data()?;
         self.nand.power_cycle();
         let (ftl, report) = recover(&mut self.nand, &self.config, Time::ZERO).map_err(run_error)?;
         self.ftl = ftl;
+        let after = self.pages_with_data()?;
+        // A trim that was not flushed may be undone; nothing else may change.
+        let lost = before.iter().zip(&after).filter(|(before, after)| **before && !**after).count();
+        if lost > 0 {
+            return Err(RunError::Failed(format!("{lost} pages were lost when the power was cut")));
+        }
+        if let Some(finding) = self.ftl.check(&mut self.nand).first() {
+            return Err(RunError::Failed(format!("after recovery {finding}")));
+        }
         self.host = Arrivals::new(Arrival::QueueDepth(1), report.done);
         self.idle = report.done;
         Ok(report)
+    }
+
+    /// Which logical pages read as data.
+    fn pages_with_data(&mut self) -> Result<Vec<bool>, RunError> {
+        let pages = self.ftl.shape().logical_pages;
+        let mut found = Vec::with_capacity(pages as usize);
+        let mut sink = |_: LogicalPage, page: HostPage<'_>| found.push(matches!(page, HostPage::Data(_)));
+        self.ftl.read(&mut self.nand, LogicalPage(0), pages, Purpose::Host, self.idle, &mut sink).map_err(run_error)?;
+        Ok(found)
     }
 }

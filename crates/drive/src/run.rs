@@ -321,7 +321,13 @@ fn replay_trace(
             counts.page_requests
         )));
     }
-    let measurement = measurement.ok_or_else(|| RunError::Failed("the trace gave no request".into()))?;
+    let measurement = measurement.ok_or_else(|| {
+        RunError::Input(format!(
+            "no request of the trace reaches the drive: of {} read, {} touch no page that is ever read or written",
+            counts.read,
+            counts.dropped_total()
+        ))
+    })?;
     Ok((measurement, cpu))
 }
 

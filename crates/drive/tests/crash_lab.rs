@@ -8,7 +8,7 @@ use phelsuma_nand::{Geometry, Timing};
 
 fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let geometry = Geometry::new(512, 32, 64, dies.0, dies.1).unwrap();
-    let ratio = if dies.0 * dies.1 > 1 { 0.3 } else { 0.6 };
+    let ratio = if dies.0 * dies.1 > 1 { 0.25 } else { 0.6 };
     let logical_pages = (geometry.pages() as f64 * ratio) as u32;
     LabConfig {
         geometry,

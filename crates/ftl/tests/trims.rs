@@ -105,7 +105,7 @@ fn a_trimmed_page_never_shows_an_older_content_after_collection_and_power_cuts()
                     host.step(&Step::Cut).unwrap();
                 }
             }
-            assert!(host.counter("collections") > 0 || host.counter("free_blocks") > 0);
+            assert!(host.counter("collections") > 0, "nothing was collected: the test tests nothing");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::out_file::OutFile;
 use crate::drive_args::FormatArgs;
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
 use phelsuma_trace::convert::{WriteOptions, convert};
 use phelsuma_trace::{Format, TimeUnit};
 use std::path::PathBuf;
@@ -40,6 +40,17 @@ fn time_unit(name: &str) -> Result<TimeUnit, String> {
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
+    let same = |a: &PathBuf, b: &PathBuf| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    if same(&args.input, &args.output) {
+        let name = args.output.display();
+        return Err(Failure::Input(format!("{name}: is the input as well; another file to write would be right")));
+    }
+    if args.output.extension().is_some_and(|e| e == "gz" || e == "zst") {
+        let name = args.output.display();
+        return Err(Failure::Input(format!(
+            "{name}: the output is written plain; a name without .gz or .zst would be right"
+        )));
+    }
     let out = OutFile::new(&args.output, args.json)?;
     let mut trace = super::open(&args.input, &args.format)?;
     let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };

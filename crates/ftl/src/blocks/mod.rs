@@ -274,6 +274,7 @@ impl Blocks {
                     return Ok((to, done));
                 }
                 Err(ProgramError::Failed(_) | ProgramError::Bad(_)) => {
+                    self.clock.programmed(start);
                     self.open[slot] = None;
                     self.failing.push(block);
                     self.close(block, stream);

@@ -14,7 +14,7 @@ impl PageMapped {
         let mut done = at;
         self.hear_of_closed();
         while self.blocks.free() < self.shape.reserve_blocks {
-            let Some(victim) = self.next_victim().filter(|_| self.can_gain()) else {
+            let Some(victim) = self.next_victim().filter(|victim| self.can_gain(*victim)) else {
                 return Err(FtlError::Full { bad_blocks: self.blocks.bad });
             };
             done = done.max(self.collect(nand, victim, at)?);
@@ -24,7 +24,11 @@ impl PageMapped {
 
     /// Whether enough blocks are left for what is live: where too many have gone bad, collection would move full blocks
     /// in circles and wear out the rest.
-    fn can_gain(&self) -> bool {
+    fn can_gain(&self, victim: Block) -> bool {
+        let full = |block| u32::from(self.blocks.counters.live(block)) == self.blocks.geometry().pages_per_block();
+        if full(victim) && self.blocks.counters.least_by_scan().is_none_or(full) {
+            return false;
+        }
         if self.blocks.bad == 0 {
             return true;
         }

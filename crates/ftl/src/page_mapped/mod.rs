@@ -26,7 +26,7 @@ use mapping::{Mapping, Place, RamTable};
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
-use trim_map::{PENDING_MAX, TrimMap};
+use trim_map::{PENDING_MAX, TrimMap, regions};
 use validity::{RamBitmap, Validity};
 use victim::{DChoices, Fifo, Greedy, Victim};
 
@@ -90,7 +90,9 @@ impl PageMapped {
 
     /// Pages that user data can take on a drive with so many bad blocks, and leave collection something to gain.
     fn usable_pages(geometry: &Geometry, shape: &Shape, bad: u32) -> u64 {
-        let taken = shape.reserve_blocks + shape.open_blocks + shape.fixed_blocks + bad + 1;
+        // Each region may have a live tombstone page besides its user pages.
+        let tombstones = regions(geometry, shape.logical_pages).div_ceil(geometry.pages_per_block()) + 1;
+        let taken = shape.reserve_blocks + shape.open_blocks + shape.fixed_blocks + bad + tombstones;
         u64::from(geometry.blocks().saturating_sub(taken)) * u64::from(geometry.pages_per_block())
     }
 

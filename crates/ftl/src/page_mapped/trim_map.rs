@@ -20,6 +20,15 @@ const NONE: u32 = u32::MAX;
 /// How many regions may be pending before they are written without being asked.
 pub(crate) const PENDING_MAX: u32 = 16;
 
+fn pages_per_region(geometry: &Geometry) -> u32 {
+    geometry.page_bytes() * 8
+}
+
+/// Regions of a drive with so many logical pages: the tombstone pages that may be live at a time.
+pub(crate) fn regions(geometry: &Geometry, logical_pages: u32) -> u32 {
+    logical_pages.div_ceil(pages_per_region(geometry))
+}
+
 /// The directory of tombstone pages, and which regions are pending.
 pub(crate) struct TrimMap {
     pages_per_region: u32,
@@ -34,8 +43,8 @@ pub(crate) struct TrimMap {
 
 impl TrimMap {
     pub(crate) fn new(geometry: &Geometry, logical_pages: u32) -> Self {
-        let pages_per_region = geometry.page_bytes() * 8;
-        let regions = logical_pages.div_ceil(pages_per_region) as usize;
+        let pages_per_region = pages_per_region(geometry);
+        let regions = regions(geometry, logical_pages) as usize;
         Self {
             pages_per_region,
             logical_pages,
