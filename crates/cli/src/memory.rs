@@ -4,8 +4,8 @@ use crate::errors::{Failure, Outcome};
 use crate::size;
 use phelsuma_nand::Geometry;
 
-/// The most that a simulated physical page takes, in bytes.
-const BYTES_PER_PAGE: u64 = 12;
+/// What a simulated physical page takes, in bytes, rounded up: spare columns, mapping, counters.
+const BYTES_PER_PAGE: u64 = 14;
 
 /// What simulating a drive takes, in bytes, roughly.
 pub(crate) fn needed(geometry: &Geometry) -> u64 {

@@ -58,9 +58,6 @@ pub(crate) struct NewPage<'a> {
     pub(crate) data_crc: u32,
 }
 
-/// Blocks that a program filled or gave up: candidates that the victim policy must hear of.
-pub(crate) type Closed = Option<Block>;
-
 /// The blocks of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
@@ -158,10 +155,10 @@ impl Blocks {
         self.closed.push(block);
     }
 
-    /// A block that was closed since the last call, if any is left.
+    /// The first block that was closed and that the victim policy has not heard of.
     #[inline]
-    pub(crate) fn take_closed(&mut self) -> Closed {
-        self.closed.pop()
+    pub(crate) fn take_closed(&mut self) -> Option<Block> {
+        if self.closed.is_empty() { None } else { Some(self.closed.remove(0)) }
     }
 
     /// Makes a candidate the victim.
@@ -308,8 +305,8 @@ fn erase_purpose(purpose: Purpose) -> Purpose {
 /// Free blocks below which streams stop opening blocks on further dies, and every victim is the emptiest block.
 ///
 /// A power cut leaves a part-filled block behind, and so does the next one. Collecting the emptiest blocks first, a run
-/// of cuts can grow the number of such blocks only while each session writes less than half of what the one before
-/// did: by the logarithm of a block's pages. Besides, a session may open a block for tombstones and a recovery may hold
+/// of cuts can grow the number of such blocks only while less than half as much is written between two of them as between
+/// the two before: by the logarithm of a block's pages. Besides, between two cuts the drive may open a block for tombstones and a recovery may hold
 /// blocks back, and with several dies a recovery copies as many pages as can have been in flight, each of which the
 /// next cut may meet.
 pub(crate) fn critical_blocks(geometry: &Geometry) -> u32 {

@@ -38,7 +38,7 @@ impl SimNand {
             ProgramFault::TornSeen => OddPage::Unreadable,
             ProgramFault::TornSpare => OddPage::written(content, None),
             ProgramFault::LooksErased => OddPage::LooksErased,
-            ProgramFault::Unstable => OddPage::lasting(content, Some(*spare), Lasts::Session),
+            ProgramFault::Unstable => OddPage::lasting(content, Some(*spare), Lasts::UntilPowerFails),
             ProgramFault::UnstableOnce => OddPage::lasting(content, Some(*spare), Lasts::Reads(1)),
             ProgramFault::TornUnseen => torn_unseen(content, spare, seed),
         };
@@ -98,7 +98,7 @@ impl SimNand {
     /// The power is off and on again: no operation is in progress, and cells that only seemed to hold have let go.
     pub fn power_cycle(&mut self) {
         self.busy.reset();
-        let passing: Vec<u32> = self.odd.iter().filter(|(_, o)| o.ends_with_session()).map(|(n, _)| *n).collect();
+        let passing: Vec<u32> = self.odd.iter().filter(|(_, o)| o.ends_with_power()).map(|(n, _)| *n).collect();
         for page in passing {
             self.put_odd(Page(page), OddPage::Unreadable);
         }

@@ -24,7 +24,7 @@ pub(crate) enum Oddity {
     /// Reads as uncorrectable.
     Unreadable,
     /// Written; reads well until the power fails again.
-    LastsSession,
+    LastsUntilPowerFails,
     /// Written; reads well this many times more.
     LastsReads(u8),
 }
@@ -52,7 +52,7 @@ pub(crate) fn odd(page: Page, oddity: Oddity) -> u128 {
         Oddity::LeftOut => 1,
         Oddity::LooksErased => 2,
         Oddity::Unreadable => 3,
-        Oddity::LastsSession => 4,
+        Oddity::LastsUntilPowerFails => 4,
         Oddity::LastsReads(n) => 16 + u64::from(n),
     };
     mix(mix(0x0dd1, u64::from(page.0)), what)

@@ -29,7 +29,7 @@ pub(crate) enum Lasts {
     /// As long as flash does.
     Forever,
     /// Until the power fails again.
-    Session,
+    UntilPowerFails,
     /// For so many more reads.
     Reads(u8),
 }
@@ -65,7 +65,7 @@ impl OddPage {
                 let Some(spare) = &w.spare else { return fingerprint::odd(page, Oddity::Unreadable) };
                 let lasts = match w.lasts {
                     Lasts::Forever => 0,
-                    Lasts::Session => fingerprint::odd(page, Oddity::LastsSession),
+                    Lasts::UntilPowerFails => fingerprint::odd(page, Oddity::LastsUntilPowerFails),
                     Lasts::Reads(0) => return fingerprint::odd(page, Oddity::Unreadable),
                     Lasts::Reads(n) => fingerprint::odd(page, Oddity::LastsReads(n)),
                 };
@@ -107,7 +107,7 @@ impl OddPage {
     }
 
     /// Whether the next power failure makes it unreadable.
-    pub(crate) fn ends_with_session(&self) -> bool {
+    pub(crate) fn ends_with_power(&self) -> bool {
         matches!(self, Self::Written(w) if w.lasts != Lasts::Forever)
     }
 }
