@@ -156,7 +156,7 @@ fn a_trace_chooses_a_drive_that_its_footprint_and_the_reserve_fit() {
     assert_eq!(config[0].shape.capacity_bytes, Some(512 << 20), "200 MiB at ratio 0.70");
     // At this ratio 256 MiB have no room for the reserve; FTLs that are compared get the same drive.
     let mut config = trace("capacity.csv", "0,0,write,0,4096\n", 1);
-    config.shape.ratio = 0.9664;
+    config.shape.ratio = 0.96;
     let mut both = [config.clone(), RunConfig { ftl: "pl-greedy".into(), ..config }];
     both[1].composition = RunConfig::new("pl-greedy", both[1].input.clone()).unwrap().composition;
     settle_capacity(&mut both[..1]).unwrap();

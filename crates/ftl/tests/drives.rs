@@ -107,13 +107,13 @@ fn the_description_may_stand_behind_bad_blocks() {
 fn a_drive_of_another_shape_or_ftl_is_told_by_what_differs() {
     let here = Geometry::new(512, 32, 40, 2, 1).unwrap();
     let others: [(Geometry, Config, &str, &str, &str); 7] = [
-        (Geometry::new(1024, 32, 40, 2, 1).unwrap(), config("page", 90), "page bytes", "1024", "512"),
-        (Geometry::new(512, 64, 40, 2, 1).unwrap(), config("page", 90), "pages per block", "64", "32"),
-        (Geometry::new(512, 32, 41, 2, 1).unwrap(), config("page", 90), "blocks", "41", "40"),
-        (Geometry::new(512, 32, 40, 1, 1).unwrap(), config("page", 90), "channels", "1", "2"),
-        (Geometry::new(512, 32, 40, 2, 2).unwrap(), config("page", 90), "dies per channel", "2", "1"),
-        (here, config("page", 89), "logical pages", "89", "90"),
-        (here, config("fifo", 90), "the FTL", "fifo", "page"),
+        (Geometry::new(1024, 32, 40, 2, 1).unwrap(), config("page", 60), "page bytes", "1024", "512"),
+        (Geometry::new(512, 64, 40, 2, 1).unwrap(), config("page", 60), "pages per block", "64", "32"),
+        (Geometry::new(512, 32, 41, 2, 1).unwrap(), config("page", 60), "blocks", "41", "40"),
+        (Geometry::new(512, 32, 40, 1, 1).unwrap(), config("page", 60), "channels", "1", "2"),
+        (Geometry::new(512, 32, 40, 2, 2).unwrap(), config("page", 60), "dies per channel", "2", "1"),
+        (here, config("page", 59), "logical pages", "59", "60"),
+        (here, config("fifo", 60), "the FTL", "fifo", "page"),
     ];
     for (geometry, other, what, found, expected) in others {
         let mut there = chips(geometry);
@@ -126,7 +126,7 @@ fn a_drive_of_another_shape_or_ftl_is_told_by_what_differs() {
             let spare = Spare { key: block, data_crc: content.crc(), ..spare };
             nand.program(here.page(Block(block), 0), content, &spare, op()).unwrap();
         }
-        match error_of(&mut nand, &config("page", 90)) {
+        match error_of(&mut nand, &config("page", 60)) {
             FtlError::OtherDrive { what: w, found: f, expected: e } => {
                 assert_eq!((w, f.as_str(), e.as_str()), (what, found, expected));
             }

@@ -90,8 +90,10 @@ impl PageMapped {
 
     /// Pages that user data can take on a drive with so many bad blocks, and leave collection something to gain.
     fn usable_pages(geometry: &Geometry, shape: &Shape, bad: u32) -> u64 {
-        // Each region may have a live tombstone page besides its user pages.
-        let tombstones = regions(geometry, shape.logical_pages).div_ceil(geometry.pages_per_block()) + 1;
+        // Each region may have a live tombstone page besides its user pages; counted as if the drive were all logical
+        // pages, so that what fits does not depend on what was asked for.
+        let most = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
+        let tombstones = regions(geometry, most).div_ceil(geometry.pages_per_block()) + 1;
         let taken = shape.reserve_blocks + shape.open_blocks + shape.fixed_blocks + bad + tombstones;
         u64::from(geometry.blocks().saturating_sub(taken)) * u64::from(geometry.pages_per_block())
     }
