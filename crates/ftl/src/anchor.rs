@@ -14,10 +14,12 @@ pub const ANCHOR_BLOCKS: u32 = 2;
 
 const MAGIC: &[u8; 8] = b"PHELSUMA";
 const LAYOUT: u32 = 1;
-const NAME_BYTES: usize = 32;
+const NAME: core::ops::Range<usize> = 36..68;
+const STRUCTURES: core::ops::Range<usize> = 68..196;
 
 /// The description's bytes, little-endian: magic (8), layout (u32), page bytes, pages per block, blocks, channels, dies
-/// per channel, logical pages (u32 each), the FTL's name (32 bytes, padded with zeros); the rest of the page is zero.
+/// per channel, logical pages (u32 each), the FTL's name (32 bytes), the structures that it keeps on flash (128 bytes), both
+/// padded with zeros; the rest of the page is zero.
 fn encode<N: Nand>(nand: &N, config: &Config) -> Vec<u8> {
     let g = nand.geometry();
     let mut page = vec![0; g.page_bytes() as usize];
@@ -34,9 +36,11 @@ fn encode<N: Nand>(nand: &N, config: &Config) -> Vec<u8> {
     for (n, field) in fields.iter().enumerate() {
         page[8 + n * 4..12 + n * 4].copy_from_slice(&field.to_le_bytes());
     }
-    let name = config.name.as_bytes();
-    let len = name.len().min(NAME_BYTES);
-    page[36..36 + len].copy_from_slice(&name[..len]);
+    for (range, text) in [(NAME, &config.name), (STRUCTURES, &config.composition.structures_on_flash())] {
+        let text = text.as_bytes();
+        let len = text.len().min(range.len());
+        page[range.start..range.start + len].copy_from_slice(&text[..len]);
+    }
     page
 }
 
@@ -170,9 +174,10 @@ fn difference(found: &[u8], expected: &[u8]) -> FtlError {
             };
         }
     }
-    let name = |page: &[u8]| {
-        let bytes = page.get(36..36 + NAME_BYTES).unwrap_or(&[]);
-        String::from_utf8_lossy(bytes).trim_end_matches('\0').to_string()
+    let text = |page: &[u8], range: core::ops::Range<usize>| {
+        String::from_utf8_lossy(page.get(range).unwrap_or(&[])).trim_end_matches('\0').to_string()
     };
-    FtlError::OtherDrive { what: "the FTL", found: name(found), expected: name(expected) }
+    let (what, range) =
+        if text(found, NAME) == text(expected, NAME) { ("structures", STRUCTURES) } else { ("the FTL", NAME) };
+    FtlError::OtherDrive { what, found: text(found, range.clone()), expected: text(expected, range) }
 }

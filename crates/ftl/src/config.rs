@@ -222,6 +222,13 @@ impl Composition {
         Ok(())
     }
 
+    /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with others
+    /// cannot be recovered. Victim and placement may change from one start to the next.
+    pub(crate) fn structures_on_flash(&self) -> String {
+        let [mapping, validity, ..] = self.names();
+        format!("{mapping} {validity}")
+    }
+
     /// The names of the four parts, as in results: mapping, validity, victim, placement.
     pub fn names(&self) -> [String; 4] {
         let victim = match self.victim {

@@ -136,18 +136,23 @@ fn a_drive_of_another_shape_or_ftl_is_told_by_what_differs() {
 }
 
 #[test]
-fn a_description_of_a_later_layout_is_told() {
+fn a_description_of_a_later_layout_or_of_other_structures_is_told() {
     let geometry = small(32, 40, 1, 1);
-    let mut there = drive("page", geometry);
-    let (mut bytes, spare) = description(&mut there, Block(0));
-    bytes[8] = 2;
-    let content = Content::Bytes(&bytes);
-    let mut nand = chips(geometry);
-    for block in 0..2 {
-        let spare = Spare { key: block, data_crc: content.crc(), ..spare };
-        nand.program(geometry.page(Block(block), 0), content, &spare, op()).unwrap();
+    for (at, byte, told) in [(8, 2, "layout"), (68, b'x', "structures")] {
+        let mut there = drive("page", geometry);
+        let (mut bytes, spare) = description(&mut there, Block(0));
+        bytes[at] = byte;
+        let content = Content::Bytes(&bytes);
+        let mut nand = chips(geometry);
+        for block in 0..2 {
+            let spare = Spare { key: block, data_crc: content.crc(), ..spare };
+            nand.program(geometry.page(Block(block), 0), content, &spare, op()).unwrap();
+        }
+        match error_of(&mut nand, &config("page", 300)) {
+            FtlError::OtherDrive { what, .. } => assert_eq!(what, told),
+            other => panic!("{told}: {other}"),
+        }
     }
-    assert!(matches!(error_of(&mut nand, &config("page", 300)), FtlError::OtherDrive { what: "layout", .. }));
 }
 
 #[test]

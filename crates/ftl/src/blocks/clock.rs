@@ -1,5 +1,6 @@
 //! The drive's two clocks: what orders contents, and what orders programs.
 
+use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Time;
@@ -63,5 +64,10 @@ impl Clock {
     #[inline]
     pub(crate) fn horizon(&self) -> Time {
         self.horizon
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("clock.counters", 3 * 8);
+        ledger.index("index.in_flight", self.in_flight.len() as u64 * 8);
     }
 }

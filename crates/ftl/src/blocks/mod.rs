@@ -291,9 +291,14 @@ impl Blocks {
         self.counters.ram(ledger);
         ledger.structure("blocks.use", blocks / 4);
         ledger.structure("blocks.free_pool", blocks.div_ceil(8));
-        ledger.index("index.free_pool_queue", blocks * 4 - blocks / 8);
+        let queues: usize = self.pool.iter().map(VecDeque::capacity).sum();
+        ledger.index("index.free_pool_queue", (queues * size_of::<Block>()) as u64);
         ledger.index("index.block_use_and_stream", blocks * 2 - blocks / 4);
-        ledger.structure("blocks.open", self.open.len() as u64 * 16 + self.turn.len() as u64 * 4);
+        let lists = self.failing.capacity() + self.closed.capacity();
+        ledger.index("index.failing_and_closed", (lists * size_of::<Block>()) as u64);
+        ledger
+            .structure("blocks.open", (self.open.len() * size_of::<Option<OpenBlock>>() + self.turn.len() * 4) as u64);
+        self.clock.ram(ledger);
     }
 }
 

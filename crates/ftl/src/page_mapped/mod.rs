@@ -4,21 +4,23 @@
 //! collected next, *placement* to which stream a page is written. The composition owns the blocks and does everything
 //! that touches flash; the parts own none.
 
+mod check;
 mod collect;
 mod mapping;
 mod move_buffer;
 mod placement;
 mod recovery;
+mod shape;
 mod trim_map;
+mod trims;
 mod validity;
 mod victim;
 
-use crate::blocks::{BlockUse, Blocks, Clock, NewPage, critical_blocks};
+use crate::blocks::{Blocks, Clock, NewPage};
 use crate::config::{Barrier, Barriers, MappingPart, PlacementPart, ValidityPart, VictimPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{ANCHOR_BLOCKS, Config, FtlError, RamLedger, anchor};
+use crate::{Config, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -26,7 +28,7 @@ use mapping::{Mapping, Place, RamTable};
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
-use trim_map::{PENDING_MAX, TrimMap, regions};
+use trim_map::{PENDING_MAX, TrimMap};
 use validity::{RamBitmap, Validity};
 use victim::{DChoices, Fifo, Greedy, Victim};
 
@@ -73,46 +75,6 @@ impl PageMapped {
             ftl.blocks.release(nand, block);
         }
         Ok((ftl, done))
-    }
-
-    /// How the flash is divided.
-    fn shape_of(geometry: &Geometry, config: &Config) -> Shape {
-        let streams = u32::from(placement_of(config).streams()) + 1;
-        let open_blocks = streams * geometry.dies();
-        Shape {
-            logical_pages: config.logical_pages,
-            reserve_blocks: critical_blocks(geometry) + open_blocks + 1,
-            open_blocks,
-            fixed_blocks: ANCHOR_BLOCKS,
-            metadata_programs_per_collection: PENDING_MAX,
-        }
-    }
-
-    /// Pages that user data can take on a drive with so many bad blocks, and leave collection something to gain.
-    fn usable_pages(geometry: &Geometry, shape: &Shape, bad: u32) -> u64 {
-        // Each region may have a live tombstone page besides its user pages; counted as if the drive were all logical
-        // pages, so that what fits does not depend on what was asked for.
-        let most = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
-        let tombstones = regions(geometry, most).div_ceil(geometry.pages_per_block()) + 1;
-        let taken = shape.reserve_blocks + shape.open_blocks + shape.fixed_blocks + bad + tombstones;
-        u64::from(geometry.blocks().saturating_sub(taken)) * u64::from(geometry.pages_per_block())
-    }
-
-    /// How the flash is divided, or why it cannot be.
-    fn shape_that_fits(geometry: &Geometry, config: &Config, bad: u32) -> Result<Shape, FtlError> {
-        let shape = Self::shape_of(geometry, config);
-        let usable_pages = Self::usable_pages(geometry, &shape, bad);
-        if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
-            return Err(FtlError::DoesNotFit {
-                logical_pages: config.logical_pages,
-                reserve_blocks: shape.reserve_blocks,
-                open_blocks: shape.open_blocks,
-                usable_pages,
-                // Rounded down, so that what is printed fits.
-                largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
-            });
-        }
-        Ok(shape)
     }
 
     /// A drive with nothing in it and nothing in the pool.
@@ -186,55 +148,6 @@ impl PageMapped {
         let block = self.blocks.geometry().block_of(page);
         self.blocks.counters.remove(block);
         self.victim.invalidated(&self.blocks.counters, block);
-    }
-
-    /// Writes the tombstone pages of all pending regions. Not before everything so far is on flash: a tombstone page
-    /// leaves out what has been rewritten since, and must not outlive the rewriting.
-    fn write_pending_trims<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        label: u8,
-        purpose: Purpose,
-        at: Time,
-    ) -> Result<Time, FtlError> {
-        let mut done = at;
-        let at = at.max(self.blocks.clock.horizon());
-        while let Some(region) = self.trims.take_pending() {
-            done = done.max(self.write_tombstone(nand, region, label, purpose, at)?);
-        }
-        Ok(done)
-    }
-
-    /// Writes the tombstone page of one region anew, or drops it where nothing in the region is trimmed any more.
-    fn write_tombstone<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        region: u32,
-        label: u8,
-        purpose: Purpose,
-        at: Time,
-    ) -> Result<Time, FtlError> {
-        let mut done = at;
-        let mut to = None;
-        if self.trims.make_bitmap(self.mapping.as_ref(), region) {
-            let content = phelsuma_nand::Content::Bytes(&self.trims.bitmap);
-            let page = NewPage {
-                kind: Kind::Tombstone,
-                key: region,
-                version: self.blocks.clock.next_version(),
-                content,
-                data_crc: content.crc(),
-            };
-            let (written, safe) = self.blocks.append(nand, self.trim_stream, label, &page, purpose, at)?;
-            self.tally.tombstones_written += 1;
-            to = Some(written);
-            done = safe;
-            self.hear_of_closed();
-        }
-        if let Some(before) = self.trims.set_page(region, to) {
-            self.drop_count(before);
-        }
-        Ok(done)
     }
 }
 
@@ -398,54 +311,6 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn check(&self, nand: &mut N) -> Vec<String> {
-        let mut findings = Vec::new();
-        let geometry = *nand.geometry();
-        let mut live = vec![0u16; geometry.blocks() as usize];
-        let mut mapped: Vec<Page> = Vec::new();
-        for key in (0..self.shape.logical_pages).map(LogicalPage) {
-            if let Place::At(page) = self.mapping.lookup(key) {
-                mapped.push(page);
-                live[geometry.block_of(page).index()] += 1;
-                match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
-                    phelsuma_nand::SpareRead::Written(s) if s.kind == Kind::User && s.key == key.0 => {}
-                    other => findings.push(format!("{key} is mapped to {page}, whose spare area says {other:?}")),
-                }
-            }
-        }
-        mapped.sort_unstable();
-        let mut of_block = Vec::new();
-        let mut valid: Vec<Page> = Vec::new();
-        for block in (0..geometry.blocks()).map(Block) {
-            of_block.clear();
-            self.validity.live_in(block, &mut of_block);
-            valid.extend(of_block.iter().map(|i| geometry.page(block, u32::from(*i))));
-        }
-        if mapped != valid {
-            findings.push(format!("{} pages are mapped and {} valid, or not the same ones", mapped.len(), valid.len()));
-        }
-        for region in 0..self.trims.regions() {
-            if let Some(page) = self.trims.page_of(region) {
-                live[geometry.block_of(page).index()] += 1;
-            }
-        }
-        let mut free = 0;
-        for block in (0..geometry.blocks()).map(Block) {
-            let counted = self.blocks.counters.live(block);
-            if counted != live[block.index()] {
-                findings.push(format!("{block} has {} live pages and {counted} counted", live[block.index()]));
-            }
-            let use_of = self.blocks.use_of(block);
-            free += u32::from(use_of == BlockUse::Free);
-            if self.blocks.counters.is_candidate(block) != (use_of == BlockUse::Closed) {
-                findings.push(format!("{block} is {use_of:?}, and being a candidate disagrees"));
-            }
-            if use_of == BlockUse::Free && live[block.index()] > 0 {
-                findings.push(format!("{block} is free with {} live pages", live[block.index()]));
-            }
-        }
-        if free != self.blocks.free() {
-            findings.push(format!("{free} blocks are free and {} counted", self.blocks.free()));
-        }
-        findings
+        self.findings(nand)
     }
 }

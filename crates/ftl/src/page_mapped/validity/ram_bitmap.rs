@@ -56,7 +56,10 @@ impl Validity for RamBitmap {
     }
 
     fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("validity.bitmap", self.pages.div_ceil(8));
+        let bits = self.pages.div_ceil(8);
+        ledger.structure("validity.bitmap", bits);
+        // Whole words, and page numbers that no page has where a block's pages are no power of two.
+        ledger.index("index.bitmap_padding", self.words.len() as u64 * 8 - bits);
     }
 }
 

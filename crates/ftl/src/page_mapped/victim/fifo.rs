@@ -34,5 +34,6 @@ impl Victim for Fifo {
 
     fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("victim.queue", self.longest as u64 * 4);
+        ledger.index("index.victim_queue_room", (self.queue.capacity() - self.longest) as u64 * 4);
     }
 }
