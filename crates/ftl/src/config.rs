@@ -9,6 +9,22 @@ use thiserror::Error;
 pub enum MappingPart {
     /// The whole table in RAM.
     RamTable,
+    /// Translation pages on flash, their directory and a cache of entries in RAM (DFTL; GeckoFTL section 4).
+    Paged {
+        /// C, the entries that the cache holds; 0 for the default: one for each translation page, at least 1,024.
+        cache_entries: u32,
+        /// What a write does when its entry is not cached.
+        on_miss: OnMiss,
+    },
+}
+
+/// What a host write does when the mapping entry is not cached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnMiss {
+    /// It reads the translation page, and so learns which page it makes stale.
+    Fetch,
+    /// It leaves that to the next synchronization (GeckoFTL section 4.1).
+    Lazy,
 }
 
 /// Which physical pages are live: the validity part.
@@ -16,6 +32,35 @@ pub enum MappingPart {
 pub enum ValidityPart {
     /// A bitmap in RAM (PVB).
     RamBitmap,
+    /// A bitmap in flash.
+    FlashBitmap,
+    /// Logarithmic Gecko (GeckoFTL section 3).
+    Gecko {
+        /// T, the size ratio of neighbouring levels, 2 or more.
+        size_ratio: u32,
+        /// S, the parts of a block's bitmap; 0 for the default: one for each 32 pages of a block.
+        partitions: u32,
+        /// How runs are merged.
+        merge: GeckoMerge,
+    },
+}
+
+/// How the runs of Logarithmic Gecko are merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GeckoMerge {
+    /// Two at a time, level by level (GeckoFTL section 3).
+    TwoWay,
+    /// All that are going to be merged, at once (GeckoFTL appendix A).
+    MultiWay,
+}
+
+/// What becomes of blocks of metadata.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetadataPart {
+    /// They are collected like all others.
+    Collected,
+    /// They are left until all of their pages are stale (GeckoFTL section 4.2), unless they take too much space.
+    Left,
 }
 
 /// Which block is collected next: the victim part.
@@ -41,7 +86,7 @@ pub enum PlacementPart {
     HostGc,
 }
 
-/// A page-mapped FTL as a composition of four parts.
+/// A page-mapped FTL as a composition of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Composition {
     /// Where each logical page is.
@@ -52,6 +97,8 @@ pub struct Composition {
     pub victim: VictimPart,
     /// Which stream a page is written to.
     pub placement: PlacementPart,
+    /// What becomes of blocks of metadata.
+    pub metadata: MetadataPart,
 }
 
 /// An FTL with everything it needs to know besides the flash.
@@ -181,27 +228,62 @@ pub enum ConfigError {
     },
 }
 
+/// The smallest cache of mapping entries.
+pub(crate) const CACHE_MIN: u32 = 16;
+
+/// Logarithmic Gecko with its defaults.
+pub(crate) const GECKO: ValidityPart =
+    ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
+
 /// Every parameter: its name, what it can be, what it means.
 pub const PARAMETERS: &[(&str, &str, &str)] = &[
-    ("mapping", "ram-table", "where each logical page is"),
-    ("validity", "ram-bitmap", "which physical pages are live"),
+    ("mapping", "ram-table | paged", "where each logical page is"),
+    ("mapping.cache", "entries; 0 for the default", "mapping entries cached by paged, at 8 bytes each"),
+    ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
+    ("validity", "ram-bitmap | flash-bitmap | gecko", "which physical pages are live"),
+    ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
+    ("gecko.partitions", "0 to 8192 (0: pages per block / 32)", "S, the parts of a block's bitmap"),
+    ("gecko.merge", "multi-way | two-way", "how runs are merged"),
     ("victim", "greedy | fifo | d-choices", "which block is collected next"),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
     ("placement", "one-stream | host-gc", "which stream a page is written to"),
+    ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
 ];
 
 impl Composition {
-    /// Changes one parameter.
+    /// Changes one parameter. The one that names a part puts it in with its defaults.
     ///
     /// # Errors
     /// [`ConfigError`]: no such parameter, or a value it cannot have.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
         let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
-        match (name, value) {
+        // Names may be written with either.
+        match (name.replace('_', "-").as_str(), value) {
             ("mapping", "ram-table") => self.mapping = MappingPart::RamTable,
-            ("mapping", _) => return Err(bad("it can be ram-table")),
+            ("mapping", "paged") => self.mapping = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
+            ("mapping", _) => return Err(bad("it can be ram-table or paged")),
+            ("mapping.cache", _) => match (value.parse(), &mut self.mapping) {
+                (Ok(value), MappingPart::Paged { cache_entries, .. }) if value == 0 || value >= CACHE_MIN => {
+                    *cache_entries = value;
+                }
+                (Ok(_), MappingPart::Paged { .. }) => {
+                    return Err(bad("it can be 0 for the default, or 16 entries or more"));
+                }
+                (Ok(_), _) => return Err(bad("only the mapping part paged has a cache")),
+                _ => return Err(bad("it can be a whole number of entries")),
+            },
+            ("mapping.on-miss", "fetch" | "lazy") => match &mut self.mapping {
+                MappingPart::Paged { on_miss, .. } => {
+                    *on_miss = if value == "fetch" { OnMiss::Fetch } else { OnMiss::Lazy };
+                }
+                MappingPart::RamTable => return Err(bad("only the mapping part paged misses")),
+            },
+            ("mapping.on-miss", _) => return Err(bad("it can be fetch or lazy")),
             ("validity", "ram-bitmap") => self.validity = ValidityPart::RamBitmap,
-            ("validity", _) => return Err(bad("it can be ram-bitmap")),
+            ("validity", "flash-bitmap") => self.validity = ValidityPart::FlashBitmap,
+            ("validity", "gecko") => self.validity = GECKO,
+            ("validity", _) => return Err(bad("it can be ram-bitmap, flash-bitmap or gecko")),
+            ("gecko.size-ratio" | "gecko.partitions" | "gecko.merge", _) => self.set_gecko(name, value)?,
             ("victim", "greedy") => self.victim = VictimPart::Greedy,
             ("victim", "fifo") => self.victim = VictimPart::Fifo,
             ("victim", "d-choices") => self.victim = VictimPart::DChoices { d: 10 },
@@ -214,6 +296,9 @@ impl Composition {
             ("placement", "one-stream") => self.placement = PlacementPart::OneStream,
             ("placement", "host-gc") => self.placement = PlacementPart::HostGc,
             ("placement", _) => return Err(bad("it can be one-stream or host-gc")),
+            ("metadata", "collected") => self.metadata = MetadataPart::Collected,
+            ("metadata", "left") => self.metadata = MetadataPart::Left,
+            ("metadata", _) => return Err(bad("it can be collected or left")),
             _ => {
                 let known = PARAMETERS.iter().map(|(n, ..)| *n).collect::<alloc::vec::Vec<_>>().join(", ");
                 return Err(ConfigError::UnknownParameter { name: name.to_string(), known });
@@ -222,10 +307,39 @@ impl Composition {
         Ok(())
     }
 
+    fn set_gecko(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let ValidityPart::Gecko { size_ratio, partitions, merge } = &mut self.validity else {
+            return Err(bad("only the validity part gecko has it"));
+        };
+        match (name.replace('_', "-").as_str(), value) {
+            ("gecko.size-ratio", _) => match value.parse() {
+                Ok(value @ 2..=64) => *size_ratio = value,
+                _ => return Err(bad("it can be a whole number from 2 to 64")),
+            },
+            ("gecko.partitions", _) => match value.parse() {
+                Ok(value @ 0..=8192) => *partitions = value,
+                _ => return Err(bad("it can be a whole number from 0 to 8192")),
+            },
+            (_, "multi-way") => *merge = GeckoMerge::MultiWay,
+            (_, "two-way") => *merge = GeckoMerge::TwoWay,
+            _ => return Err(bad("it can be multi-way or two-way")),
+        }
+        Ok(())
+    }
+
     /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with others
     /// cannot be recovered. Victim and placement may change from one start to the next.
     pub(crate) fn structures_on_flash(&self) -> String {
-        let [mapping, validity, ..] = self.names();
+        let mapping = match self.mapping {
+            MappingPart::RamTable => "ram-table",
+            MappingPart::Paged { .. } => "paged",
+        };
+        let validity = match self.validity {
+            ValidityPart::RamBitmap => "ram-bitmap".to_string(),
+            ValidityPart::FlashBitmap => "flash-bitmap".to_string(),
+            ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
+        };
         format!("{mapping} {validity}")
     }
 
@@ -240,6 +354,27 @@ impl Composition {
             PlacementPart::OneStream => "one-stream",
             PlacementPart::HostGc => "host-gc",
         };
-        ["ram-table".into(), "ram-bitmap".into(), victim, placement.into()]
+        let mapping = match self.mapping {
+            MappingPart::RamTable => "ram-table".into(),
+            MappingPart::Paged { cache_entries, on_miss } => {
+                let on_miss = if on_miss == OnMiss::Fetch { "fetch" } else { "lazy" };
+                match cache_entries {
+                    0 => format!("paged({on_miss})"),
+                    entries => format!("paged({on_miss}, cache={entries})"),
+                }
+            }
+        };
+        let validity = match self.validity {
+            ValidityPart::RamBitmap => "ram-bitmap".into(),
+            ValidityPart::FlashBitmap => "flash-bitmap".into(),
+            ValidityPart::Gecko { size_ratio, partitions, merge } => {
+                let merge = if merge == GeckoMerge::TwoWay { "two-way" } else { "multi-way" };
+                match partitions {
+                    0 => format!("gecko(T={size_ratio}, {merge})"),
+                    parts => format!("gecko(T={size_ratio}, S={parts}, {merge})"),
+                }
+            }
+        };
+        [mapping, validity, victim, placement.into()]
     }
 }

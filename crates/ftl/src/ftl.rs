@@ -92,8 +92,12 @@ pub struct Shape {
     pub open_blocks: u32,
     /// Blocks that hold no data ever (the drive's description).
     pub fixed_blocks: u32,
+    /// Blocks set aside for metadata, and for user pages that are stale without anybody knowing yet.
+    pub metadata_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
+    /// Pages that are programmed on battery when the power fails, at the most. None where there is no battery.
+    pub battery_programs: u32,
 }
 
 /// A flash translation layer. The flash is lent for each call; times are moments of simulated time, and a driver
@@ -175,5 +179,5 @@ pub trait Ftl<N: Nand> {
 
     /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests: it
     /// reads the flash past the accounting.
-    fn check(&self, nand: &mut N) -> Vec<String>;
+    fn check(&mut self, nand: &mut N) -> Vec<String>;
 }

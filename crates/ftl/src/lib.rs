@@ -22,7 +22,10 @@ mod recovery_report;
 pub use anchor::ANCHOR_BLOCKS;
 #[cfg(feature = "mutants")]
 pub use config::Barrier;
-pub use config::{Composition, Config, ConfigError, MappingPart, PARAMETERS, PlacementPart, ValidityPart, VictimPart};
+pub use config::{
+    Composition, Config, ConfigError, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PlacementPart,
+    ValidityPart, VictimPart,
+};
 pub use error::FtlError;
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use presets::{PRESETS, Preset, format, recover};

@@ -1,6 +1,8 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
-use crate::config::{Composition, Config, ConfigError, MappingPart, PlacementPart, ValidityPart, VictimPart};
+use crate::config::{
+    Composition, Config, ConfigError, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart, ValidityPart, VictimPart,
+};
 use crate::ftl::Ftl;
 use crate::page_mapped::PageMapped;
 use crate::{FtlError, RecoveryReport};
@@ -26,7 +28,10 @@ const PAGE: Composition = Composition {
     validity: ValidityPart::RamBitmap,
     victim: VictimPart::Greedy,
     placement: PlacementPart::OneStream,
+    metadata: MetadataPart::Collected,
 };
+
+const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch };
 
 /// Every named FTL.
 pub const PRESETS: &[Preset] = &[
@@ -53,6 +58,23 @@ pub const PRESETS: &[Preset] = &[
         about: "as page, with moved pages apart from what the host writes (Dual Greedy, section V)",
         power_loss: "scan of spare areas",
         composition: Composition { placement: PlacementPart::HostGc, ..PAGE },
+    },
+    Preset {
+        name: "dftl",
+        about: "demand-paged mapping, validity in RAM, greedy over user data and metadata alike (DFTL)",
+        power_loss: "battery",
+        composition: Composition { mapping: PAGED, ..PAGE },
+    },
+    Preset {
+        name: "geckoftl",
+        about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata never collected (GeckoFTL)",
+        power_loss: "none yet: its recovery is not built",
+        composition: Composition {
+            mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
+            validity: GECKO,
+            metadata: MetadataPart::Left,
+            ..PAGE
+        },
     },
 ];
 

@@ -12,11 +12,17 @@ pub enum Kind {
     Tombstone = 2,
     /// The drive's own description, written at format; the key is the copy's number.
     Anchor = 3,
+    /// A part of the mapping table; the key is its number.
+    Translation = 4,
+    /// A part of a bitmap of invalid pages; the key is its number.
+    Bitmap = 5,
+    /// A page of a run of Logarithmic Gecko; the key is its place in the run.
+    Gecko = 6,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::User, Self::Tombstone, Self::Anchor];
+    pub const ALL: &'static [Self] = &[Self::User, Self::Tombstone, Self::Anchor, Self::Translation, Self::Bitmap, Self::Gecko];
 
     fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|k| *k as u8 == byte)

@@ -38,6 +38,11 @@ impl Clock {
         self.version
     }
 
+    /// The seq of the page programmed last.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
     /// A new program: its seq, and the moment before which it must not start.
     ///
     /// No program starts before all up to the one `window` programs earlier have completed. So what a power cut met lies, in

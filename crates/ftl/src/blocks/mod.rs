@@ -10,6 +10,7 @@
 mod clock;
 mod counters;
 mod group_minima;
+mod news;
 
 pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use counters::Counters;
@@ -20,6 +21,8 @@ use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+pub(crate) use news::Item;
+use news::News;
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, Kind, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time,
 };
@@ -79,7 +82,15 @@ pub(crate) struct Blocks {
     pub(crate) clock: Clock,
     pub(crate) bad: u32,
     critical: u32,
-    closed: Vec<Block>,
+    /// What has happened that the parts have not heard of.
+    pub(crate) news: News,
+    /// The first stream of metadata; all above it are, too.
+    metadata_from: u8,
+    /// Whether metadata blocks are candidates for collection like others.
+    collects_metadata: bool,
+    /// Written metadata blocks that are no candidates: they wait until all of their pages are stale (GeckoFTL
+    /// section 4.2).
+    waiting: Vec<Block>,
     barriers: Barriers,
 }
 
@@ -88,7 +99,15 @@ pub(crate) const RECOVERY_STREAM: u8 = 0xff;
 
 impl Blocks {
     /// All blocks fixed; [`Blocks::release`] puts the usable ones into the pool.
-    pub(crate) fn new(geometry: Geometry, streams: u8, clock: Clock, barriers: Barriers) -> Self {
+    /// Streams from `metadata_from` on hold metadata.
+    pub(crate) fn new(
+        geometry: Geometry,
+        streams: u8,
+        metadata_from: u8,
+        collects_metadata: bool,
+        clock: Clock,
+        barriers: Barriers,
+    ) -> Self {
         let slots = usize::from(streams) * geometry.dies() as usize;
         Self {
             geometry,
@@ -104,7 +123,10 @@ impl Blocks {
             clock,
             bad: 0,
             critical: critical_blocks(&geometry),
-            closed: Vec::new(),
+            news: News::default(),
+            metadata_from,
+            collects_metadata,
+            waiting: Vec::new(),
             barriers,
         }
     }
@@ -136,6 +158,9 @@ impl Blocks {
     pub(crate) fn release<N: Nand>(&mut self, nand: &mut N, block: Block) {
         debug_assert_eq!(self.counters.live(block), 0, "{block} has live pages");
         self.counters.set_candidate(block, false);
+        if let Some(at) = self.waiting.iter().position(|b| *b == block) {
+            self.waiting.swap_remove(at);
+        }
         if let Some(at) = self.failing.iter().position(|b| *b == block) {
             self.failing.swap_remove(at);
             self.retire(nand, block);
@@ -147,25 +172,59 @@ impl Blocks {
         self.pool_safe = self.pool_safe.max(self.clock.horizon());
     }
 
-    /// Makes a written block a candidate; the victim policy is told by [`Blocks::take_closed`].
+    /// Whether `stream` holds metadata.
+    pub(crate) fn is_metadata(&self, stream: u8) -> bool {
+        stream >= self.metadata_from
+    }
+
+    /// A block is written: a candidate from now on, or one that waits until all of its pages are stale.
     pub(crate) fn close(&mut self, block: Block, stream: u8) {
         self.uses[block.index()] = BlockUse::Closed;
         self.streams[block.index()] = stream;
-        self.counters.set_candidate(block, true);
-        self.closed.push(block);
+        if self.collects_metadata || !self.is_metadata(stream) {
+            self.counters.set_candidate(block, true);
+            self.news.closed(block);
+        } else {
+            self.waiting.push(block);
+            self.look_if_emptied(block);
+        }
     }
 
-    /// The first block that was closed and that the victim policy has not heard of.
-    #[inline]
-    pub(crate) fn take_closed(&mut self) -> Option<Block> {
-        if self.closed.is_empty() { None } else { Some(self.closed.remove(0)) }
+    fn look_if_emptied(&mut self, block: Block) {
+        if self.is_emptied(block) {
+            self.news.emptied(block);
+        }
     }
 
-    /// Makes a candidate the victim.
+    /// A metadata page is stale. What was written in its place need not be on flash yet: no block is erased before.
+    pub(crate) fn drop_metadata(&mut self, page: Page) {
+        let block = self.geometry.block_of(page);
+        self.counters.remove(block);
+        if self.collects_metadata {
+            self.news.lowered(block);
+        } else {
+            self.look_if_emptied(block);
+        }
+    }
+
+    /// Whether a written block has no live page.
+    pub(crate) fn is_emptied(&self, block: Block) -> bool {
+        self.counters.live(block) == 0 && self.use_of(block) == BlockUse::Closed
+    }
+
+    /// Written metadata blocks that wait until all of their pages are stale.
+    pub(crate) fn waiting(&self) -> &[Block] {
+        &self.waiting
+    }
+
+    /// Makes a written block the victim.
     pub(crate) fn begin_collection(&mut self, block: Block) {
         debug_assert_eq!(self.use_of(block), BlockUse::Closed);
         self.uses[block.index()] = BlockUse::Victim;
         self.counters.set_candidate(block, false);
+        if let Some(at) = self.waiting.iter().position(|b| *b == block) {
+            self.waiting.swap_remove(at);
+        }
     }
 
     fn retire<N: Nand>(&mut self, nand: &mut N, block: Block) {
@@ -199,6 +258,7 @@ impl Blocks {
             match nand.erase(block, Op::new(at.max(self.pool_safe), purpose)) {
                 Ok(ready) => {
                     self.uses[block.index()] = BlockUse::Open;
+                    self.news.erased(block);
                     return Ok(OpenBlock { block, next: 0, ready });
                 }
                 Err(EraseError::Failed(_) | EraseError::Bad(_)) => self.retire(nand, block),
@@ -274,6 +334,7 @@ impl Blocks {
                     self.clock.programmed(start);
                     self.open[slot] = None;
                     self.failing.push(block);
+                    self.news.failed(to);
                     self.close(block, stream);
                 }
                 Err(error) => return Err(error.into()),
@@ -281,9 +342,9 @@ impl Blocks {
         }
     }
 
-    /// A block that failed a program and should be emptied, if it is a candidate.
+    /// A block that failed a program and should be emptied.
     pub(crate) fn failing(&self) -> Option<Block> {
-        self.failing.iter().copied().find(|b| self.counters.is_candidate(*b))
+        self.failing.iter().copied().find(|b| self.use_of(*b) == BlockUse::Closed)
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
@@ -294,8 +355,9 @@ impl Blocks {
         let queues: usize = self.pool.iter().map(VecDeque::capacity).sum();
         ledger.index("index.free_pool_queue", (queues * size_of::<Block>()) as u64);
         ledger.index("index.block_use_and_stream", blocks * 2 - blocks / 4);
-        let lists = self.failing.capacity() + self.closed.capacity();
-        ledger.index("index.failing_and_closed", (lists * size_of::<Block>()) as u64);
+        let lists = self.failing.capacity() + self.waiting.capacity();
+        ledger.index("index.failing_and_waiting", (lists * size_of::<Block>()) as u64);
+        self.news.ram(ledger);
         ledger
             .structure("blocks.open", (self.open.len() * size_of::<Option<OpenBlock>>() + self.turn.len() * 4) as u64);
         self.clock.ram(ledger);

@@ -2,6 +2,9 @@
 
 use super::PageMapped;
 use super::mapping::Place;
+use super::meta_io::MetaIo;
+use super::validity::Answer;
+use super::{mapping_io, validity_io};
 use crate::blocks::BlockUse;
 use alloc::format;
 use alloc::string::String;
@@ -11,36 +14,38 @@ use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead
 
 impl PageMapped {
     /// A line for each disagreement between its structures, or between them and the flash.
-    pub(super) fn findings<N: Nand>(&self, nand: &mut N) -> Vec<String> {
+    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<String> {
         let mut findings = Vec::new();
         let geometry = *nand.geometry();
         let mut live = vec![0u16; geometry.blocks() as usize];
         let mut mapped: Vec<Page> = Vec::new();
         for key in (0..self.shape.logical_pages).map(LogicalPage) {
-            if let Place::At(page) = self.mapping.lookup(key) {
+            if let Place::At(page) = self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) {
                 mapped.push(page);
-                live[geometry.block_of(page).index()] += 1;
                 match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
                     SpareRead::Written(s) if s.kind == Kind::User && s.key == key.0 => {}
                     other => findings.push(format!("{key} is mapped to {page}, whose spare area says {other:?}")),
                 }
             }
         }
+        // Pages that nobody has identified as stale count as live until somebody does.
+        mapped.extend(self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO)));
         mapped.sort_unstable();
-        let mut of_block = Vec::new();
-        let mut valid: Vec<Page> = Vec::new();
-        for block in (0..geometry.blocks()).map(Block) {
-            of_block.clear();
-            self.validity.live_in(block, &mut of_block);
-            valid.extend(of_block.iter().map(|i| geometry.page(block, u32::from(*i))));
+        for page in &mapped {
+            live[geometry.block_of(*page).index()] += 1;
         }
+        let valid = self.valid_pages(nand);
         if mapped != valid {
-            findings.push(format!("{} pages are mapped and {} valid, or not the same ones", mapped.len(), valid.len()));
+            findings.push(format!(
+                "{} pages are mapped or unidentified, and {} valid; or not the same ones, the first {:?} and {:?}",
+                mapped.len(),
+                valid.len(),
+                mapped.iter().find(|page| valid.binary_search(page).is_err()),
+                valid.iter().find(|page| mapped.binary_search(page).is_err()),
+            ));
         }
-        for region in 0..self.trims.regions() {
-            if let Some(page) = self.trims.page_of(region) {
-                live[geometry.block_of(page).index()] += 1;
-            }
+        for page in self.mapping.metadata_pages().into_iter().chain(self.validity.metadata_pages()) {
+            live[geometry.block_of(page).index()] += 1;
         }
         let mut free = 0;
         for block in (0..geometry.blocks()).map(Block) {
@@ -50,7 +55,8 @@ impl PageMapped {
             }
             let use_of = self.blocks.use_of(block);
             free += u32::from(use_of == BlockUse::Free);
-            if self.blocks.counters.is_candidate(block) != (use_of == BlockUse::Closed) {
+            let waits = self.blocks.waiting().contains(&block);
+            if self.blocks.counters.is_candidate(block) != (use_of == BlockUse::Closed && !waits) {
                 findings.push(format!("{block} is {use_of:?}, and being a candidate disagrees"));
             }
             if use_of == BlockUse::Free && live[block.index()] > 0 {
@@ -61,5 +67,28 @@ impl PageMapped {
             findings.push(format!("{free} blocks are free and {} counted", self.blocks.free()));
         }
         findings
+    }
+
+    /// The user pages that validity takes for live, ascending.
+    fn valid_pages<N: Nand>(&mut self, nand: &mut N) -> Vec<Page> {
+        let geometry = *nand.geometry();
+        let mut of_block = Vec::new();
+        let mut valid: Vec<Page> = Vec::new();
+        for block in (0..geometry.blocks()).map(Block) {
+            let used = matches!(self.blocks.use_of(block), BlockUse::Open | BlockUse::Closed);
+            if !used || self.blocks.is_metadata(self.blocks.stream_of(block)) {
+                continue;
+            }
+            of_block.clear();
+            let answer = self.validity.live_in(validity_io!(self, nand, Time::ZERO), block, &mut of_block);
+            valid.extend(of_block.iter().map(|i| geometry.page(block, u32::from(*i))).filter(|page| {
+                answer == Answer::Exact
+                    || matches!(
+                        nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0,
+                        SpareRead::Written(spare) if spare.kind == Kind::User
+                    )
+            }));
+        }
+        valid
     }
 }

@@ -1,23 +1,32 @@
 //! Garbage collection: move what is live out of a victim, then give the block back.
 
-use super::mapping::Place;
-use super::{PageMapped, move_buffer};
+use super::mapping::{Judgement, Place};
+use super::meta_io::MetaIo;
+use super::validity::Answer;
+use super::{PageMapped, mapping_io, move_buffer, validity_io};
 use crate::FtlError;
 use crate::blocks::NewPage;
 use crate::config::Barrier;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Time};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
 
 impl PageMapped {
     /// Collects until the reserve is full again. Returns when the last of it has completed.
     #[inline(never)]
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut done = at;
-        self.hear_of_closed();
+        self.hear_news(nand, at)?;
+        let mut identified = false;
         while self.blocks.free() < self.shape.reserve_blocks {
-            let Some(victim) = self.next_victim().filter(|victim| self.can_gain(*victim)) else {
-                return Err(FtlError::Full { bad_blocks: self.blocks.bad });
-            };
-            done = done.max(self.collect(nand, victim, at)?);
+            match self.next_victim().filter(|victim| self.can_gain(*victim)) {
+                Some(victim) => done = done.max(self.collect(nand, victim, at)?),
+                // Perhaps there are stale pages that nobody has identified.
+                None if self.mapping.is_lazy() && !identified => {
+                    identified = true;
+                    self.mapping.synchronize_all(mapping_io!(self, nand, at), &mut self.before)?;
+                    self.settle(nand, at)?;
+                }
+                None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
+            }
         }
         Ok(done)
     }
@@ -36,10 +45,15 @@ impl PageMapped {
         usable >= u64::from(self.shape.logical_pages) || self.blocks.counters.live_total() <= usable
     }
 
-    /// The block to collect: one that has begun to fail, or what the policy says, or in an emergency the emptiest.
+    /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space, or
+    /// what the policy says, or in an emergency the emptiest.
     fn next_victim(&mut self) -> Option<Block> {
         if let Some(failing) = self.blocks.failing() {
             return Some(failing);
+        }
+        if self.blocks.waiting().len() > self.shape.metadata_blocks as usize {
+            self.tally.metadata_fallbacks += 1;
+            return self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
         }
         if self.blocks.emergency() {
             self.tally.emergency_collections += 1;
@@ -52,34 +66,45 @@ impl PageMapped {
         self.tally.collections += 1;
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
-        let mut done = if self.blocks.stream_of(victim) == self.trim_stream {
-            self.move_tombstones(nand, victim, at)?
+        let stream = self.blocks.stream_of(victim);
+        let mut done = if self.blocks.is_metadata(stream) {
+            self.move_metadata(nand, victim, stream, at)?
         } else {
             self.move_user_pages(nand, victim, at)?
         };
-        if self.trims.pending_count() > 0 && !self.barriers.forget(Barrier::TrimsBeforeReuse) {
-            done = done.max(self.write_pending_trims(nand, self.trim_stream, Purpose::Trim, at)?);
+        if self.mapping.has_pending_trims() && !self.barriers.forget(Barrier::TrimsBeforeReuse) {
+            let io = mapping_io!(self, nand, at);
+            self.mapping.write_pending_trims(io)?;
+            done = done.max(io.done());
         }
+        self.settle(nand, at)?;
         self.blocks.release(nand, victim);
         Ok(done)
     }
 
-    /// Writes the tombstone pages that stand in `victim` anew, from the mapping.
-    fn move_tombstones<N: Nand>(&mut self, nand: &mut N, victim: Block, at: Time) -> Result<Time, FtlError> {
-        let mut done = at;
-        let at = at.max(self.blocks.clock.horizon());
-        for region in 0..self.trims.regions() {
-            if self.trims.page_of(region).is_some_and(|p| self.blocks.geometry().block_of(p) == victim) {
-                done = done.max(self.write_tombstone(nand, region, self.trim_stream, Purpose::Trim, at)?);
-            }
-        }
+    /// Has the owner of a block of metadata move what is live in it.
+    fn move_metadata<N: Nand>(&mut self, nand: &mut N, victim: Block, stream: u8, at: Time) -> Result<Time, FtlError> {
+        self.tally.metadata_collections += 1;
+        let (moved, done) = if stream == self.mapping_stream {
+            let io = mapping_io!(self, nand, at);
+            (self.mapping.relocate(io, victim)?, io.done())
+        } else {
+            let io = validity_io!(self, nand, at);
+            (self.validity.relocate(io, victim)?, io.done())
+        };
+        self.tally.metadata_pages_moved += moved;
         Ok(done)
     }
 
     fn move_user_pages<N: Nand>(&mut self, nand: &mut N, victim: Block, at: Time) -> Result<Time, FtlError> {
         let mut live = core::mem::take(&mut self.live);
         live.clear();
-        self.validity.live_in(victim, &mut live);
+        let io = validity_io!(self, nand, at);
+        let answer = self.validity.live_in(io, victim, &mut live);
+        let at = at.max(io.read_done());
+        if answer != Answer::Exact || self.mapping.is_lazy() {
+            self.keep_what_is_live(nand, victim, answer, &mut live, at);
+        }
         let mut moving = core::mem::take(&mut self.moving);
         let mut done = Ok(at);
         for batch in live.chunks(move_buffer::PAGES) {
@@ -92,18 +117,11 @@ impl PageMapped {
                     PageRead::Written { content, spare, .. }
                         if spare.kind == Kind::User
                             && spare.key < self.shape.logical_pages
-                            && self.mapping.lookup(LogicalPage(spare.key)) == Place::At(page) =>
+                            && self.mapping.judge(LogicalPage(spare.key), page) == Judgement::Live =>
                     {
                         moving.push(page, spare, content, ready);
                     }
-                    // The page cannot say whose it is any more; the mapping can.
-                    _ => {
-                        self.tally.pages_lost_moving += 1;
-                        if let Some(owner) = self.mapping.owner_of(page) {
-                            self.mapping.set(owner, Place::Lost);
-                        }
-                        self.drop_user_page(page);
-                    }
+                    _ => self.lose(nand, page, at),
                 }
             }
             if self.barriers.forget(Barrier::CopiesBeforeErase) {
@@ -119,6 +137,59 @@ impl PageMapped {
         done
     }
 
+    /// A live page of a victim that cannot say whose it is any more; the mapping can.
+    fn lose<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) {
+        self.tally.pages_lost_moving += 1;
+        if let Some(owner) = self.mapping.owner_of(mapping_io!(self, nand, at), page)
+            && self.mapping.prepare(mapping_io!(self, nand, at), owner, false, &mut self.before).is_ok()
+        {
+            self.mapping.moved(owner, Place::Lost);
+        }
+        self.validity.leave(page);
+        self.drop_count(page);
+    }
+
+    /// Of the pages that validity takes for live, or does not know to be stale, keeps those that are. All are judged
+    /// before the first is moved: moving one may synchronize a translation page, and with that the mark is gone that
+    /// tells an unidentified invalid page.
+    fn keep_what_is_live<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        victim: Block,
+        answer: Answer,
+        live: &mut alloc::vec::Vec<u16>,
+        at: Time,
+    ) {
+        let geometry = *self.blocks.geometry();
+        let mut counted = self.blocks.counters.live(victim);
+        live.retain(|index| {
+            let page = geometry.page(victim, u32::from(*index));
+            let keep = match nand.read_spare(page, Op::new(at, Purpose::Gc)).0 {
+                SpareRead::Erased => false,
+                // Whose it is comes out when it is read in full; if it is nobody's, nothing is lost.
+                SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
+                SpareRead::Written(spare) => {
+                    let key = LogicalPage(spare.key);
+                    let sound = spare.kind == Kind::User && spare.key < self.shape.logical_pages;
+                    sound
+                        && self.mapping.judge(key, page) == Judgement::Live
+                        && (answer != Answer::Uncertain
+                            || self.mapping.peek(mapping_io!(self, nand, at), key) == Place::At(page))
+                }
+            };
+            if keep {
+                counted = counted.saturating_sub(1);
+            } else {
+                self.validity.leave(page);
+            }
+            keep
+        });
+        // The rest were counted as live: nobody had identified them. They die with the victim.
+        for _ in 0..counted {
+            self.blocks.counters.remove(victim);
+        }
+    }
+
     fn write_moved<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -129,6 +200,9 @@ impl PageMapped {
         let page_bytes = self.blocks.geometry().page_bytes();
         for index in 0..moving.pages() {
             let (page, content) = moving.get(index, page_bytes);
+            let key = LogicalPage(page.spare.key);
+            self.mapping.prepare(mapping_io!(self, nand, at), key, false, &mut self.before)?;
+            self.settle(nand, at)?;
             let stream = self.placement.moved();
             let copy = NewPage {
                 kind: Kind::User,
@@ -139,10 +213,11 @@ impl PageMapped {
             };
             let (to, safe) = self.blocks.append(nand, stream, stream, &copy, Purpose::Gc, page.ready)?;
             self.validity.validate(to);
-            self.mapping.set(LogicalPage(page.spare.key), Place::At(to));
-            self.drop_user_page(page.from);
+            self.mapping.moved(key, Place::At(to));
+            self.validity.leave(page.from);
+            self.drop_count(page.from);
             self.tally.pages_moved += 1;
-            self.hear_of_closed();
+            self.hear_news(nand, at)?;
             done = done.max(safe);
         }
         Ok(done)

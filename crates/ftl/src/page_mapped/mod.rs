@@ -6,30 +6,31 @@
 
 mod check;
 mod collect;
+mod directory;
 mod mapping;
+mod meta_io;
 mod move_buffer;
 mod placement;
 mod recovery;
 mod shape;
-mod trim_map;
-mod trims;
 mod validity;
 mod victim;
 
-use crate::blocks::{Blocks, Clock, NewPage};
-use crate::config::{Barrier, Barriers, MappingPart, PlacementPart, ValidityPart, VictimPart};
+use crate::blocks::{Blocks, Clock, Item, NewPage};
+use crate::config::{Barrier, Barriers, MappingPart, MetadataPart, PlacementPart, ValidityPart, VictimPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use mapping::{Mapping, Place, RamTable};
+use mapping::{Before, Mapping, PagedMapping, Place, RamMapping};
+use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
-use trim_map::{PENDING_MAX, TrimMap};
-use validity::{RamBitmap, Validity};
+use shape::cache_entries;
+use validity::{FlashBitmap, LogarithmicGecko, RamBitmap, Tuning, Validity};
 use victim::{DChoices, Fifo, Greedy, Victim};
 
 /// What a page-mapped FTL counts besides flash operations.
@@ -39,7 +40,9 @@ struct Tally {
     pages_moved: u64,
     pages_lost_moving: u64,
     emergency_collections: u64,
-    tombstones_written: u64,
+    metadata_collections: u64,
+    metadata_pages_moved: u64,
+    metadata_fallbacks: u64,
     unreadable_reads: u64,
 }
 
@@ -47,18 +50,36 @@ struct Tally {
 pub(crate) struct PageMapped {
     barriers: Barriers,
     shape: Shape,
-    mapping: Box<dyn Mapping>,
-    validity: Box<dyn Validity>,
+    mapping: Mapping,
+    validity: Validity,
     victim: Box<dyn Victim>,
     placement: Box<dyn Placement>,
     blocks: Blocks,
-    trims: TrimMap,
-    trim_stream: u8,
+    mapping_stream: u8,
+    validity_stream: u8,
     anchors: Vec<Block>,
     live: Vec<u16>,
     moving: MoveBuffer,
+    /// Pages found to be stale while the mapping was at work; empty between requests.
+    before: Vec<Page>,
     tally: Tally,
 }
+
+/// Lends the flash to the mapping: the fields that it needs are borrowed one by one.
+macro_rules! mapping_io {
+    ($self:ident, $nand:expr, $at:expr) => {
+        &mut MetaIo::new($nand, &mut $self.blocks, $self.mapping_stream, $self.mapping.purpose(), $at)
+    };
+}
+
+/// Lends the flash to the validity store.
+macro_rules! validity_io {
+    ($self:ident, $nand:expr, $at:expr) => {
+        &mut MetaIo::new($nand, &mut $self.blocks, $self.validity_stream, Purpose::Validity, $at)
+    };
+}
+
+pub(crate) use {mapping_io, validity_io};
 
 impl PageMapped {
     /// Makes a blank drive.
@@ -69,7 +90,7 @@ impl PageMapped {
         let (anchors, done) = anchor::format(nand, config, at)?;
         // Erasing may have found more of them.
         Self::shape_that_fits(&geometry, config, bad(nand))?;
-        let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0));
+        let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
         ftl.blocks.bad = bad(nand);
         for block in ftl.usable_blocks(nand) {
             ftl.blocks.release(nand, block);
@@ -78,14 +99,24 @@ impl PageMapped {
     }
 
     /// A drive with nothing in it and nothing in the pool.
-    fn empty(geometry: &Geometry, config: &Config, anchors: Vec<Block>, clock: Clock) -> Self {
-        let shape = Self::shape_of(geometry, config);
+    fn empty(geometry: &Geometry, config: &Config, anchors: Vec<Block>, clock: Clock) -> Result<Self, FtlError> {
+        let shape = Self::shape_of(geometry, config)?;
         let composition = &config.composition;
+        let logical_pages = config.logical_pages;
         let mapping = match composition.mapping {
-            MappingPart::RamTable => Box::new(RamTable::new(config.logical_pages)),
+            MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
+            MappingPart::Paged { cache_entries: asked, on_miss } => {
+                let entries = cache_entries(geometry, logical_pages, asked);
+                Mapping::Paged(PagedMapping::new(geometry, logical_pages, entries, on_miss))
+            }
         };
         let validity = match composition.validity {
-            ValidityPart::RamBitmap => Box::new(RamBitmap::new(geometry)),
+            ValidityPart::RamBitmap => Validity::Ram(RamBitmap::new(geometry)),
+            ValidityPart::FlashBitmap => Validity::Flash(FlashBitmap::new(geometry)),
+            ValidityPart::Gecko { size_ratio, partitions, merge } => {
+                let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
+                Validity::Gecko(LogarithmicGecko::new(geometry, tuning))
+            }
         };
         let victim: Box<dyn Victim> = match composition.victim {
             VictimPart::Greedy => Box::new(Greedy::new(geometry.blocks())),
@@ -93,22 +124,30 @@ impl PageMapped {
             VictimPart::DChoices { d } => Box::new(DChoices::new(d, config.seed)),
         };
         let placement = placement_of(config);
-        let trim_stream = placement.streams();
-        Self {
+        let mapping_stream = placement.streams();
+        let validity_stream = mapping_stream + 1;
+        let streams = if validity.is_on_flash() { validity_stream + 1 } else { validity_stream };
+        let collects_metadata = composition.metadata == MetadataPart::Collected;
+        let mut blocks = Blocks::new(*geometry, streams, mapping_stream, collects_metadata, clock, config.barriers());
+        if validity.is_on_flash() {
+            blocks.news.tell_of_erases();
+        }
+        Ok(Self {
             barriers: config.barriers(),
             shape,
             mapping,
             validity,
             victim,
             placement,
-            blocks: Blocks::new(*geometry, trim_stream + 1, clock, config.barriers()),
-            trims: TrimMap::new(geometry, config.logical_pages),
-            trim_stream,
+            blocks,
+            mapping_stream,
+            validity_stream,
             anchors,
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
             moving: MoveBuffer::new(),
+            before: Vec::new(),
             tally: Tally::default(),
-        }
+        })
     }
 
     /// Every block that is neither bad nor the description's.
@@ -128,19 +167,35 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Tells the victim policy of blocks that have been closed.
+    /// Passes on what has happened to blocks.
     #[inline]
-    fn hear_of_closed(&mut self) {
-        while let Some(block) = self.blocks.take_closed() {
-            self.victim.closed(&self.blocks.counters, block);
-        }
+    fn hear_news<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        if self.blocks.news.is_empty() { Ok(()) } else { self.pass_on_news(nand, at) }
     }
 
-    /// A page that was live is so no longer.
+    #[inline(never)]
+    fn pass_on_news<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        while let Some(item) = self.blocks.news.take() {
+            match item {
+                Item::Closed(block) => self.victim.closed(&self.blocks.counters, block),
+                Item::Lowered(block) => self.victim.invalidated(&self.blocks.counters, block),
+                Item::Erased(block) => self.validity.erased(validity_io!(self, nand, at), block)?,
+                Item::Failed(page) => self.validity.failed(validity_io!(self, nand, at), page)?,
+                Item::Emptied(block) => {
+                    if self.blocks.is_emptied(block) {
+                        self.blocks.release(nand, block);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A user page is live no longer.
     #[inline]
-    fn drop_user_page(&mut self, page: Page) {
-        self.validity.invalidate(page);
+    fn drop_user_page<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> Result<(), FtlError> {
         self.drop_count(page);
+        self.validity.invalidate(validity_io!(self, nand, at), page)
     }
 
     #[inline]
@@ -148,6 +203,38 @@ impl PageMapped {
         let block = self.blocks.geometry().block_of(page);
         self.blocks.counters.remove(block);
         self.victim.invalidated(&self.blocks.counters, block);
+    }
+
+    /// Passes on what the mapping has done: the pages that it found to be stale, and what happened to blocks.
+    #[inline]
+    fn settle<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        while let Some(page) = self.before.pop() {
+            self.drop_user_page(nand, page, at)?;
+        }
+        self.hear_news(nand, at)
+    }
+}
+
+impl PageMapped {
+    /// Where a logical page is, and when that is known.
+    #[inline]
+    fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
+        match self.mapping.in_ram(key) {
+            Some(place) => (place, at),
+            None => self.find_on_flash(nand, key, at),
+        }
+    }
+
+    fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
+        // A drive that cannot be written any more can still be read: what only concerns writing is no error here.
+        if self.blocks.free() < self.shape.reserve_blocks {
+            let _ = self.make_space(nand, at);
+        }
+        let io = mapping_io!(self, nand, at);
+        let place = self.mapping.lookup(io, key, &mut self.before);
+        let found = io.read_done();
+        let _ = self.settle(nand, at);
+        (place, found)
     }
 }
 
@@ -178,6 +265,8 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 self.make_space(nand, at)?;
             }
             let content = request.data.page(index, page_bytes);
+            self.mapping.prepare(mapping_io!(self, nand, at), key, true, &mut self.before)?;
+            self.settle(nand, at)?;
             let page = NewPage {
                 kind: Kind::User,
                 key: key.0,
@@ -188,10 +277,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let stream = self.placement.host();
             let (to, safe) = self.blocks.append(nand, stream, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);
-            if let Place::At(old) = self.mapping.set(key, Place::At(to)) {
-                self.drop_user_page(old);
+            if let Before::Known(Place::At(old)) = self.mapping.written(key, to) {
+                self.drop_user_page(nand, old, at)?;
             }
-            self.hear_of_closed();
+            self.hear_news(nand, at)?;
             done = done.max(safe);
         }
         Ok(done)
@@ -210,7 +299,8 @@ impl<N: Nand> Ftl<N> for PageMapped {
         let mut done = at;
         for index in 0..pages {
             let key = LogicalPage(first.0 + index);
-            let page = match self.mapping.lookup(key) {
+            let (place, found) = self.find(nand, key, at);
+            let page = match place {
                 Place::At(page) => page,
                 Place::Lost => {
                     self.tally.unreadable_reads += 1;
@@ -222,7 +312,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                     continue;
                 }
             };
-            let (read, ready) = nand.read(page, Op::new(at, cause));
+            let (read, ready) = nand.read(page, Op::new(found, cause));
             done = done.max(ready);
             match PageRead::verified(read) {
                 Some((content, spare)) if spare.kind == Kind::User && spare.key == key.0 => {
@@ -240,33 +330,39 @@ impl<N: Nand> Ftl<N> for PageMapped {
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.check_range(first, pages)?;
         let mut done = at;
-        for key in (first.0..first.0 + pages).map(LogicalPage) {
-            let old = match self.mapping.lookup(key) {
-                Place::At(old) => Some(old),
-                Place::Lost => None,
-                Place::Nowhere | Place::Trimmed => continue,
-            };
-            let region = self.trims.region_of(key);
-            if self.trims.pending_count() >= PENDING_MAX {
+        let end = first.0 + pages;
+        let mut next = first.0;
+        while next < end {
+            let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
+            if self.blocks.free() < self.shape.reserve_blocks {
                 self.make_space(nand, at)?;
-                done = done.max(self.write_pending_trims(nand, self.trim_stream, Purpose::Trim, at)?);
             }
-            self.mapping.set(key, Place::Trimmed);
-            if let Some(old) = old {
-                self.drop_user_page(old);
-            }
-            self.trims.mark_pending(region);
+            let io = mapping_io!(self, nand, at);
+            let trimmed = self.mapping.trim(io, next..until, &mut self.before);
+            done = done.max(io.done());
+            self.settle(nand, at)?;
+            trimmed?;
+            next = until;
         }
         Ok(done)
     }
 
     fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let mut done = at;
-        if self.trims.pending_count() > 0 && !self.barriers.forget(Barrier::TrimsAtFlush) {
+        if self.mapping.has_pending_trims() && !self.barriers.forget(Barrier::TrimsAtFlush) {
             self.make_space(nand, at)?;
-            done = self.write_pending_trims(nand, self.trim_stream, Purpose::Trim, at)?;
+            self.mapping.write_pending_trims(mapping_io!(self, nand, at))?;
+            self.hear_news(nand, at)?;
         }
-        Ok(done.max(self.blocks.clock.horizon()))
+        Ok(at.max(self.blocks.clock.horizon()))
+    }
+
+    fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        self.make_space(nand, at)?;
+        self.mapping.synchronize_all(mapping_io!(self, nand, at), &mut self.before)?;
+        self.settle(nand, at)?;
+        self.validity.flush(validity_io!(self, nand, at))?;
+        self.hear_news(nand, at)?;
+        Ok(at.max(self.blocks.clock.horizon()))
     }
 
     fn warm(&self, pages: &[LogicalPage]) {
@@ -275,12 +371,12 @@ impl<N: Nand> Ftl<N> for PageMapped {
         for chunk in pages.chunks(old.len()) {
             for (old, page) in old.iter_mut().zip(chunk) {
                 let known = page.0 < self.shape.logical_pages;
-                *old = match if known { self.mapping.lookup(*page) } else { Place::Nowhere } {
-                    Place::At(page) => page,
+                *old = match if known { self.mapping.in_ram(*page) } else { None } {
+                    Some(Place::At(page)) => page,
                     _ => Page(0),
                 };
             }
-            let live = old.iter().filter(|page| self.validity.is_live(**page)).count();
+            let live = old.iter().filter(|page| self.validity.touch(**page)).count();
             core::hint::black_box(live);
         }
     }
@@ -291,26 +387,32 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.validity.ram(&mut ledger);
         self.victim.ram(&mut ledger);
         self.blocks.ram(&mut ledger);
-        self.trims.ram(&mut ledger);
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
         ledger.index("buffer.moving", self.moving.bytes());
+        ledger.index("buffer.before", self.before.capacity() as u64 * 4);
+        ledger.index("index.anchors", self.anchors.capacity() as u64 * 4);
         ledger
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        vec![
+        let mut counters = vec![
             ("collections", self.tally.collections),
             ("pages_moved", self.tally.pages_moved),
             ("pages_lost_moving", self.tally.pages_lost_moving),
             ("emergency_collections", self.tally.emergency_collections),
-            ("tombstones_written", self.tally.tombstones_written),
+            ("metadata_collections", self.tally.metadata_collections),
+            ("metadata_pages_moved", self.tally.metadata_pages_moved),
+            ("metadata_fallbacks", self.tally.metadata_fallbacks),
             ("unreadable_reads", self.tally.unreadable_reads),
             ("free_blocks", u64::from(self.blocks.free())),
             ("bad_blocks", u64::from(self.blocks.bad)),
-        ]
+        ];
+        self.mapping.counters(&mut counters);
+        self.validity.counters(&mut counters);
+        counters
     }
 
-    fn check(&self, nand: &mut N) -> Vec<String> {
+    fn check(&mut self, nand: &mut N) -> Vec<String> {
         self.findings(nand)
     }
 }

@@ -247,7 +247,7 @@ impl Host {
 
     /// The FTL's own check, which must find nothing.
     pub(crate) fn check(&mut self) {
-        let findings = self.ftl.as_ref().unwrap().check(&mut self.plug);
+        let findings = self.ftl.as_mut().unwrap().check(&mut self.plug);
         assert!(findings.is_empty(), "the FTL's structures disagree: {findings:#?}");
     }
 

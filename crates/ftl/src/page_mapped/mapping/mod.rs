@@ -1,11 +1,21 @@
 //! Mapping: where each logical page is.
+//!
+//! The mapping tells which physical pages became stale: at once where it knows, later where it does not. What it keeps on
+//! flash it reads and writes through a [`MetaIo`], and the pages that it made stale it adds to a list called `before`.
 
+mod paged;
+mod ram_mapping;
 mod ram_table;
+mod trim_map;
 
-pub(crate) use ram_table::RamTable;
+pub(crate) use paged::{PagedMapping, translation_pages};
+pub(crate) use ram_mapping::RamMapping;
+pub(crate) use trim_map::{PENDING_MAX, regions};
 
-use crate::RamLedger;
-use phelsuma_nand::{LogicalPage, Page};
+use super::meta_io::MetaIo;
+use crate::{FtlError, RamLedger};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, LogicalPage, Nand, Page, Purpose};
 
 /// Where a logical page is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,17 +30,263 @@ pub(crate) enum Place {
     At(Page),
 }
 
-/// The mapping part of a page-mapped FTL.
-pub(crate) trait Mapping {
-    /// Where `page` is.
-    fn lookup(&self, page: LogicalPage) -> Place;
+const NOWHERE: u32 = u32::MAX;
+const TRIMMED: u32 = u32::MAX - 1;
+const LOST: u32 = u32::MAX - 2;
 
-    /// `page` is at `place` from now on; where it was before.
-    fn set(&mut self, page: LogicalPage, place: Place) -> Place;
+/// A place as an entry of a table: a page number, or one of three that no page has.
+#[inline]
+fn entry_of(place: Place) -> u32 {
+    match place {
+        Place::Nowhere => NOWHERE,
+        Place::Trimmed => TRIMMED,
+        Place::Lost => LOST,
+        Place::At(page) => page.0,
+    }
+}
+
+/// What an entry of a table says.
+#[inline]
+fn place_of(entry: u32) -> Place {
+    match entry {
+        NOWHERE => Place::Nowhere,
+        TRIMMED => Place::Trimmed,
+        LOST => Place::Lost,
+        page => Place::At(Page(page)),
+    }
+}
+
+/// What was there before a logical page was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Before {
+    /// This.
+    Known(Place),
+    /// Something that only its translation page knows: to be identified when that is synchronized.
+    Unidentified,
+}
+
+/// What is to become of a page in a victim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Judgement {
+    /// It is moved.
+    Live,
+    /// It is not: the logical page is elsewhere.
+    Stale,
+}
+
+/// The mapping part of a page-mapped FTL.
+#[allow(clippy::large_enum_variant, reason = "there is one, and it is used for every page")]
+pub(crate) enum Mapping {
+    /// The whole table in RAM.
+    Ram(RamMapping),
+    /// Translation pages on flash, a directory and a cache in RAM.
+    Paged(PagedMapping),
+}
+
+impl Mapping {
+    /// Why it uses the flash.
+    pub(crate) fn purpose(&self) -> Purpose {
+        match self {
+            Self::Ram(_) => Purpose::Trim,
+            Self::Paged(_) => Purpose::Translation,
+        }
+    }
+
+    /// Whether there can be stale pages that validity takes for live.
+    #[inline]
+    pub(crate) fn is_lazy(&self) -> bool {
+        match self {
+            Self::Ram(_) => false,
+            Self::Paged(paged) => paged.is_lazy(),
+        }
+    }
+
+    /// Where `key` is.
+    #[inline]
+    pub(crate) fn lookup<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        before: &mut Vec<Page>,
+    ) -> Place {
+        match self {
+            Self::Ram(ram) => ram.lookup(key),
+            Self::Paged(paged) => paged.lookup(io, key, before),
+        }
+    }
+
+    /// Where `key` is; nothing changes.
+    pub(crate) fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
+        match self {
+            Self::Ram(ram) => ram.lookup(key),
+            Self::Paged(paged) => paged.peek(io, key),
+        }
+    }
+
+    /// Where `key` is, if that is to be had without flash.
+    #[inline]
+    pub(crate) fn in_ram(&self, key: LogicalPage) -> Option<Place> {
+        match self {
+            Self::Ram(ram) => Some(ram.lookup(key)),
+            Self::Paged(_) => None,
+        }
+    }
+
+    /// Does everything about `key` that needs flash, so that [`Mapping::written`] and [`Mapping::moved`] need none.
+    ///
+    /// # Errors
+    /// No block is left.
+    #[inline]
+    pub(crate) fn prepare<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        by_host: bool,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) => Ok(()),
+            Self::Paged(paged) => paged.prepare(io, key, by_host, before),
+        }
+    }
+
+    /// The host has written `key` to `to`.
+    #[inline]
+    pub(crate) fn written(&mut self, key: LogicalPage, to: Page) -> Before {
+        match self {
+            Self::Ram(ram) => Before::Known(ram.set(key, Place::At(to))),
+            Self::Paged(paged) => paged.written(key, to),
+        }
+    }
+
+    /// `key`'s page has been moved out of a victim, or was lost there.
+    #[inline]
+    pub(crate) fn moved(&mut self, key: LogicalPage, place: Place) {
+        match self {
+            Self::Ram(ram) => {
+                ram.set(key, place);
+            }
+            Self::Paged(paged) => paged.moved(key, place),
+        }
+    }
+
+    /// What is to become of a page of a victim that validity takes for live and that says it is `key`'s.
+    #[inline]
+    pub(crate) fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
+        match self {
+            Self::Ram(ram) if ram.lookup(key) == Place::At(page) => Judgement::Live,
+            Self::Ram(_) => Judgement::Stale,
+            Self::Paged(paged) => paged.judge(key, page),
+        }
+    }
 
     /// Whose page `page` is, for one that cannot say so itself. Looks at everything.
-    fn owner_of(&self, page: Page) -> Option<LogicalPage>;
+    pub(crate) fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
+        match self {
+            Self::Ram(ram) => ram.owner_of(page),
+            Self::Paged(paged) => paged.owner_of(io, page),
+        }
+    }
+
+    /// How many logical pages from `key` on one call of [`Mapping::trim`] can take.
+    pub(crate) fn trim_reach(&self, key: LogicalPage) -> u32 {
+        match self {
+            Self::Ram(ram) => ram.trim_reach(key),
+            Self::Paged(paged) => paged.trim_reach(key),
+        }
+    }
+
+    /// Discards logical pages.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn trim<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: core::ops::Range<u32>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(ram) => ram.trim(io, pages, before),
+            Self::Paged(paged) => paged.trim(io, pages, before),
+        }
+    }
+
+    /// Whether there are trims that a power cut would undo.
+    #[inline]
+    pub(crate) fn has_pending_trims(&self) -> bool {
+        match self {
+            Self::Ram(ram) => ram.has_pending(),
+            Self::Paged(_) => false,
+        }
+    }
+
+    /// Makes all trims durable.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(ram) => ram.write_pending(io, None).map(drop),
+            Self::Paged(_) => Ok(()),
+        }
+    }
+
+    /// Makes everything durable that only RAM knows.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn synchronize_all<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(ram) => ram.write_pending(io, None).map(drop),
+            Self::Paged(paged) => paged.synchronize_all(io, before),
+        }
+    }
+
+    /// Moves its pages out of a victim.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        match self {
+            Self::Ram(ram) => ram.relocate(io, victim),
+            Self::Paged(paged) => paged.relocate(io, victim),
+        }
+    }
+
+    /// The live pages that it keeps on flash.
+    pub(crate) fn metadata_pages(&self) -> Vec<Page> {
+        match self {
+            Self::Ram(ram) => ram.metadata_pages().collect(),
+            Self::Paged(paged) => paged.metadata_pages().collect(),
+        }
+    }
+
+    /// Stale pages that are not identified yet.
+    pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
+        match self {
+            Self::Ram(_) => Vec::new(),
+            Self::Paged(paged) => paged.unidentified(io),
+        }
+    }
 
     /// What it keeps in RAM.
-    fn ram(&self, ledger: &mut RamLedger);
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        match self {
+            Self::Ram(ram) => ram.ram(ledger),
+            Self::Paged(paged) => paged.ram(ledger),
+        }
+    }
+
+    /// What it has counted.
+    pub(crate) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+        match self {
+            Self::Ram(ram) => ram.counters(out),
+            Self::Paged(paged) => paged.counters(out),
+        }
+    }
 }

@@ -15,18 +15,35 @@
 mod scan;
 mod steps;
 
-use super::mapping::Place;
+use super::mapping::{Mapping, Place, RamMapping};
+use super::meta_io::MetaIo;
 use super::{PageMapped, anchor};
 use crate::blocks::{Clock, EPOCH, NewPage, RECOVERY_STREAM};
-use crate::config::Barrier;
+use crate::config::{Barrier, ValidityPart};
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Purpose, SpareRead, Time};
+use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Page, Purpose, SpareRead, Time};
 use scan::{Found, Scan, Uncertain, newer};
 use steps::{Owned, Steps};
 
+const NOT_A_TABLE: FtlError = FtlError::Unsupported("only a mapping table in RAM is recovered by scanning");
+
 impl PageMapped {
+    /// The mapping table in RAM: what this recovery is for.
+    fn table(&mut self) -> &mut RamMapping {
+        match &mut self.mapping {
+            Mapping::Ram(table) => table,
+            Mapping::Paged(_) => unreachable!("recovery by scanning begins with a table in RAM"),
+        }
+    }
+
+    /// A page that was entered is not the newest any more.
+    fn drop_entered(&mut self, page: Page) {
+        self.validity.leave(page);
+        self.drop_count(page);
+    }
+
     /// Brings a drive up from what is on flash.
     pub(crate) fn recover<N: Nand>(
         nand: &mut N,
@@ -34,6 +51,9 @@ impl PageMapped {
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
+        if config.composition.validity != ValidityPart::RamBitmap {
+            return Err(FtlError::Unsupported("recovery of page validity from flash is not there yet"));
+        }
         let mut steps = Steps::new(at);
 
         steps.begin("find the drive's description");
@@ -42,12 +62,12 @@ impl PageMapped {
         steps.step.programs += anchors.programs;
         steps.now = steps.now.max(anchors.done);
         let clock = Clock::new(geometry.dies(), 0, 0);
-        let mut ftl = Self::empty(&geometry, config, anchors.blocks, clock);
+        let mut ftl = Self::empty(&geometry, config, anchors.blocks, clock)?;
         let usable = ftl.usable_blocks(nand);
         ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
 
         steps.begin("scan spare areas and last pages");
-        let mut scan = Scan::new(&ftl, &geometry);
+        let mut scan = Scan::new(&mut ftl, &geometry);
         for block in &usable {
             scan.block(&mut ftl, nand, &mut steps, *block);
         }
@@ -71,19 +91,21 @@ impl PageMapped {
         steps.begin("copy what may have been in flight");
         if !ftl.barriers.forget(Barrier::SuspectsCopied) {
             // Chosen before the first copy is written: copies go to blocks where stale pages of these lists stood.
-            let uncertain = uncertain.iter().filter(|u| ftl.is_newest(&u.found)).map(|u| (u.found, Some(&u.data)));
-            let part_filled = scan.part_filled.iter().filter(|f| ftl.is_newest(f)).map(|f| (*f, None));
-            let copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
+            let uncertain = uncertain.iter().map(|u| (u.found, Some(&u.data)));
+            let part_filled = scan.part_filled.iter().map(|f| (*f, None));
+            let mut copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
+            copies.retain(|(found, _)| ftl.is_newest(found));
             for (found, data) in &copies {
                 ftl.let_go_if_out_of_blocks(nand, &mut holding);
                 ftl.copy(nand, &mut steps, found, *data)?;
             }
         }
         ftl.let_go_if_out_of_blocks(nand, &mut holding);
-        let before = ftl.tally.tombstones_written;
-        let done = ftl.write_pending_trims(nand, RECOVERY_STREAM, Purpose::Recovery, steps.now)?;
-        steps.step.programs += ftl.tally.tombstones_written - before;
-        steps.now = steps.now.max(done).max(ftl.blocks.clock.horizon());
+        let Mapping::Ram(table) = &mut ftl.mapping else { return Err(NOT_A_TABLE) };
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+        steps.step.programs += table.write_pending(io, Some(RECOVERY_STREAM))?;
+        steps.now = steps.now.max(io.done()).max(ftl.blocks.clock.horizon());
+        ftl.hear_news(nand, steps.now)?;
         for block in holding {
             ftl.blocks.release(nand, block);
         }
@@ -116,9 +138,9 @@ impl PageMapped {
                 (Kind::User, _) => {
                     // A tombstone that is certain may be newer than the page.
                     let key = LogicalPage(found.spare.key);
-                    let region = scan.tombstones.get(self.trims.region_of(key) as usize).copied().flatten();
+                    let region = scan.tombstones.get(self.table().trims.region_of(key) as usize).copied().flatten();
                     let trimmed = key.0 < self.shape.logical_pages
-                        && self.mapping.lookup(key) == Place::Trimmed
+                        && self.table().lookup(key) == Place::Trimmed
                         && region.is_some_and(|t| t.spare.version > found.spare.version);
                     if !trimmed {
                         held.extend(scan.enter(self, nand, steps, *found));
@@ -145,29 +167,30 @@ impl PageMapped {
         let region = tombstone.spare.key;
         // What an older tombstone page of the region said is void: what this one leaves out was rewritten since, though
         // perhaps to a page that is yet to be entered.
-        for key in self.trims.pages_of(region).map(LogicalPage) {
-            if self.mapping.lookup(key) == Place::Trimmed {
-                self.mapping.set(key, Place::Nowhere);
+        let table = self.table();
+        for key in table.trims.pages_of(region).map(LogicalPage) {
+            if table.lookup(key) == Place::Trimmed {
+                table.set(key, Place::Nowhere);
             }
         }
-        let trimmed: Vec<LogicalPage> = self.trims.trimmed_in(region, bitmap).collect();
+        let trimmed: Vec<LogicalPage> = self.table().trims.trimmed_in(region, bitmap).collect();
         for key in trimmed {
-            match self.mapping.lookup(key) {
+            match self.table().lookup(key) {
                 Place::At(page) => {
                     if let SpareRead::Written(spare) = steps.read_spare(nand, page)
                         && spare.version < tombstone.spare.version
                     {
-                        self.mapping.set(key, Place::Trimmed);
-                        self.drop_user_page(page);
+                        self.table().set(key, Place::Trimmed);
+                        self.drop_entered(page);
                         dropped_from.push(self.blocks.geometry().block_of(page));
                     }
                 }
                 _ => {
-                    self.mapping.set(key, Place::Trimmed);
+                    self.table().set(key, Place::Trimmed);
                 }
             }
         }
-        if let Some(before) = self.trims.set_page(region, Some(tombstone.page)) {
+        if let Some(before) = self.table().trims.set_page(region, Some(tombstone.page)) {
             self.drop_count(before);
         }
         self.blocks.counters.add(self.blocks.geometry().block_of(tombstone.page));
@@ -182,9 +205,8 @@ impl PageMapped {
         let mut holding = Vec::new();
         for block in order {
             if self.blocks.counters.live(block) > 0 {
-                let stream = if scan.holds_tombstones[block.index()] { self.trim_stream } else { 0 };
+                let stream = if scan.holds_tombstones[block.index()] { self.mapping_stream } else { 0 };
                 self.blocks.close(block, stream);
-                self.hear_of_closed();
             } else if held.binary_search(&block).is_ok() && !self.barriers.forget(Barrier::FallbacksHeld) {
                 holding.push(block);
             } else {
@@ -205,14 +227,16 @@ impl PageMapped {
     }
 
     /// Whether a page is the newest of its kind.
-    fn is_newest(&self, found: &Found) -> bool {
+    fn is_newest(&mut self, found: &Found) -> bool {
         let key = found.spare.key;
         match found.spare.kind {
             Kind::User => {
-                key < self.shape.logical_pages && self.mapping.lookup(LogicalPage(key)) == Place::At(found.page)
+                key < self.shape.logical_pages && self.table().lookup(LogicalPage(key)) == Place::At(found.page)
             }
-            Kind::Tombstone => key < self.trims.regions() && self.trims.page_of(key) == Some(found.page),
-            Kind::Anchor => false,
+            Kind::Tombstone => {
+                key < self.table().trims.regions() && self.table().trims.page_of(key) == Some(found.page)
+            }
+            _ => false,
         }
     }
 
@@ -226,7 +250,7 @@ impl PageMapped {
         data: Option<&Owned>,
     ) -> Result<(), FtlError> {
         if found.spare.kind == Kind::Tombstone {
-            self.trims.mark_pending(found.spare.key);
+            self.table().trims.mark_pending(found.spare.key);
             return Ok(());
         }
         let key = LogicalPage(found.spare.key);
@@ -253,9 +277,9 @@ impl PageMapped {
         steps.step.programs += 1;
         steps.now = steps.now.max(safe);
         self.validity.validate(to);
-        self.mapping.set(key, Place::At(to));
-        self.drop_user_page(found.page);
-        self.hear_of_closed();
+        self.table().set(key, Place::At(to));
+        self.drop_entered(found.page);
+        self.hear_news(nand, steps.now)?;
         Ok(())
     }
 }

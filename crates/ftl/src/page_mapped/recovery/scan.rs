@@ -51,7 +51,7 @@ pub(super) fn newer(a: &Spare, b: &Spare) -> bool {
 }
 
 impl Scan {
-    pub(super) fn new(ftl: &PageMapped, geometry: &Geometry) -> Self {
+    pub(super) fn new(ftl: &mut PageMapped, geometry: &Geometry) -> Self {
         Self {
             window: window(geometry.dies()) as u64,
             version_max: 0,
@@ -61,7 +61,7 @@ impl Scan {
             holds_tombstones: vec![false; geometry.blocks() as usize],
             recent: Vec::new(),
             part_filled: Vec::new(),
-            tombstones: vec![None; ftl.trims.regions() as usize],
+            tombstones: vec![None; ftl.table().trims.regions() as usize],
             lasts_read: 0,
             lasts_bad: 0,
         }
@@ -162,7 +162,7 @@ impl Scan {
             Kind::User if key < ftl.shape.logical_pages => {
                 let key = LogicalPage(key);
                 let mut stale = None;
-                if let Place::At(page) = ftl.mapping.lookup(key) {
+                if let Place::At(page) = ftl.table().lookup(key) {
                     if let SpareRead::Written(other) = steps.read_spare(nand, page) {
                         let older = if ftl.barriers.forget(Barrier::VersionOrder) {
                             page > found.page
@@ -173,10 +173,10 @@ impl Scan {
                             return None;
                         }
                     }
-                    ftl.drop_user_page(page);
+                    ftl.drop_entered(page);
                     stale = Some(ftl.blocks.geometry().block_of(page));
                 }
-                ftl.mapping.set(key, Place::At(found.page));
+                ftl.table().set(key, Place::At(found.page));
                 ftl.validity.validate(found.page);
                 ftl.blocks.counters.add(ftl.blocks.geometry().block_of(found.page));
                 stale

@@ -1,28 +1,174 @@
 //! Validity: which physical pages hold live user data.
+//!
+//! It tracks user pages; a metadata page is live while its owner's directory points at it. A store in flash reads and
+//! writes its own pages through a [`MetaIo`].
 
+mod flash_bitmap;
+mod gecko;
 mod ram_bitmap;
 
+pub(crate) use flash_bitmap::{FlashBitmap, bitmap_pages};
+pub(crate) use gecko::{LogarithmicGecko, Tuning};
 pub(crate) use ram_bitmap::RamBitmap;
 
-use crate::RamLedger;
+use super::meta_io::MetaIo;
+use crate::{FtlError, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Page};
+use phelsuma_nand::{Block, Nand, Page};
 
-/// The validity part of a page-mapped FTL. It tracks user pages; a metadata page is live while its owner's directory
-/// points at it.
-pub(crate) trait Validity {
+/// What a store's answer about a block is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Answer {
+    /// The pages given are the programmed user pages that it takes for live.
+    Exact,
+    /// They are those not known to be stale: perhaps some were never programmed.
+    NotKnownStale,
+    /// A part of what it knew cannot be read: some may be stale, and only the mapping can tell.
+    Uncertain,
+}
+
+/// The validity part of a page-mapped FTL.
+#[allow(clippy::large_enum_variant, reason = "there is one, and it is used for every page")]
+pub(crate) enum Validity {
+    /// A bitmap in RAM.
+    Ram(RamBitmap),
+    /// A bitmap in flash.
+    Flash(FlashBitmap),
+    /// Logarithmic Gecko.
+    Gecko(LogarithmicGecko),
+}
+
+impl Validity {
+    /// Whether it keeps anything on flash.
+    pub(crate) fn is_on_flash(&self) -> bool {
+        !matches!(self, Self::Ram(_))
+    }
+
     /// `page` has just been programmed with live user data.
-    fn validate(&mut self, page: Page);
+    #[inline]
+    pub(crate) fn validate(&mut self, page: Page) {
+        if let Self::Ram(bitmap) = self {
+            bitmap.validate(page);
+        }
+    }
 
     /// `page` is live no longer.
-    fn invalidate(&mut self, page: Page);
+    ///
+    /// # Errors
+    /// No block is left.
+    #[inline]
+    pub(crate) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(bitmap) => {
+                bitmap.invalidate(page);
+                Ok(())
+            }
+            Self::Flash(bitmap) => bitmap.invalidate(io, page),
+            Self::Gecko(gecko) => gecko.invalidate(io, page),
+        }
+    }
 
-    /// Whether `page` is live.
-    fn is_live(&self, page: Page) -> bool;
+    /// `page` has left a victim: nobody asks for it again before its block is erased.
+    #[inline]
+    pub(crate) fn leave(&mut self, page: Page) {
+        if let Self::Ram(bitmap) = self {
+            bitmap.invalidate(page);
+        }
+    }
 
-    /// The indexes of all live pages of `block`, ascending, appended to `out`.
-    fn live_in(&self, block: Block, out: &mut Vec<u16>);
+    /// Whatever a failed program left at `page` is not live.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) => Ok(()),
+            Self::Flash(bitmap) => bitmap.invalidate(io, page),
+            Self::Gecko(gecko) => gecko.invalidate(io, page),
+        }
+    }
+
+    /// `block` was erased: what was known of its pages is void.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) => Ok(()),
+            Self::Flash(bitmap) => bitmap.erased(io, block),
+            Self::Gecko(gecko) => gecko.erased(io, block),
+        }
+    }
+
+    /// Whether `page` is live, where RAM tells.
+    #[inline]
+    pub(crate) fn touch(&self, page: Page) -> bool {
+        match self {
+            Self::Ram(bitmap) => bitmap.is_live(page),
+            _ => false,
+        }
+    }
+
+    /// The indexes of the pages of `block` that may be live, ascending, appended to `out`.
+    pub(crate) fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
+        match self {
+            Self::Ram(bitmap) => {
+                bitmap.live_in(block, out);
+                Answer::Exact
+            }
+            Self::Flash(bitmap) => bitmap.live_in(io, block, out),
+            Self::Gecko(gecko) => gecko.live_in(io, block, out),
+        }
+    }
+
+    /// Makes everything durable that only RAM knows.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) => Ok(()),
+            Self::Flash(bitmap) => bitmap.flush(io),
+            Self::Gecko(gecko) => gecko.flush(io),
+        }
+    }
+
+    /// Moves its pages out of a victim.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        match self {
+            Self::Ram(_) => Ok(0),
+            Self::Flash(bitmap) => bitmap.relocate(io, victim),
+            Self::Gecko(gecko) => gecko.relocate(io, victim),
+        }
+    }
+
+    /// The live pages that it keeps on flash.
+    pub(crate) fn metadata_pages(&self) -> Vec<Page> {
+        match self {
+            Self::Ram(_) => Vec::new(),
+            Self::Flash(bitmap) => bitmap.metadata_pages().collect(),
+            Self::Gecko(gecko) => gecko.metadata_pages().collect(),
+        }
+    }
 
     /// What it keeps in RAM.
-    fn ram(&self, ledger: &mut RamLedger);
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        match self {
+            Self::Ram(bitmap) => bitmap.ram(ledger),
+            Self::Flash(bitmap) => bitmap.ram(ledger),
+            Self::Gecko(gecko) => gecko.ram(ledger),
+        }
+    }
+
+    /// What it has counted.
+    pub(crate) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+        match self {
+            Self::Ram(_) => {}
+            Self::Flash(bitmap) => bitmap.counters(out),
+            Self::Gecko(gecko) => gecko.counters(out),
+        }
+    }
 }

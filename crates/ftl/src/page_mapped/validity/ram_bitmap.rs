@@ -1,6 +1,5 @@
 //! The page validity bitmap (PVB) in RAM: a bit a physical page (GeckoFTL section 2).
 
-use super::Validity;
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,29 +20,27 @@ impl RamBitmap {
             pages: geometry.pages(),
         }
     }
-}
 
-impl Validity for RamBitmap {
     #[inline]
-    fn validate(&mut self, page: Page) {
+    pub(super) fn validate(&mut self, page: Page) {
         let word = &mut self.words[page.index() / 64];
         debug_assert!(*word >> (page.0 % 64) & 1 == 0, "{page} was live already");
         *word |= 1 << (page.0 % 64);
     }
 
     #[inline]
-    fn invalidate(&mut self, page: Page) {
+    pub(super) fn invalidate(&mut self, page: Page) {
         let word = &mut self.words[page.index() / 64];
         debug_assert!(*word >> (page.0 % 64) & 1 == 1, "{page} was not live");
         *word &= !(1 << (page.0 % 64));
     }
 
     #[inline]
-    fn is_live(&self, page: Page) -> bool {
+    pub(super) fn is_live(&self, page: Page) -> bool {
         self.words[page.index() / 64] >> (page.0 % 64) & 1 == 1
     }
 
-    fn live_in(&self, block: Block, out: &mut Vec<u16>) {
+    pub(super) fn live_in(&self, block: Block, out: &mut Vec<u16>) {
         let first = block.index() * self.numbers_per_block;
         if self.numbers_per_block < 64 {
             let bits = self.words[first / 64] >> (first % 64) & ((1 << self.numbers_per_block) - 1);
@@ -55,7 +52,7 @@ impl Validity for RamBitmap {
         }
     }
 
-    fn ram(&self, ledger: &mut RamLedger) {
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
         let bits = self.pages.div_ceil(8);
         ledger.structure("validity.bitmap", bits);
         // Whole words, and page numbers that no page has where a block's pages are no power of two.

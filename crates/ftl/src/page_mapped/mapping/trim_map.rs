@@ -9,7 +9,6 @@
 //! trims are written before a collected block goes back to the pool**, because until then the last acknowledged copy of
 //! every page with a pending trim is still on flash.
 
-use super::mapping::{Mapping, Place};
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -87,6 +86,10 @@ impl TrimMap {
         *pending = true;
     }
 
+    pub(crate) fn is_pending(&self, region: u32) -> bool {
+        self.pending[region as usize]
+    }
+
     pub(crate) fn pending_count(&self) -> u32 {
         self.pending_count
     }
@@ -100,19 +103,6 @@ impl TrimMap {
         self.pending[region] = false;
         self.pending_count -= 1;
         Some(region as u32)
-    }
-
-    /// Fills `bitmap` with what the mapping says of `region`; whether any page of it is trimmed.
-    pub(crate) fn make_bitmap(&mut self, mapping: &dyn Mapping, region: u32) -> bool {
-        self.bitmap.fill(0);
-        let mut any = false;
-        for (bit, page) in self.pages_of(region).enumerate() {
-            if mapping.lookup(LogicalPage(page)) == Place::Trimmed {
-                self.bitmap[bit / 8] |= 1 << (bit % 8);
-                any = true;
-            }
-        }
-        any
     }
 
     /// The pages of `region` whose bit is set in `bitmap`.

@@ -1,0 +1,86 @@
+//! What has happened to blocks that the parts of an FTL have not heard of yet.
+//!
+//! A block may be closed, erased or emptied in the middle of what a part does with the flash. It is noted here, and the
+//! composition passes it on when the part is done.
+
+use crate::RamLedger;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Page};
+
+/// Something that happened to a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Item {
+    /// It is full, or will not be written any further: a candidate.
+    Closed(Block),
+    /// A page of it is live no longer.
+    Lowered(Block),
+    /// It was erased.
+    Erased(Block),
+    /// A program failed here: whatever the page says, it holds nothing.
+    Failed(Page),
+    /// A metadata block whose pages are all stale.
+    Emptied(Block),
+}
+
+/// What has happened, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct News {
+    items: Vec<Item>,
+    read: usize,
+    /// Whether somebody needs to hear of erases and failures.
+    of_erases: bool,
+}
+
+impl News {
+    pub(crate) fn tell_of_erases(&mut self) {
+        self.of_erases = true;
+    }
+
+    #[inline]
+    pub(crate) fn closed(&mut self, block: Block) {
+        self.items.push(Item::Closed(block));
+    }
+
+    pub(crate) fn lowered(&mut self, block: Block) {
+        self.items.push(Item::Lowered(block));
+    }
+
+    #[inline]
+    pub(crate) fn erased(&mut self, block: Block) {
+        if self.of_erases {
+            self.items.push(Item::Erased(block));
+        }
+    }
+
+    pub(crate) fn failed(&mut self, page: Page) {
+        if self.of_erases {
+            self.items.push(Item::Failed(page));
+        }
+    }
+
+    pub(crate) fn emptied(&mut self, block: Block) {
+        self.items.push(Item::Emptied(block));
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The oldest that has not been taken.
+    pub(crate) fn take(&mut self) -> Option<Item> {
+        let item = self.items.get(self.read).copied();
+        match item {
+            Some(_) => self.read += 1,
+            None => {
+                self.items.clear();
+                self.read = 0;
+            }
+        }
+        item
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.index("buffer.news", (self.items.capacity() * size_of::<Item>()) as u64);
+    }
+}

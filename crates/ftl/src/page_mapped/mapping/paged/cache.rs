@@ -1,0 +1,240 @@
+//! The cache of mapping entries: least recently used first out, with a dirty and a UIP flag each (GeckoFTL section 4).
+//!
+//! The paper finds the dirty entries of a translation page by a tree over the cache. Here each translation page has the
+//! head of a list of its dirty entries: an eviction touches those alone, whatever the size of the cache.
+
+use crate::RamLedger;
+use alloc::vec;
+use alloc::vec::Vec;
+use hashbrown::HashTable;
+
+const NONE: u32 = u32::MAX;
+
+const DIRTY: u8 = 1;
+const UIP: u8 = 2;
+
+/// A cached mapping entry, by its slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Slot(u32);
+
+#[derive(Clone, Copy)]
+struct Entry {
+    key: u32,
+    /// What the mapping says: a physical page, or one of the table's marks.
+    value: u32,
+    newer: u32,
+    older: u32,
+    /// Neighbours in the list of its translation page's dirty entries.
+    dirty_next: u32,
+    dirty_prev: u32,
+    flags: u8,
+}
+
+/// Mapping entries in RAM.
+pub(super) struct MappingCache {
+    entries: Vec<Entry>,
+    capacity: u32,
+    table: HashTable<u32>,
+    newest: u32,
+    oldest: u32,
+    /// By translation page: its first dirty entry.
+    dirty: Vec<u32>,
+    entries_per_page: u32,
+    dirty_count: u32,
+}
+
+#[inline]
+fn hash(key: u32) -> u64 {
+    u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(20)
+}
+
+impl MappingCache {
+    pub(super) fn new(capacity: u32, translation_pages: u32, entries_per_page: u32) -> Self {
+        Self {
+            entries: Vec::with_capacity(capacity as usize),
+            capacity,
+            table: HashTable::with_capacity(capacity as usize),
+            newest: NONE,
+            oldest: NONE,
+            dirty: vec![NONE; translation_pages as usize],
+            entries_per_page,
+            dirty_count: 0,
+        }
+    }
+
+    /// How many entries it can hold.
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// How many of its entries translation pages do not know of.
+    pub(super) fn dirty_count(&self) -> u32 {
+        self.dirty_count
+    }
+
+    #[inline]
+    pub(super) fn find(&self, key: u32) -> Option<Slot> {
+        self.table.find(hash(key), |slot| self.entries[*slot as usize].key == key).map(|slot| Slot(*slot))
+    }
+
+    #[inline]
+    pub(super) fn key(&self, slot: Slot) -> u32 {
+        self.entries[slot.0 as usize].key
+    }
+
+    #[inline]
+    pub(super) fn value(&self, slot: Slot) -> u32 {
+        self.entries[slot.0 as usize].value
+    }
+
+    /// Whether a before-image of the page is not yet identified: the one that its translation page names.
+    #[inline]
+    pub(super) fn is_uip(&self, slot: Slot) -> bool {
+        self.entries[slot.0 as usize].flags & UIP != 0
+    }
+
+    #[inline]
+    pub(super) fn is_dirty(&self, slot: Slot) -> bool {
+        self.entries[slot.0 as usize].flags & DIRTY != 0
+    }
+
+    /// Every entry.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.table.iter().map(|slot| Slot(*slot))
+    }
+
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.table.len() == self.capacity as usize
+    }
+
+    /// The entry used longest ago.
+    #[inline]
+    pub(super) fn oldest(&self) -> Option<Slot> {
+        (self.oldest != NONE).then_some(Slot(self.oldest))
+    }
+
+    /// The entry has been used.
+    #[inline]
+    pub(super) fn touch(&mut self, slot: Slot) {
+        if self.newest != slot.0 {
+            self.unlink(slot.0);
+            self.link_newest(slot.0);
+        }
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Entry { newer, older, .. } = self.entries[at as usize];
+        match newer {
+            NONE => self.newest = older,
+            newer => self.entries[newer as usize].older = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            older => self.entries[older as usize].newer = newer,
+        }
+    }
+
+    fn link_newest(&mut self, at: u32) {
+        let before = self.newest;
+        self.entries[at as usize].older = before;
+        self.entries[at as usize].newer = NONE;
+        match before {
+            NONE => self.oldest = at,
+            before => self.entries[before as usize].newer = at,
+        }
+        self.newest = at;
+    }
+
+    /// A new entry, clean, just used. There must be room.
+    #[inline]
+    pub(super) fn insert(&mut self, key: u32, value: u32) -> Slot {
+        debug_assert!(!self.is_full() && self.find(key).is_none());
+        let at = self.entries.len() as u32;
+        self.entries.push(Entry { key, value, newer: NONE, older: NONE, dirty_next: NONE, dirty_prev: NONE, flags: 0 });
+        self.enter(at);
+        Slot(at)
+    }
+
+    /// A new entry in the place of the one used longest ago, which must be clean.
+    #[inline]
+    pub(super) fn replace_oldest(&mut self, key: u32, value: u32) -> Slot {
+        let at = self.oldest;
+        let old = &mut self.entries[at as usize];
+        debug_assert!(old.flags == 0, "a dirty entry is evicted");
+        let old_key = core::mem::replace(&mut old.key, key);
+        old.value = value;
+        if let Ok(found) = self.table.find_entry(hash(old_key), |slot| *slot == at) {
+            found.remove();
+        }
+        self.unlink(at);
+        self.enter(at);
+        Slot(at)
+    }
+
+    fn enter(&mut self, at: u32) {
+        let key = self.entries[at as usize].key;
+        let entries = &self.entries;
+        self.table.insert_unique(hash(key), at, |slot| hash(entries[*slot as usize].key));
+        self.link_newest(at);
+    }
+
+    /// What the translation page says of the entry is out of date from now on.
+    #[inline]
+    pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
+        let entry = &mut self.entries[slot.0 as usize];
+        entry.value = value;
+        if entry.flags & DIRTY != 0 {
+            return;
+        }
+        entry.flags |= DIRTY;
+        self.dirty_count += 1;
+        let head = &mut self.dirty[(entry.key / self.entries_per_page) as usize];
+        entry.dirty_prev = NONE;
+        entry.dirty_next = core::mem::replace(head, slot.0);
+        if entry.dirty_next != NONE {
+            let next = entry.dirty_next;
+            self.entries[next as usize].dirty_prev = slot.0;
+        }
+    }
+
+    #[inline]
+    pub(super) fn set_uip(&mut self, slot: Slot, uip: bool) {
+        let flags = &mut self.entries[slot.0 as usize].flags;
+        *flags = if uip { *flags | UIP } else { *flags & !UIP };
+    }
+
+    /// Takes a dirty entry of a translation page and makes it clean; whether its UIP flag was set.
+    #[inline]
+    pub(super) fn take_dirty(&mut self, translation_page: u32) -> Option<(Slot, bool)> {
+        let head = &mut self.dirty[translation_page as usize];
+        if *head == NONE {
+            return None;
+        }
+        let slot = Slot(*head);
+        let entry = &mut self.entries[slot.0 as usize];
+        *head = entry.dirty_next;
+        let uip = entry.flags & UIP != 0;
+        entry.flags = 0;
+        self.dirty_count -= 1;
+        if *head != NONE {
+            let next = *head;
+            self.entries[next as usize].dirty_prev = NONE;
+        }
+        Some((slot, uip))
+    }
+
+    /// Whether a translation page has dirty entries.
+    pub(super) fn has_dirty(&self, translation_page: u32) -> bool {
+        self.dirty[translation_page as usize] != NONE
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        let packed = u64::from(self.capacity) * 8;
+        ledger.structure("mapping.cache", packed);
+        let entries = (self.entries.capacity() * size_of::<Entry>()) as u64;
+        ledger.index("index.cache_links", entries.saturating_sub(packed));
+        ledger.index("index.cache_hash", self.table.allocation_size() as u64);
+        ledger.index("index.dirty_lists", self.dirty.len() as u64 * 4);
+    }
+}

@@ -1,0 +1,403 @@
+//! The demand-paged mapping: translation pages on flash, a directory of them and a cache of entries in RAM.
+//!
+//! Follows DFTL as GeckoFTL sections 2 and 4 describe it. A *translation page* holds the entries of consecutive logical
+//! pages, four bytes each. The *global mapping directory* (GMD) says where each translation page is. The cache holds
+//! entries as they are used; those that a translation page does not know yet are dirty. When the entry used longest ago
+//! must go and is dirty, its translation page is *synchronized*: read, brought up to date with all of its dirty entries,
+//! and written anew.
+//!
+//! Which before-image a host write makes stale is known at once where the entry is cached. Where it is not,
+//! [`OnMiss::Fetch`] reads the translation page for it, and [`OnMiss::Lazy`] leaves it to the next synchronization and
+//! marks the entry: there is an unidentified invalid page (UIP, section 4.1).
+//!
+//! Not as the paper says, because pages would be lost (found by trying its rules):
+//! - A migrated page that is not cached gets UIP = false: its before-image dies with the victim.
+//! - Finding a page's before-image in a victim clears its UIP flag: the before-image dies with the victim.
+//!
+//! Trims are written through: the translation page is synchronized with the trimmed entries in it, so that they are
+//! durable at once.
+
+mod cache;
+
+use super::{Before, Judgement, Place, entry_of, place_of};
+use crate::config::OnMiss;
+use crate::page_mapped::directory::{Directory, PartRead};
+use crate::page_mapped::meta_io::MetaIo;
+use crate::{FtlError, RamLedger};
+use alloc::vec;
+use alloc::vec::Vec;
+use cache::{MappingCache, Slot};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
+
+/// The demand-paged mapping.
+pub(crate) struct PagedMapping {
+    logical_pages: u32,
+    entries_per_page: u32,
+    /// The global mapping directory.
+    gmd: Directory,
+    cache: MappingCache,
+    on_miss: OnMiss,
+    /// The translation page being changed.
+    page: Vec<u8>,
+    tally: Tally,
+}
+
+/// What the mapping counts.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    hits: u64,
+    misses: u64,
+    synchronizations: u64,
+    entries_synchronized: u64,
+    translation_pages_unreadable: u64,
+}
+
+fn entries_per_page(geometry: &Geometry) -> u32 {
+    geometry.page_bytes() / 4
+}
+
+/// Translation pages of a table of so many logical pages.
+pub(crate) fn translation_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
+    logical_pages.div_ceil(entries_per_page(geometry))
+}
+
+#[inline]
+fn get(page: &[u8], index: u32) -> u32 {
+    let at = index as usize * 4;
+    u32::from_le_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
+}
+
+#[inline]
+fn put(page: &mut [u8], index: u32, entry: u32) {
+    let at = index as usize * 4;
+    page[at..at + 4].copy_from_slice(&entry.to_le_bytes());
+}
+
+impl PagedMapping {
+    /// A mapping in which no page is anywhere, with a cache of `entries` entries.
+    pub(crate) fn new(geometry: &Geometry, logical_pages: u32, entries: u32, on_miss: OnMiss) -> Self {
+        let entries_per_page = entries_per_page(geometry);
+        let pages = translation_pages(geometry, logical_pages);
+        Self {
+            logical_pages,
+            entries_per_page,
+            gmd: Directory::new(Kind::Translation, pages),
+            cache: MappingCache::new(entries, pages, entries_per_page),
+            on_miss,
+            page: vec![0; geometry.page_bytes() as usize],
+            tally: Tally::default(),
+        }
+    }
+
+    /// The translation page that holds a logical page's entry.
+    #[inline]
+    fn translation_page_of(&self, key: u32) -> u32 {
+        key / self.entries_per_page
+    }
+
+    /// The logical pages whose entries stand in a translation page.
+    fn pages_of(&self, translation_page: u32) -> core::ops::Range<u32> {
+        let first = translation_page * self.entries_per_page;
+        first..first.saturating_add(self.entries_per_page).min(self.logical_pages)
+    }
+
+    /// An entry as flash has it.
+    fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
+        let part = self.translation_page_of(key);
+        match self.gmd.read(io, part) {
+            PartRead::Nowhere => entry_of(Place::Nowhere),
+            PartRead::Bytes(bytes) => get(bytes, key % self.entries_per_page),
+            PartRead::Unreadable => {
+                self.tally.translation_pages_unreadable += 1;
+                entry_of(Place::Lost)
+            }
+        }
+    }
+
+    /// A new entry, clean, evicting the oldest one where there is no room.
+    fn insert<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: u32,
+        entry: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<Slot, FtlError> {
+        if !self.cache.is_full() {
+            return Ok(self.cache.insert(key, entry));
+        }
+        self.clean_oldest(io, before)?;
+        Ok(self.cache.replace_oldest(key, entry))
+    }
+
+    fn clean_oldest<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) -> Result<(), FtlError> {
+        if let Some(oldest) = self.cache.oldest()
+            && self.cache.is_dirty(oldest)
+        {
+            self.synchronize(io, self.translation_page_of(self.cache.key(oldest)), before)?;
+        }
+        Ok(())
+    }
+
+    /// Brings a translation page up to date with all of its dirty entries. Before-images not identified so far are.
+    fn synchronize<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.load(io, part);
+        self.write_loaded(io, part, before)
+    }
+
+    /// Fetches a translation page into `page`.
+    #[inline]
+    fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
+        match self.gmd.read(io, part) {
+            PartRead::Bytes(bytes) => self.page.copy_from_slice(bytes),
+            PartRead::Nowhere => self.page.fill(0xff),
+            PartRead::Unreadable => {
+                self.tally.translation_pages_unreadable += 1;
+                for index in 0..self.entries_per_page {
+                    put(&mut self.page, index, entry_of(Place::Lost));
+                }
+            }
+        }
+    }
+
+    /// Writes `page` as a translation page, with all of its dirty entries.
+    #[inline]
+    fn write_loaded<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.tally.synchronizations += 1;
+        while let Some((slot, uip)) = self.cache.take_dirty(part) {
+            self.tally.entries_synchronized += 1;
+            let index = self.cache.key(slot) % self.entries_per_page;
+            if uip && let Place::At(page) = place_of(get(&self.page, index)) {
+                before.push(page);
+            }
+            put(&mut self.page, index, self.cache.value(slot));
+        }
+        let version = io.next_version();
+        self.gmd.write(io, part, version, &self.page)?;
+        Ok(())
+    }
+
+    /// Where `key` is; its entry is cached from now on.
+    pub(crate) fn lookup<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        before: &mut Vec<Page>,
+    ) -> Place {
+        if let Some(slot) = self.cache.find(key.0) {
+            self.tally.hits += 1;
+            self.cache.touch(slot);
+            return place_of(self.cache.value(slot));
+        }
+        self.tally.misses += 1;
+        let entry = self.entry_on_flash(io, key.0);
+        // A drive that cannot be written any more can still be read: then the entry is not cached.
+        if place_of(entry) != Place::Lost {
+            let _ = self.insert(io, key.0, entry, before);
+        }
+        place_of(entry)
+    }
+
+    /// Where `key` is, without any change to the cache.
+    pub(crate) fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
+        match self.cache.find(key.0) {
+            Some(slot) => place_of(self.cache.value(slot)),
+            None => place_of(self.entry_on_flash(io, key.0)),
+        }
+    }
+
+    /// Makes room for a change of `key`'s entry, so that [`PagedMapping::set`] touches no flash.
+    pub(crate) fn prepare<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        by_host: bool,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        if let Some(slot) = self.cache.find(key.0) {
+            self.tally.hits += u64::from(by_host);
+            self.cache.touch(slot);
+            return Ok(());
+        }
+        self.tally.misses += u64::from(by_host);
+        if by_host && self.on_miss == OnMiss::Fetch {
+            let entry = self.entry_on_flash(io, key.0);
+            self.insert(io, key.0, entry, before)?;
+            return Ok(());
+        }
+        if self.cache.is_full() { self.clean_oldest(io, before) } else { Ok(()) }
+    }
+
+    /// The host has written `key` to `to`. What was there before, where that is known.
+    #[inline]
+    pub(crate) fn written(&mut self, key: LogicalPage, to: Page) -> Before {
+        if let Some(slot) = self.cache.find(key.0) {
+            let before = place_of(self.cache.value(slot));
+            self.cache.set_dirty(slot, to.0);
+            return Before::Known(before);
+        }
+        let slot = self.insert_prepared(key.0, to.0);
+        self.cache.set_uip(slot, true);
+        self.cache.set_dirty(slot, to.0);
+        Before::Unidentified
+    }
+
+    /// Collection has moved `key`'s page from a victim.
+    #[inline]
+    pub(crate) fn moved(&mut self, key: LogicalPage, place: Place) {
+        let entry = entry_of(place);
+        // Not cached: the before-image dies with the victim, there is nothing to identify.
+        let slot = self.cache.find(key.0).unwrap_or_else(|| self.insert_prepared(key.0, entry));
+        self.cache.set_dirty(slot, entry);
+    }
+
+    fn insert_prepared(&mut self, key: u32, entry: u32) -> Slot {
+        if self.cache.is_full() { self.cache.replace_oldest(key, entry) } else { self.cache.insert(key, entry) }
+    }
+
+    /// What is to become of a page of a victim that validity takes for live, by what the cache says.
+    #[inline]
+    pub(crate) fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
+        match self.cache.find(key.0) {
+            None => Judgement::Live,
+            Some(slot) if self.cache.value(slot) == page.0 => Judgement::Live,
+            Some(slot) => {
+                // The unidentified invalid page itself, most likely. It dies with the victim.
+                self.cache.set_uip(slot, false);
+                Judgement::Stale
+            }
+        }
+    }
+
+    /// Discards logical pages of one translation page: read as zeros from now on, durably so.
+    pub(crate) fn trim<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: core::ops::Range<u32>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        let part = self.translation_page_of(pages.start);
+        debug_assert_eq!(part, self.translation_page_of(pages.end - 1));
+        if self.gmd.page_of(part).is_none() && !self.cache.has_dirty(part) {
+            return Ok(());
+        }
+        self.load(io, part);
+        let mut changes = false;
+        for key in pages {
+            let index = key % self.entries_per_page;
+            let on_flash = place_of(get(&self.page, index));
+            let slot = self.cache.find(key);
+            let now = slot.map_or(on_flash, |slot| place_of(self.cache.value(slot)));
+            if matches!(now, Place::Nowhere | Place::Trimmed) {
+                continue;
+            }
+            changes = true;
+            match slot {
+                Some(slot) => {
+                    if let Place::At(page) = now {
+                        before.push(page);
+                    }
+                    self.cache.set_dirty(slot, entry_of(Place::Trimmed));
+                }
+                None => {
+                    if let Place::At(page) = on_flash {
+                        before.push(page);
+                    }
+                    put(&mut self.page, index, entry_of(Place::Trimmed));
+                }
+            }
+        }
+        if changes { self.write_loaded(io, part, before) } else { Ok(()) }
+    }
+
+    /// Writes every entry that translation pages do not know of.
+    pub(crate) fn synchronize_all<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        for part in 0..self.gmd.parts() {
+            if self.cache.has_dirty(part) {
+                self.synchronize(io, part, before)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many logical pages one trim can take: up to the end of `key`'s translation page.
+    pub(crate) fn trim_reach(&self, key: LogicalPage) -> u32 {
+        self.pages_of(self.translation_page_of(key.0)).end - key.0
+    }
+
+    /// Copies translation pages out of a victim.
+    pub(crate) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        self.gmd.relocate(io, victim, &mut self.page)
+    }
+
+    /// Whose page `page` is, for one that cannot say so itself. Reads the whole table.
+    pub(crate) fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
+        if let Some(slot) = self.cache.iter().find(|slot| self.cache.value(*slot) == page.0) {
+            return Some(LogicalPage(self.cache.key(slot)));
+        }
+        for part in 0..self.gmd.parts() {
+            if let PartRead::Bytes(bytes) = self.gmd.read(io, part) {
+                let found = (0..self.entries_per_page).find(|index| get(bytes, *index) == page.0);
+                if let Some(index) = found {
+                    let key = part * self.entries_per_page + index;
+                    // A cached entry overrules the table: the page is a before-image then, and nobody's.
+                    return self.cache.find(key).is_none().then_some(LogicalPage(key));
+                }
+            }
+        }
+        None
+    }
+
+    /// Before-images that are not identified yet, and pages of translation pages: for checks.
+    pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
+        let uip: Vec<u32> =
+            self.cache.iter().filter(|slot| self.cache.is_uip(*slot)).map(|slot| self.cache.key(slot)).collect();
+        let mut pages = Vec::new();
+        for key in uip {
+            if let Place::At(page) = place_of(self.entry_on_flash(io, key)) {
+                pages.push(page);
+            }
+        }
+        pages
+    }
+
+    /// Where its metadata is.
+    pub(crate) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
+        (0..self.gmd.parts()).filter_map(|part| self.gmd.page_of(part))
+    }
+
+    pub(crate) fn is_lazy(&self) -> bool {
+        self.on_miss == OnMiss::Lazy
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("mapping.gmd", self.gmd.bytes());
+        self.cache.ram(ledger);
+        ledger.index("buffer.translation_page", self.page.capacity() as u64);
+    }
+
+    pub(crate) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+        out.extend([
+            ("cache_hits", self.tally.hits),
+            ("cache_misses", self.tally.misses),
+            ("cache_entries", u64::from(self.cache.capacity())),
+            ("dirty_entries", u64::from(self.cache.dirty_count())),
+            ("synchronizations", self.tally.synchronizations),
+            ("entries_synchronized", self.tally.entries_synchronized),
+            ("translation_pages_unreadable", self.tally.translation_pages_unreadable),
+        ]);
+    }
+}

@@ -1,0 +1,154 @@
+//! The mapping table in RAM with what makes its trims survive: tombstone pages.
+
+use super::Place;
+use super::ram_table::RamTable;
+use super::trim_map::{PENDING_MAX, TrimMap};
+use crate::blocks::NewPage;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::{FtlError, RamLedger};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Page};
+
+/// How many logical pages one trim takes at a time: the list of what they make stale must not grow with the request.
+const TRIM_REACH: u32 = 1024;
+
+/// The table in RAM, and the directory of tombstone pages.
+pub(crate) struct RamMapping {
+    table: RamTable,
+    pub(crate) trims: TrimMap,
+    tombstones_written: u64,
+}
+
+impl RamMapping {
+    pub(crate) fn new(geometry: &Geometry, logical_pages: u32) -> Self {
+        Self {
+            table: RamTable::new(logical_pages),
+            trims: TrimMap::new(geometry, logical_pages),
+            tombstones_written: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn lookup(&self, key: LogicalPage) -> Place {
+        self.table.lookup(key)
+    }
+
+    /// `key` is at `to` from now on; where it was before.
+    #[inline]
+    pub(crate) fn set(&mut self, key: LogicalPage, to: Place) -> Place {
+        self.table.set(key, to)
+    }
+
+    pub(super) fn owner_of(&self, page: Page) -> Option<LogicalPage> {
+        self.table.owner_of(page)
+    }
+
+    pub(super) fn trim_reach(&self, key: LogicalPage) -> u32 {
+        let end = self.trims.pages_of(self.trims.region_of(key)).end;
+        (end - key.0).min(TRIM_REACH)
+    }
+
+    /// Discards logical pages of one region; durable when the pending trims are written.
+    pub(super) fn trim<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: core::ops::Range<u32>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        let region = self.trims.region_of(LogicalPage(pages.start));
+        for key in pages.map(LogicalPage) {
+            let old = match self.table.lookup(key) {
+                Place::At(old) => Some(old),
+                Place::Lost => None,
+                Place::Nowhere | Place::Trimmed => continue,
+            };
+            if self.trims.pending_count() >= PENDING_MAX && !self.trims.is_pending(region) {
+                self.write_pending(io, None)?;
+            }
+            self.table.set(key, Place::Trimmed);
+            before.extend(old);
+            self.trims.mark_pending(region);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn has_pending(&self) -> bool {
+        self.trims.pending_count() > 0
+    }
+
+    /// Writes the tombstone pages of all pending regions. Not before everything so far is on flash: a tombstone page
+    /// leaves out what has been rewritten since, and must not outlive the rewriting. How many were written.
+    pub(crate) fn write_pending<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        label: Option<u8>,
+    ) -> Result<u64, FtlError> {
+        io.barrier();
+        let written = self.tombstones_written;
+        while let Some(region) = self.trims.take_pending() {
+            self.write_tombstone(io, region, label)?;
+        }
+        Ok(self.tombstones_written - written)
+    }
+
+    /// Writes the tombstone page of one region anew, or drops it where nothing in the region is trimmed any more.
+    fn write_tombstone<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        region: u32,
+        label: Option<u8>,
+    ) -> Result<(), FtlError> {
+        let mut to = None;
+        if self.make_bitmap(region) {
+            let version = io.next_version();
+            let content = Content::Bytes(&self.trims.bitmap);
+            let page = NewPage { kind: Kind::Tombstone, key: region, version, content, data_crc: content.crc() };
+            to = Some(io.append_labelled(label, &page)?);
+            self.tombstones_written += 1;
+        }
+        if let Some(before) = self.trims.set_page(region, to) {
+            io.drop_page(before);
+        }
+        Ok(())
+    }
+
+    /// Fills the bitmap with what the table says of `region`; whether any page of it is trimmed.
+    fn make_bitmap(&mut self, region: u32) -> bool {
+        self.trims.bitmap.fill(0);
+        let mut any = false;
+        for (bit, page) in self.trims.pages_of(region).enumerate() {
+            if self.table.lookup(LogicalPage(page)) == Place::Trimmed {
+                self.trims.bitmap[bit / 8] |= 1 << (bit % 8);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Writes the tombstone pages that stand in `victim` anew, from the table.
+    pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        io.barrier();
+        let geometry = *io.geometry();
+        let before = self.tombstones_written;
+        for region in 0..self.trims.regions() {
+            if self.trims.page_of(region).is_some_and(|p| geometry.block_of(p) == victim) {
+                self.write_tombstone(io, region, None)?;
+            }
+        }
+        Ok(self.tombstones_written - before)
+    }
+
+    pub(super) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
+        (0..self.trims.regions()).filter_map(|region| self.trims.page_of(region))
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("mapping.table", self.table.bytes());
+        self.trims.ram(ledger);
+    }
+
+    pub(super) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+        out.push(("tombstones_written", self.tombstones_written));
+    }
+}

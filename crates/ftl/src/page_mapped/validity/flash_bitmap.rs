@@ -1,0 +1,162 @@
+//! The page validity bitmap in flash: a bit a physical page, set when the page becomes stale (GeckoFTL section 2).
+//!
+//! Every page that becomes stale costs one read and one program, which is what Logarithmic Gecko is measured against.
+//! The bits of an erased block are cleared together with the next change of the same bitmap page: until then the block
+//! is remembered in RAM, so that an erase costs no program of its own.
+
+use super::Answer;
+use crate::page_mapped::directory::{Directory, PartRead};
+use crate::page_mapped::meta_io::MetaIo;
+use crate::{FtlError, RamLedger};
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
+
+/// How many erased blocks are remembered at the most.
+const ERASED_MAX: usize = 1024;
+
+/// A bitmap in flash, and the directory of its pages.
+pub(crate) struct FlashBitmap {
+    directory: Directory,
+    blocks_per_page: u32,
+    pages_per_block: u32,
+    /// Erased blocks whose bits are still set.
+    erased: Vec<Block>,
+    page: Vec<u8>,
+    /// A part could not be read: from now on only the mapping tells what is live.
+    damaged: bool,
+    updates: u64,
+    queries: u64,
+}
+
+fn blocks_per_page(geometry: &Geometry) -> u32 {
+    (geometry.page_bytes() * 8 / geometry.pages_per_block()).max(1)
+}
+
+/// Pages of the bitmap of a drive.
+pub(crate) fn bitmap_pages(geometry: &Geometry) -> u32 {
+    geometry.blocks().div_ceil(blocks_per_page(geometry))
+}
+
+impl FlashBitmap {
+    /// A bitmap of a drive on which nothing is stale.
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        Self {
+            directory: Directory::new(Kind::Bitmap, bitmap_pages(geometry)),
+            blocks_per_page: blocks_per_page(geometry),
+            pages_per_block: geometry.pages_per_block(),
+            erased: Vec::new(),
+            page: vec![0; geometry.page_bytes() as usize],
+            damaged: false,
+            updates: 0,
+            queries: 0,
+        }
+    }
+
+    fn part_of(&self, block: Block) -> u32 {
+        block.0 / self.blocks_per_page
+    }
+
+    /// The block's first bit in its bitmap page.
+    fn first_bit(&self, block: Block) -> u32 {
+        block.0 % self.blocks_per_page * self.pages_per_block
+    }
+
+    /// Reads a bitmap page, applies what is pending, and `change`, and writes it.
+    fn update<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        change: impl FnOnce(&mut [u8]),
+    ) -> Result<(), FtlError> {
+        match self.directory.read(io, part) {
+            PartRead::Bytes(bytes) => self.page.copy_from_slice(bytes),
+            PartRead::Nowhere => self.page.fill(0),
+            PartRead::Unreadable => {
+                self.damaged = true;
+                self.page.fill(0);
+            }
+        }
+        let mut at = 0;
+        while at < self.erased.len() {
+            let block = self.erased[at];
+            if self.part_of(block) == part {
+                let first = self.first_bit(block);
+                for bit in first..first + self.pages_per_block {
+                    self.page[bit as usize / 8] &= !(1 << (bit % 8));
+                }
+                self.erased.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        change(&mut self.page);
+        let version = io.next_version();
+        self.directory.write(io, part, version, &self.page)?;
+        self.updates += 1;
+        Ok(())
+    }
+
+    pub(super) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        let geometry = *io.geometry();
+        let block = geometry.block_of(page);
+        let bit = self.first_bit(block) + geometry.index_of(page);
+        self.update(io, self.part_of(block), |bytes| bytes[bit as usize / 8] |= 1 << (bit % 8))
+    }
+
+    pub(super) fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        if !self.erased.contains(&block) {
+            self.erased.push(block);
+        }
+        if self.erased.len() > ERASED_MAX { self.update(io, self.part_of(self.erased[0]), |_| ()) } else { Ok(()) }
+    }
+
+    pub(super) fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
+        self.queries += 1;
+        let all = 0..self.pages_per_block as u16;
+        if self.erased.contains(&block) {
+            out.extend(all);
+            return Answer::NotKnownStale;
+        }
+        let first = self.first_bit(block);
+        match self.directory.read(io, self.part_of(block)) {
+            PartRead::Bytes(bytes) => {
+                out.extend(all.filter(|index| {
+                    let bit = first + u32::from(*index);
+                    bytes[bit as usize / 8] >> (bit % 8) & 1 == 0
+                }));
+            }
+            PartRead::Nowhere => out.extend(all),
+            PartRead::Unreadable => {
+                self.damaged = true;
+                out.extend(all);
+            }
+        }
+        if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
+    }
+
+    pub(super) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        while let Some(block) = self.erased.first() {
+            self.update(io, self.part_of(*block), |_| ())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        self.directory.relocate(io, victim, &mut self.page)
+    }
+
+    pub(super) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
+        (0..self.directory.parts()).filter_map(|part| self.directory.page_of(part))
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("validity.directory", self.directory.bytes());
+        ledger.structure("validity.erased", self.erased.capacity() as u64 * 4);
+        ledger.index("buffer.bitmap_page", self.page.capacity() as u64);
+    }
+
+    pub(super) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+        out.extend([("bitmap_updates", self.updates), ("bitmap_queries", self.queries)]);
+    }
+}

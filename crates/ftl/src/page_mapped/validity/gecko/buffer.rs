@@ -1,0 +1,97 @@
+//! The buffer of Logarithmic Gecko: the entries that no run holds yet, sorted by key (algorithms 1 and 2).
+
+use super::page::Layout;
+use alloc::vec::Vec;
+
+/// Gecko entries in RAM.
+pub(super) struct Buffer {
+    layout: Layout,
+    keys: Vec<u32>,
+    words: Vec<u32>,
+    erase: Vec<bool>,
+}
+
+impl Buffer {
+    pub(super) fn new(layout: Layout) -> Self {
+        // An erase may come on top of a full buffer while it is being flushed.
+        let room = layout.entries + 8;
+        Self {
+            layout,
+            keys: Vec::with_capacity(room),
+            words: Vec::with_capacity(room * layout.words),
+            erase: Vec::with_capacity(room),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.keys.len() >= self.layout.entries
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        self.words.clear();
+        self.erase.clear();
+    }
+
+    pub(super) fn key(&self, index: usize) -> u32 {
+        self.keys[index]
+    }
+
+    pub(super) fn word(&self, index: usize, word: usize) -> u32 {
+        self.words[index * self.layout.words + word]
+    }
+
+    pub(super) fn erase(&self, index: usize) -> bool {
+        self.erase[index]
+    }
+
+    /// The first entry whose key is not below `key`.
+    pub(super) fn lower_bound(&self, key: u32) -> usize {
+        self.keys.partition_point(|k| *k < key)
+    }
+
+    #[inline]
+    fn entry(&mut self, key: u32) -> usize {
+        let at = self.lower_bound(key);
+        if self.keys.get(at) != Some(&key) {
+            self.keys.insert(at, key);
+            self.erase.insert(at, false);
+            let words = self.layout.words;
+            if words == 1 {
+                self.words.insert(at, 0);
+            } else {
+                self.words.splice(at * words..at * words, core::iter::repeat_n(0, words));
+            }
+        }
+        at
+    }
+
+    /// Algorithm 1: bit `bit` of the entry's part is set.
+    #[inline]
+    pub(super) fn set(&mut self, key: u32, bit: u32) {
+        let at = self.entry(key);
+        self.words[at * self.layout.words + bit as usize / 32] |= 1 << (bit % 32);
+    }
+
+    /// Algorithm 2: what was known of the block is void. What the buffer itself knew goes, too, which the printed
+    /// algorithm is silent about. One entry, for the first part, stands for all parts.
+    pub(super) fn erased(&mut self, block: u32) {
+        let first = block * self.layout.parts;
+        let from = self.lower_bound(first);
+        let to = self.lower_bound(first + self.layout.parts);
+        let words = self.layout.words;
+        self.keys.drain(from..to);
+        self.erase.drain(from..to);
+        self.words.drain(from * words..to * words);
+        let at = self.entry(first);
+        self.erase[at] = true;
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.keys.capacity() * 4 + self.words.capacity() * 4 + self.erase.capacity()) as u64
+    }
+}

@@ -1,0 +1,326 @@
+//! Logarithmic Gecko: which pages are stale, logged in flash and merged as in an LSM-tree (GeckoFTL section 3).
+//!
+//! A *Gecko entry* (figure 3) has a key, a part of a block's bitmap of stale pages, and an *erase flag*: everything
+//! older about the block is void. Entries gather in the buffer; a full buffer becomes a *run* on flash, or is merged with
+//! runs that are there. A query asks the buffer and then the runs from the newest to the oldest, one page each, and stops
+//! at an erase flag.
+//!
+//! Faithful: buffer, runs, levels, collisions, run directories, entry-partitioning (section 3.3), two-way and multi-way
+//! merging (appendix A). Ours, where the paper is silent:
+//! - An erase clears what the buffer holds of the block, and inserts one entry, for the block's first part, whatever the
+//!   number of parts; merges and queries apply it to all of them.
+//! - All entries of a block stand on one page, so that a query reads one page a run.
+//! - A merge that includes the oldest run drops erase flags and entries without a bit.
+//! - Multi-way merging lets a run take part where what is merged so far may be large enough for its level. With T = 2
+//!   that is the paper's policy; with larger T that one would merge large runs with small ones over and over.
+//! - A flush is not programmed before everything that it reports on is on flash.
+
+mod buffer;
+mod merge;
+mod page;
+mod run;
+
+use super::Answer;
+use crate::config::GeckoMerge;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::{FtlError, RamLedger};
+use alloc::vec;
+use alloc::vec::Vec;
+use buffer::Buffer;
+use merge::MergeBuffers;
+use page::{GeckoPage, Layout, RunHeader};
+use phelsuma_nand::{Block, Content, Geometry, Nand, Page, PageRead};
+use run::{Run, level_of};
+
+/// Where a page of a run is said to be that the flash did not give back: nowhere.
+const LOST_PAGE: Page = Page(u32::MAX);
+
+/// How a Logarithmic Gecko is tuned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// T.
+    pub(crate) size_ratio: u32,
+    /// How runs are merged.
+    pub(crate) merge: GeckoMerge,
+    layout: Layout,
+    blocks: u32,
+}
+
+impl Tuning {
+    /// A tuning for a drive; `parts` of 0 means one for each 32 pages of a block (section 3.3).
+    ///
+    /// # Errors
+    /// A page has no room for the entries of two blocks.
+    pub(crate) fn new(geometry: &Geometry, size_ratio: u32, parts: u32, merge: GeckoMerge) -> Result<Self, FtlError> {
+        let b = geometry.pages_per_block();
+        let parts = if parts == 0 { (b / 32).max(1) } else { parts };
+        let layout = Layout::new(geometry, parts.min(b))
+            .ok_or(FtlError::Unsupported("a page is too small for the Gecko entries of two blocks: use fewer parts"))?;
+        Ok(Self { size_ratio, merge, layout, blocks: geometry.blocks() })
+    }
+
+    /// V, the entries of a page and of the buffer.
+    pub(crate) fn entries(&self) -> usize {
+        self.layout.entries()
+    }
+
+    /// Pages of a run that has an entry for every part of every block: no run has more.
+    pub(crate) fn longest_run(&self) -> u32 {
+        let blocks_per_page = self.layout.entries() as u32 / self.layout.parts;
+        self.blocks.div_ceil(blocks_per_page)
+    }
+}
+
+/// The stale pages of a drive, in flash.
+pub(crate) struct LogarithmicGecko {
+    tuning: Tuning,
+    pages_per_block: u32,
+    buffer: Buffer,
+    /// Newest first.
+    runs: Vec<Run>,
+    merging: MergeBuffers,
+    page: Vec<u8>,
+    /// The bitmap of the block that is asked about.
+    stale: Vec<u32>,
+    /// Flushes so far.
+    flushes: u64,
+    /// A page of a run could not be read: from now on only the mapping tells what is live.
+    damaged: bool,
+    tally: Tally,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    inserts: u64,
+    erases: u64,
+    queries: u64,
+    query_reads: u64,
+    merges: u64,
+}
+
+impl LogarithmicGecko {
+    /// A Gecko of a drive on which nothing is stale.
+    pub(crate) fn new(geometry: &Geometry, tuning: Tuning) -> Self {
+        let page_bytes = geometry.page_bytes() as usize;
+        Self {
+            tuning,
+            pages_per_block: geometry.pages_per_block(),
+            buffer: Buffer::new(tuning.layout),
+            runs: Vec::new(),
+            merging: MergeBuffers::new(tuning.layout, page_bytes),
+            page: vec![0; page_bytes],
+            stale: vec![0; tuning.layout.parts as usize * tuning.layout.words],
+            flushes: 0,
+            damaged: false,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Algorithm 1: `page` is stale.
+    #[inline]
+    pub(super) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        let geometry = io.geometry();
+        let (block, index) = (geometry.block_of(page).0, geometry.index_of(page));
+        let layout = &self.tuning.layout;
+        self.tally.inserts += 1;
+        self.buffer.set(block * layout.parts + index / layout.part_bits, index % layout.part_bits);
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
+    /// Algorithm 2: `block` was erased.
+    pub(super) fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        self.tally.erases += 1;
+        self.buffer.erased(block.0);
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
+    /// Turns the buffer into a run, and merges.
+    pub(super) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        if self.buffer.len() == 0 {
+            return Ok(());
+        }
+        // What is reported stale must have been replaced on flash, and what is reported erased be erased.
+        io.barrier();
+        self.flushes += 1;
+        let frozen = io.seq();
+        match self.tuning.merge {
+            GeckoMerge::MultiWay => {
+                let joining = self.runs_that_will_merge();
+                self.merge(io, true, joining, frozen)?;
+            }
+            GeckoMerge::TwoWay => {
+                self.merge(io, true, 0, frozen)?;
+                while self.runs.len() >= 2 && self.runs[0].header.level == self.runs[1].header.level {
+                    self.merge(io, false, 2, self.runs[0].header.frozen)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of the newest runs a merge that begins with the buffer is going to reach.
+    fn runs_that_will_merge(&self) -> usize {
+        let mut pages = 1;
+        let mut joining = 0;
+        for run in &self.runs {
+            if level_of(pages, self.tuning.size_ratio) < run.header.level {
+                break;
+            }
+            pages += run.directory.len();
+            joining += 1;
+        }
+        joining
+    }
+
+    /// Merges the newest runs, after the buffer where `with_buffer` says so, into one.
+    fn merge<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        with_buffer: bool,
+        runs: usize,
+        frozen: u64,
+    ) -> Result<(), FtlError> {
+        let merged = &self.runs[..runs];
+        let flushes =
+            |runs: &[Run]| (runs.last().map(|r| r.header.flushes.0), runs.first().map(|r| r.header.flushes.1));
+        let (first, last) = flushes(merged);
+        let last = if with_buffer { self.flushes } else { last.unwrap_or(self.flushes) };
+        let pages = merged.iter().map(|run| run.directory.len()).sum::<usize>() + usize::from(with_buffer);
+        let header = RunHeader {
+            level: level_of(pages, self.tuning.size_ratio),
+            flushes: (first.unwrap_or(self.flushes), last),
+            frozen,
+        };
+        let oldest = runs == self.runs.len();
+        let buffer = with_buffer.then_some(&self.buffer);
+        let (directory, lost) = self.merging.merge(io, buffer, merged, &header, oldest)?;
+        self.tally.merges += u64::from(runs > 0);
+        self.damaged |= lost;
+        if with_buffer {
+            self.buffer.clear();
+        }
+        let level = level_of(directory.len(), self.tuning.size_ratio);
+        let run = Run { header: RunHeader { level, ..header }, directory };
+        for old in self.runs.drain(..runs) {
+            for entry in old.directory.iter().filter(|entry| entry.page != LOST_PAGE) {
+                io.drop_page(entry.page);
+            }
+        }
+        self.runs.insert(0, run);
+        Ok(())
+    }
+
+    /// A GC query: the pages of `block` that are not known to be stale.
+    pub(super) fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
+        self.tally.queries += 1;
+        let layout = self.tuning.layout;
+        let first = block.0 * layout.parts;
+        let stale = &mut self.stale;
+        stale.fill(0);
+        let mut erased = false;
+        let mut at = self.buffer.lower_bound(first);
+        while at < self.buffer.len() && self.buffer.key(at) < first + layout.parts {
+            let part = (self.buffer.key(at) - first) as usize;
+            for word in 0..layout.words {
+                stale[part * layout.words + word] |= self.buffer.word(at, word);
+            }
+            erased |= self.buffer.erase(at);
+            at += 1;
+        }
+        for run in &self.runs {
+            if erased {
+                break;
+            }
+            let Some(place) = run.place_for(block.0) else { continue };
+            self.tally.query_reads += 1;
+            if !merge::read_page(io, run, place, &mut self.page) {
+                self.damaged = true;
+                continue;
+            }
+            let view = GeckoPage::new(layout, &self.page);
+            for index in view.lower_bound(first)..view.entries() {
+                let key = view.key(index);
+                if key >= first + layout.parts {
+                    break;
+                }
+                let part = (key - first) as usize;
+                for word in 0..layout.words {
+                    stale[part * layout.words + word] |= view.word(index, word);
+                }
+                erased |= view.erase(index);
+            }
+        }
+        for index in 0..self.pages_per_block {
+            let (part, bit) = (index / layout.part_bits, index % layout.part_bits);
+            if stale[part as usize * layout.words + bit as usize / 32] >> (bit % 32) & 1 == 0 {
+                out.push(index as u16);
+            }
+        }
+        if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
+    }
+
+    /// Copies Gecko pages out of a victim.
+    pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        let geometry = *io.geometry();
+        let mut copied = 0;
+        for run in &mut self.runs {
+            for entry in &mut run.directory {
+                if geometry.block_of(entry.page) != victim {
+                    continue;
+                }
+                let from = entry.page;
+                let copy = match io.read_any(from) {
+                    PageRead::Written { content: Content::Bytes(bytes), spare, .. } => {
+                        self.page.clear();
+                        self.page.extend_from_slice(bytes);
+                        Some(spare)
+                    }
+                    _ => None,
+                };
+                match copy {
+                    Some(spare) => {
+                        entry.page = io.append_copy(&spare, &self.page)?;
+                        copied += 1;
+                    }
+                    None => {
+                        entry.page = LOST_PAGE;
+                        self.damaged = true;
+                    }
+                }
+                io.drop_page(from);
+            }
+        }
+        Ok(copied)
+    }
+
+    pub(super) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
+        let pages = self.runs.iter().flat_map(|run| run.directory.iter().map(|entry| entry.page));
+        pages.filter(|page| *page != LOST_PAGE)
+    }
+
+    /// RAM, by appendix B: directories, and the buffer with those that merging needs.
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        let entries: usize = self.runs.iter().map(|run| run.directory.len()).sum();
+        let room: usize = self.runs.iter().map(|run| run.directory.capacity()).sum();
+        let page_bytes = self.page.capacity() as u64;
+        ledger.structure("validity.run_directories", entries as u64 * 8);
+        ledger.structure("validity.buffer", page_bytes);
+        ledger.structure("validity.merge_buffers", self.merging.bytes());
+        ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.runs.len() as u64 * 48);
+        ledger.index("buffer.gecko_page", page_bytes);
+        ledger.index("buffer.gecko_buffer_room", self.buffer.bytes().saturating_sub(page_bytes));
+    }
+
+    pub(super) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+        out.extend([
+            ("gecko_inserts", self.tally.inserts),
+            ("gecko_erases", self.tally.erases),
+            ("gecko_flushes", self.flushes),
+            ("gecko_merges", self.tally.merges),
+            ("gecko_queries", self.tally.queries),
+            ("gecko_query_reads", self.tally.query_reads),
+            ("gecko_runs", self.runs.len() as u64),
+            ("gecko_pages", self.runs.iter().map(|run| run.directory.len() as u64).sum()),
+        ]);
+    }
+}

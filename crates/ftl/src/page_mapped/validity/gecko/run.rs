@@ -1,0 +1,59 @@
+//! Runs: sorted sequences of Gecko pages on flash, and their directories in RAM (section 3).
+
+use super::page::RunHeader;
+use alloc::vec::Vec;
+use phelsuma_nand::Page;
+
+/// Where a page of a run is, and the first block that it knows something of: eight bytes, as appendix B counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DirectoryEntry {
+    pub(super) first_block: u32,
+    pub(super) page: Page,
+}
+
+/// The index of a run: its pages in the order of their keys.
+pub(super) type RunDirectory = Vec<DirectoryEntry>;
+
+/// A run.
+pub(super) struct Run {
+    pub(super) header: RunHeader,
+    pub(super) directory: RunDirectory,
+}
+
+impl Run {
+    /// The place of the page that may hold entries of `block`: all entries of a block stand on one page.
+    pub(super) fn place_for(&self, block: u32) -> Option<usize> {
+        self.directory.partition_point(|e| e.first_block <= block).checked_sub(1)
+    }
+}
+
+/// The level of a run of so many pages: i where it has from Tⁱ to Tⁱ⁺¹ − 1 of them.
+pub(super) fn level_of(pages: usize, size_ratio: u32) -> u8 {
+    let mut level = 0;
+    let mut end = u64::from(size_ratio);
+    while pages as u64 >= end {
+        level += 1;
+        end *= u64::from(size_ratio);
+    }
+    level
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_in_the_level_of_its_size() {
+        assert_eq!([1, 2, 3, 4, 7, 8, 9].map(|pages| level_of(pages, 2)), [0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!([1, 3, 4, 15, 16].map(|pages| level_of(pages, 4)), [0, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_query_reads_the_one_page_that_may_hold_the_block() {
+        let entry = |first_block| DirectoryEntry { first_block, page: Page(first_block) };
+        let header = RunHeader { level: 0, flushes: (0, 0), frozen: 0 };
+        let run = Run { header, directory: [3, 10, 20].map(entry).to_vec() };
+        let pages = [2, 3, 9, 10, 11, 25].map(|block| run.place_for(block));
+        assert_eq!(pages, [None, Some(0), Some(0), Some(1), Some(1), Some(2)]);
+    }
+}
