@@ -22,7 +22,8 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::User, Self::Tombstone, Self::Anchor, Self::Translation, Self::Bitmap, Self::Gecko];
+    pub const ALL: &'static [Self] =
+        &[Self::User, Self::Tombstone, Self::Anchor, Self::Translation, Self::Bitmap, Self::Gecko];
 
     fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|k| *k as u8 == byte)

@@ -50,7 +50,7 @@ pub(crate) fn verify(
     expectation: &Expectation,
     seen_before: &mut dyn FnMut(u128) -> bool,
 ) -> Checked<()> {
-    consistent(ftl.as_ref(), nand, "after recovery")?;
+    consistent(ftl.as_mut(), nand, "after recovery")?;
     let mut model = expectation.model.as_ref().clone();
     for (page, read) in read_all(ftl.as_mut(), nand, &model)?.into_iter().enumerate() {
         let page = page as u32;
@@ -83,7 +83,7 @@ pub(crate) fn verify(
         at = overwrite(ftl.as_mut(), nand, &mut model, round, at)?;
     }
     compare(ftl.as_mut(), nand, &model, "after two overwrites")?;
-    consistent(ftl.as_ref(), nand, "after two overwrites")?;
+    consistent(ftl.as_mut(), nand, "after two overwrites")?;
 
     nand.power_cycle();
     let (mut last, _) = bring_up(nand, config)?;
@@ -133,7 +133,7 @@ fn compare(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model, when: 
     Ok(())
 }
 
-fn consistent(ftl: &dyn Ftl<CutNand>, nand: &mut CutNand, when: &str) -> Checked<()> {
+fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, when: &str) -> Checked<()> {
     match ftl.check(nand).first() {
         None => Ok(()),
         Some(finding) => failure(FailureKind::Corrupt, format!("{when}: {finding}")),

@@ -27,8 +27,9 @@ impl Buffer {
         self.keys.len()
     }
 
+    /// Whether it has as many entries as fit on one page even if every block's must stand together.
     pub(super) fn is_full(&self) -> bool {
-        self.keys.len() >= self.layout.entries
+        self.keys.len() > self.layout.entries - self.layout.parts as usize
     }
 
     pub(super) fn clear(&mut self) {
