@@ -9,10 +9,10 @@ pub(crate) fn dropped(result: &RunResult) -> Option<String> {
     let (small, outside) = (host.dropped_trims_without_whole_page, host.dropped_trims_outside_footprint);
     let mut why = Vec::new();
     if small > 0 {
-        why.push(format!("{} trims cover no whole page", count(small)));
+        why.push(format!("{} that trim no whole page", count(small)));
     }
     if outside > 0 {
-        why.push(format!("{} trims are of pages never read or written", count(outside)));
+        why.push(format!("{} that trim only pages never read or written", count(outside)));
     }
     (!why.is_empty())
         .then(|| format!("dropped of {} requests of the trace: {}", count(host.trace_requests), why.join(", ")))

@@ -74,7 +74,7 @@ fn what_sets_a_result_apart_is_remarked() {
     let trims = common::file("remarks.csv", trims);
     for (command, ftl) in [("run", "page"), ("compare", "page,fifo")] {
         let text = prints(&format!("{command} --ftl {ftl} --trace {}", trims.display()));
-        let dropped = "dropped of 3 requests of the trace: 1 trims cover no whole page, 1 trims are of pages never read or written";
+        let dropped = "dropped of 3 requests of the trace: 1 that trim no whole page, 1 that trim only pages never read or written";
         assert!(text.contains(dropped) && text.contains("256 MiB"), "{text}");
         assert!(text.replace('\n', " ").contains("(chosen here, --capacity gives another)"), "{text}");
         assert!(!text.contains("small drive"), "{text}");
