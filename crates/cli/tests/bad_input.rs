@@ -115,7 +115,7 @@ const WRONG: &[(&str, &str)] = &[
     ("CRASH --replay nonsense", "replay id"),
     ("CRASH --replay 1.nonsense", "torn-seen"),
     ("CRASH --replay 99999999.torn-seen", "the workload has 2323 programs and erases"),
-    ("CRASH --replay 165.torn-seen", "the workload has 2323 programs and erases"),
+    ("CRASH --replay 2323.torn-seen", "the workload has 2323 programs and erases"),
     ("CRASH --replay 3.partial-mixed", "is a program and partial-mixed a fault of erases"),
     ("CRASH --replay 30.torn-seen.99", "fewer choices"),
     ("CRASH --replay 30.torn-seen/2.torn-seen", "the recovery from 30.torn-seen has 2 programs"),
