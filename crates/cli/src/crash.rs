@@ -113,7 +113,7 @@ impl Args {
     fn configs(&self) -> Outcome<Vec<LabConfig>> {
         let geometry = Geometry::new(self.page, self.pages_per_block, self.blocks, self.channels, self.dies)?;
         check_logical_pages(&geometry, self.ratio)?;
-        memory::check(&geometry)?;
+        memory::affordable(&geometry)?;
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let points = match (&self.replay, self.cuts) {

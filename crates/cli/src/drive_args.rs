@@ -151,7 +151,7 @@ impl DriveArgs {
             // Before drives are formatted on so much.
             self.checked_geometry(capacity)?;
         }
-        let capacity = phelsuma_drive::settle_capacity(configs)?;
+        let capacity = phelsuma_drive::settle_capacity(configs, memory::affordable)?;
         self.checked_geometry(capacity)
     }
 
@@ -163,7 +163,7 @@ impl DriveArgs {
     fn checked_geometry(&self, capacity: u64) -> Outcome<Geometry> {
         let geometry = self.shape().geometry(capacity)?;
         check_logical_pages(&geometry, self.ratio)?;
-        memory::check(&geometry)?;
+        memory::affordable(&geometry)?;
         Ok(geometry)
     }
 

@@ -23,10 +23,14 @@ const TRIED_PAGES_MAX: u64 = 1 << 22;
 /// Decides the capacity that nobody gave, the same for all of `configs`, which differ in their FTLs alone: 4 GiB for
 /// a workload and for a trace that is wrapped; for any other trace the smallest power of two whose logical pages hold
 /// its footprint and beside which the reserve of every FTL fits, at least 256 MiB. The capacity, in bytes.
+/// `affordable` is asked before a drive is tried.
 ///
 /// # Errors
-/// [`RunError::Input`]: a shape or an FTL that cannot be, or a trace that cannot be read.
-pub fn settle_capacity(configs: &mut [RunConfig]) -> Result<u64, RunError> {
+/// [`RunError::Input`]: a shape or an FTL that cannot be, or a trace that cannot be read; what `affordable` says.
+pub fn settle_capacity(
+    configs: &mut [RunConfig],
+    affordable: impl Fn(&Geometry) -> Result<(), RunError>,
+) -> Result<u64, RunError> {
     let Some(RunConfig { shape, input, .. }) = configs.first() else { return Ok(CAPACITY_DEFAULT) };
     // Whatever is wrong with the shape is said before a trace is read for its footprint.
     let capacity = match (shape.capacity_bytes, input) {
@@ -36,7 +40,7 @@ pub fn settle_capacity(configs: &mut [RunConfig]) -> Result<u64, RunError> {
             let least = shape.least_capacity()?;
             let fold = FoldOptions { page_bytes: shape.page_bytes, fold: Fold::Compact, loops: 1 };
             let source = PageSource::open(path, options, fold).map_err(input_error)?;
-            capacity_for(configs, least.max(CAPACITY_TRACE_MIN), source.logical_pages())?
+            capacity_for(configs, least.max(CAPACITY_TRACE_MIN), source.logical_pages(), affordable)?
         }
     };
     shape.geometry(capacity)?;
@@ -44,19 +48,35 @@ pub fn settle_capacity(configs: &mut [RunConfig]) -> Result<u64, RunError> {
     Ok(capacity)
 }
 
-fn capacity_for(configs: &[RunConfig], least: u64, footprint: u64) -> Result<u64, RunError> {
+fn capacity_for(
+    configs: &[RunConfig],
+    least: u64,
+    footprint: u64,
+    affordable: impl Fn(&Geometry) -> Result<(), RunError>,
+) -> Result<u64, RunError> {
     let Some(RunConfig { shape, .. }) = configs.first() else { return Ok(least) };
-    let twice =
-        |capacity: u64| capacity.checked_mul(2).ok_or_else(|| RunError::Input("the trace fits no drive".into()));
+    let bytes = footprint.saturating_mul(u64::from(shape.page_bytes));
+    let of = |capacity: u64| {
+        shape.geometry(capacity).map_err(|_| {
+            RunError::Input(format!(
+                "the trace touches {}, which at ratio {} takes more than {} of flash: a drive of such blocks ends \
+                 before the next power of two; larger pages or a --capacity would be right",
+                show_bytes(bytes),
+                shape.ratio,
+                show_bytes(capacity / 2)
+            ))
+        })
+    };
     let mut capacity = least;
-    while u64::from(shape.logical_pages(&shape.geometry(capacity)?)) < footprint {
-        capacity = twice(capacity)?;
+    while u64::from(shape.logical_pages(&of(capacity)?)) < footprint {
+        capacity = capacity.saturating_mul(2);
     }
     for doublings in 0.. {
-        let geometry = shape.geometry(capacity)?;
+        let geometry = of(capacity)?;
+        affordable(&geometry)?;
         // A format says first whether the FTL fits.
         match configs.iter().try_for_each(|config| formatted(config, &geometry).map(drop)) {
-            Err(RunError::Input(_)) if doublings < DOUBLINGS_MAX => capacity = twice(capacity)?,
+            Err(RunError::Input(_)) if doublings < DOUBLINGS_MAX => capacity = capacity.saturating_mul(2),
             result => return result.map(|()| capacity),
         }
     }

@@ -66,7 +66,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     let began = Instant::now();
     let cpu_began = thread_cpu_seconds();
     let mut settled = [config.clone()];
-    let geometry = config.shape.geometry(settle_capacity(&mut settled)?)?;
+    let geometry = config.shape.geometry(settle_capacity(&mut settled, |_| Ok(()))?)?;
     let [config] = &settled;
     let logical_pages = config.shape.logical_pages(&geometry);
     // What is wrong with a trace is said before the drive is filled.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use phelsuma_drive::{Arrival, Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run, settle_capacity};
+use phelsuma_nand::Geometry;
 use phelsuma_trace::{OpenOptions, Workload};
 use std::path::PathBuf;
 
@@ -231,24 +232,36 @@ fn what_is_wrong_with_a_capacity_is_said_in_bytes() {
 #[test]
 fn a_trace_chooses_a_drive_that_its_footprint_and_the_reserve_fit() {
     let mut config = [trace("capacity.csv", "0,0,write,0,4096\n", 1)];
-    settle_capacity(&mut config).unwrap();
+    settle_capacity(&mut config, |_| Ok(())).unwrap();
     assert_eq!(config[0].shape.capacity_bytes, Some(256 << 20));
     let large: String = (0..200).map(|n| format!("{n},0,write,{},1048576\n", n << 20)).collect();
     let mut config = [trace("capacity200.csv", &large, 1)];
-    settle_capacity(&mut config).unwrap();
+    settle_capacity(&mut config, |_| Ok(())).unwrap();
     assert_eq!(config[0].shape.capacity_bytes, Some(512 << 20), "200 MiB at ratio 0.70");
     // At this ratio 256 MiB have no room for the reserve; FTLs that are compared get the same drive.
     let mut config = trace("capacity.csv", "0,0,write,0,4096\n", 1);
     config.shape.ratio = 0.96;
     let mut both = [config.clone(), RunConfig { ftl: "pl-greedy".into(), ..config }];
     both[1].composition = RunConfig::new("pl-greedy", both[1].input.clone()).unwrap().composition;
-    settle_capacity(&mut both[..1]).unwrap();
+    settle_capacity(&mut both[..1], |_| Ok(())).unwrap();
     assert_eq!(both[0].shape.capacity_bytes, Some(256 << 20));
     both[0].shape.capacity_bytes = None;
-    settle_capacity(&mut both).unwrap();
+    settle_capacity(&mut both, |_| Ok(())).unwrap();
     assert_eq!(both[0].shape.capacity_bytes, Some(512 << 20));
     assert_eq!(both[1].shape.capacity_bytes, Some(512 << 20));
     assert_eq!(done(&both[1]).host.write_pages, 1);
+}
+
+#[test]
+fn a_trace_that_no_drive_holds_says_so() {
+    let huge: String = (0..6000u64).map(|n| format!("{n},0,write,{},1073741824\n", n << 30)).collect();
+    let error = settle_capacity(&mut [trace("huge.csv", &huge, 1)], |_| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("touches 5.86 TiB") && error.contains("more than 8 TiB of flash"), "{error}");
+    // Whoever has to pay for a drive is asked before it is made.
+    let refused = |geometry: &Geometry| Err(RunError::Input(format!("{} bytes", geometry.capacity_bytes())));
+    let large: String = (0..3000u64).map(|n| format!("{n},0,write,{},1073741824\n", n << 30)).collect();
+    let error = settle_capacity(&mut [trace("large.csv", &large, 1)], refused).unwrap_err().to_string();
+    assert_eq!(error, format!("{} bytes", 8u64 << 40));
 }
 
 #[test]
