@@ -10,9 +10,6 @@ use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The widest that lines of prose are, in columns.
-const WIDTH: usize = 120;
-
 /// Options of `compare`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -74,7 +71,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if args.json {
         return output::json(&results);
     }
-    let verdict = table::wrapped(&verdict::of(&results), WIDTH);
+    let verdict = table::wrapped(&verdict::of(&results), table::PROSE_WIDTH_MAX);
     let table = as_table(&results).trim_fmt();
     output::print(&format!("{}\n{table}\n{verdict}\n", heading(&results, args.drive.chosen())))
 }
@@ -105,7 +102,7 @@ fn heading(results: &[RunResult], chosen: &str) -> String {
         count(host.write_pages),
         count(host.read_pages)
     );
-    text = table::wrapped(&text, WIDTH);
+    text = table::wrapped(&text, table::PROSE_WIDTH_MAX);
     let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
     let about = [
         (!unsteady.is_empty()).then(|| format!("not yet steady: {}", unsteady.join(", "))),
@@ -118,7 +115,7 @@ fn heading(results: &[RunResult], chosen: &str) -> String {
     ];
     for remark in about.iter().flatten() {
         text.push('\n');
-        text += &table::wrapped(remark, WIDTH);
+        text += &table::wrapped(remark, table::PROSE_WIDTH_MAX);
     }
     text
 }

@@ -18,11 +18,11 @@ pub(crate) fn dropped(result: &RunResult) -> Option<String> {
         .then(|| format!("dropped of {} requests of the trace: {}", count(host.trace_requests), why.join(", ")))
 }
 
-/// Of a drive so small that reserve and open blocks take more than half of its spare space.
+/// Of a drive so small that reserve and open blocks take more than a quarter of its spare space.
 pub(crate) fn small_drive(result: &RunResult) -> Option<String> {
     let g = &result.geometry;
     let taken = 1.0 - (1.0 - g.effective_ratio) / (1.0 - g.ratio);
-    (taken > 0.5).then(|| {
+    (taken > 0.25).then(|| {
         format!(
             "small drive: reserve and open blocks take {:.0} % of the spare space, so compare with larger drives and limits \
              at the effective ratio {:.4}, not at {:.4}",

@@ -40,7 +40,10 @@ fn as_text(result: &RunResult, chosen: &str) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write_text(&mut text, result, chosen);
-    text
+    let prose = |line: &str| line.starts_with(char::is_alphabetic);
+    let lines =
+        text.lines().map(|line| if prose(line) { table::wrapped(line, table::PROSE_WIDTH_MAX) } else { line.into() });
+    lines.collect::<Vec<String>>().join("\n") + "\n"
 }
 
 fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::Result {

@@ -15,6 +15,9 @@ pub(crate) fn numbers(headings: &[&str]) -> Table {
 /// The widest that a table of text is, in columns.
 const TEXT_WIDTH_MAX: u16 = 100;
 
+/// The widest that lines of prose are, in columns.
+pub(crate) const PROSE_WIDTH_MAX: usize = 120;
+
 /// A table with these headings whose columns are all text, wrapped where it would be too wide.
 pub(crate) fn texts(headings: &[&str]) -> Table {
     let mut table = plain(headings);

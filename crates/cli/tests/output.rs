@@ -66,6 +66,8 @@ fn what_is_printed_fits_a_window() {
     let text = prints(&format!("compare --ftl page,d-choices,pl-greedy {SMALL} --queue-depth 65536"));
     assert!(widest(&text) <= 120, "{text}");
     assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
+    let text = prints(&format!("run --ftl page {SMALL} --interval 4000 --cut-at-end"));
+    assert!(widest(&text) <= 120, "{text}");
 }
 
 #[test]
