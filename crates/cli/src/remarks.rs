@@ -25,7 +25,7 @@ pub(crate) fn small_drive(result: &RunResult) -> Option<String> {
     (taken > 0.25).then(|| {
         format!(
             "small drive: reserve and open blocks take {:.0} % of the spare space, so compare with larger drives and limits \
-             at the effective ratio {:.4}, not at {:.4}",
+             at the effective ratio ({:.4}), not at {:.4}",
             taken * 100.0,
             g.effective_ratio,
             g.ratio
