@@ -210,7 +210,7 @@ fn an_id_does_not_depend_on_the_number_of_writes_nor_on_points_faults_and_thread
 }
 
 #[test]
-#[ignore = "found by this test, not yet mended: a block whose program failed is marked bad while copies of its pages are in flight"]
+#[ignore = "not yet mended: a block whose program failed is marked bad while copies of its pages are in flight"]
 fn programs_may_fail_while_others_are_in_flight_on_other_dies_and_the_power_fails_too() {
     for preset in PRESETS {
         for dies in [(1, 2), (2, 2), (4, 1)] {

@@ -56,7 +56,10 @@ fn rewritten_after_trims(ftl: &str, ratio: f64) -> Result<RunResult, RunError> {
     config.fill = Fill::Sequential;
     // On a thread of its own: what hangs does so in a single request, where nobody is asked whether to stop.
     let (tell, told) = channel();
-    std::thread::spawn(move || tell.send(run(&config, &|_| true)));
+    std::thread::spawn(move || {
+        // Nobody listens any more once the test has failed.
+        let _ = tell.send(run(&config, &|_| true));
+    });
     told.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{ftl} hangs"))
 }
 
