@@ -60,7 +60,7 @@ impl PageMapped {
         if self.trims.pending_count() > 0 && !self.barriers.forget(Barrier::TrimsBeforeReuse) {
             done = done.max(self.write_pending_trims(nand, self.trim_stream, Purpose::Trim, at)?);
         }
-        self.blocks.release(nand, victim);
+        self.blocks.release(victim);
         Ok(done)
     }
 

@@ -72,7 +72,7 @@ impl PageMapped {
         let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0));
         ftl.blocks.bad = bad(nand);
         for block in ftl.usable_blocks(nand) {
-            ftl.blocks.release(nand, block);
+            ftl.blocks.release(block);
         }
         Ok((ftl, done))
     }
@@ -90,7 +90,7 @@ impl PageMapped {
         let victim: Box<dyn Victim> = match composition.victim {
             VictimPart::Greedy => Box::new(Greedy::new(geometry.blocks())),
             VictimPart::Fifo => Box::new(Fifo::default()),
-            VictimPart::DChoices { d } => Box::new(DChoices::new(d, config.seed)),
+            VictimPart::DChoices { d } => Box::new(DChoices::new(d, geometry.pages_per_block(), config.seed)),
         };
         let placement = placement_of(config);
         let trim_stream = placement.streams();

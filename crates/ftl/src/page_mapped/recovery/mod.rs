@@ -66,7 +66,7 @@ impl PageMapped {
 
         steps.begin("enter what may have been in flight");
         let held = ftl.enter_uncertain(nand, &mut steps, &mut scan, &uncertain);
-        let mut holding = ftl.settle_blocks(nand, &usable, &held, &scan);
+        let mut holding = ftl.settle_blocks(&usable, &held, &scan);
 
         steps.begin("copy what may have been in flight");
         if !ftl.barriers.forget(Barrier::SuspectsCopied) {
@@ -75,17 +75,17 @@ impl PageMapped {
             let part_filled = scan.part_filled.iter().filter(|f| ftl.is_newest(f)).map(|f| (*f, None));
             let copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
             for (found, data) in &copies {
-                ftl.let_go_if_out_of_blocks(nand, &mut holding);
+                ftl.let_go_if_out_of_blocks(&mut holding);
                 ftl.copy(nand, &mut steps, found, *data)?;
             }
         }
-        ftl.let_go_if_out_of_blocks(nand, &mut holding);
+        ftl.let_go_if_out_of_blocks(&mut holding);
         let before = ftl.tally.tombstones_written;
         let done = ftl.write_pending_trims(nand, RECOVERY_STREAM, Purpose::Recovery, steps.now)?;
         steps.step.programs += ftl.tally.tombstones_written - before;
         steps.now = steps.now.max(done).max(ftl.blocks.clock.horizon());
         for block in holding {
-            ftl.blocks.release(nand, block);
+            ftl.blocks.release(block);
         }
         steps.end();
         let mut report = steps.report;
@@ -176,7 +176,7 @@ impl PageMapped {
 
     /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, those
     /// without a readable page first, but for those that must be held, which are given back.
-    fn settle_blocks<N: Nand>(&mut self, nand: &mut N, usable: &[Block], held: &[Block], scan: &Scan) -> Vec<Block> {
+    fn settle_blocks(&mut self, usable: &[Block], held: &[Block], scan: &Scan) -> Vec<Block> {
         let mut order: Vec<Block> = usable.to_vec();
         order.sort_by_key(|b| scan.first_seq[b.index()]);
         let mut holding = Vec::new();
@@ -188,7 +188,7 @@ impl PageMapped {
             } else if held.binary_search(&block).is_ok() && !self.barriers.forget(Barrier::FallbacksHeld) {
                 holding.push(block);
             } else {
-                self.blocks.release(nand, block);
+                self.blocks.release(block);
             }
         }
         holding
@@ -196,10 +196,10 @@ impl PageMapped {
 
     /// The last resort: a drive that comes up is worth more than what a page that has just been read well may yet need,
     /// should it turn bad and the power fail again before it is copied.
-    fn let_go_if_out_of_blocks<N: Nand>(&mut self, nand: &mut N, holding: &mut Vec<Block>) {
+    fn let_go_if_out_of_blocks(&mut self, holding: &mut Vec<Block>) {
         if self.blocks.free() == 0 {
             for block in holding.drain(..) {
-                self.blocks.release(nand, block);
+                self.blocks.release(block);
             }
         }
     }
