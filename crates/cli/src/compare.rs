@@ -4,8 +4,8 @@ use crate::drive_args::DriveArgs;
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::table::{count, number};
-use crate::{memory, output, size, table, verdict};
-use phelsuma_drive::{RunError, RunResult};
+use crate::{memory, output, remarks, size, table, verdict};
+use phelsuma_drive::{Latency, RunError, RunResult};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -36,7 +36,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).min(configs.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
-    let bars = Bars::new();
+    let bars = Bars::new(false);
     let failed = AtomicBool::new(false);
     let outcomes: Vec<Result<RunResult, RunError>> = pool.install(|| {
         let runs = configs.par_iter().map(|config| {
@@ -71,7 +71,9 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if args.json {
         return output::json(&results);
     }
-    output::print(&format!("{}\n{}\n{}\n", heading(&results), as_table(&results), verdict::of(&results)))
+    let verdict = table::wrapped(&verdict::of(&results), table::PROSE_WIDTH_MAX);
+    let table = as_table(&results).trim_fmt();
+    output::print(&format!("{}\n{table}\n{verdict}\n", heading(&results, args.drive.chosen())))
 }
 
 /// The names as given, each once.
@@ -89,20 +91,33 @@ fn by_write_amplification(a: &RunResult, b: &RunResult) -> Ordering {
     wa(a).total_cmp(&wa(b))
 }
 
-fn heading(results: &[RunResult]) -> String {
+fn heading(results: &[RunResult], chosen: &str) -> String {
     let Some(first) = results.first() else { return String::new() };
     let (g, host) = (&first.geometry, &first.host);
-    let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
-    let unsteady =
-        if unsteady.is_empty() { String::new() } else { format!("; not yet steady: {}", unsteady.join(", ")) };
-    format!(
-        "{} on {} of flash at ratio {:.4}: {} pages written, {} read{unsteady}",
+    let mut text = format!(
+        "{} on {} of flash{chosen} at ratio {:.4}: {} pages written, {} read; latencies in µs",
         first.workload,
         size::show(g.capacity_bytes),
         g.ratio,
         count(host.write_pages),
         count(host.read_pages)
-    )
+    );
+    text = table::wrapped(&text, table::PROSE_WIDTH_MAX);
+    let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
+    let about = [
+        (!unsteady.is_empty()).then(|| format!("not yet steady: {}", unsteady.join(", "))),
+        remarks::dropped(first),
+        // The largest difference, so that it is said once.
+        results
+            .iter()
+            .max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio))
+            .and_then(remarks::small_drive),
+    ];
+    for remark in about.iter().flatten() {
+        text.push('\n');
+        text += &table::wrapped(remark, table::PROSE_WIDTH_MAX);
+    }
+    text
 }
 
 /// A column: its heading, the cell of a result, and whether it is left out where all its numbers are zero.
@@ -111,19 +126,27 @@ type Column = (&'static str, fn(&RunResult) -> String, Option<fn(&RunResult) -> 
 const COLUMNS: &[Column] = &[
     ("FTL", |r| r.ftl.clone(), None),
     ("WA", |r| share(r.write_amplification.map(|wa| wa.total)), None),
-    ("host+gc", |r| share(r.write_amplification.map(|wa| wa.user)), Some(|r| wa(r, |wa| wa.user))),
-    ("translation", |r| share(r.write_amplification.map(|wa| wa.translation)), Some(|r| wa(r, |wa| wa.translation))),
-    ("validity", |r| share(r.write_amplification.map(|wa| wa.validity)), Some(|r| wa(r, |wa| wa.validity))),
+    ("host\n+gc", |r| share(r.write_amplification.map(|wa| wa.user)), Some(|r| wa(r, |wa| wa.user))),
+    ("trans-\nlation", |r| share(r.write_amplification.map(|wa| wa.translation)), Some(|r| wa(r, |wa| wa.translation))),
+    ("valid-\nity", |r| share(r.write_amplification.map(|wa| wa.validity)), Some(|r| wa(r, |wa| wa.validity))),
     ("other", |r| share(r.write_amplification.map(|wa| wa.other)), Some(|r| wa(r, |wa| wa.other))),
     ("erases", |r| count(r.erases.total), None),
-    ("write mean µs", |r| number(r.latency_us.write.mean), Some(|r| r.latency_us.write.mean)),
-    ("write p99 µs", |r| number(r.latency_us.write.p99), Some(|r| r.latency_us.write.p99)),
-    ("read mean µs", |r| number(r.latency_us.read.mean), Some(|r| r.latency_us.read.mean)),
-    ("read p99 µs", |r| number(r.latency_us.read.p99), Some(|r| r.latency_us.read.p99)),
-    ("RAM (papers)", |r| ram(&r.ram_bytes.papers), None),
-    ("RAM (all)", |r| ram(&r.ram_bytes.all), None),
-    ("effective ratio", |r| format!("{:.4}", r.geometry.effective_ratio), None),
+    ("write\nmean", |r| latency(r.latency_us.write, |l| l.mean), Some(|r| there(r.latency_us.write))),
+    ("write\np99", |r| latency(r.latency_us.write, |l| l.p99), Some(|r| there(r.latency_us.write))),
+    ("read\nmean", |r| latency(r.latency_us.read, |l| l.mean), Some(|r| there(r.latency_us.read))),
+    ("read\np99", |r| latency(r.latency_us.read, |l| l.p99), Some(|r| there(r.latency_us.read))),
+    ("RAM\n(papers)", |r| ram(&r.ram_bytes.papers), None),
+    ("RAM\n(all)", |r| ram(&r.ram_bytes.all), None),
+    ("effective\nratio", |r| format!("{:.4}", r.geometry.effective_ratio), None),
 ];
+
+fn latency(of: Option<Latency>, figure: fn(&Latency) -> f64) -> String {
+    of.as_ref().map_or_else(|| "-".to_string(), |latency| number(figure(latency)))
+}
+
+fn there(latency: Option<Latency>) -> f64 {
+    f64::from(u8::from(latency.is_some()))
+}
 
 fn wa(result: &RunResult, part: fn(&phelsuma_drive::WriteAmplification) -> f64) -> f64 {
     result.write_amplification.as_ref().map_or(0.0, part)
@@ -143,7 +166,7 @@ fn as_table(results: &[RunResult]) -> comfy_table::Table {
         .filter(|(.., number)| number.is_none_or(|number| results.iter().any(|r| number(r) != 0.0)))
         .collect();
     let headings: Vec<&str> = shown.iter().map(|(heading, ..)| *heading).collect();
-    let mut table = table::numbers(&headings);
+    let mut table = table::narrow(&headings);
     for result in results {
         table.add_row(shown.iter().map(|(_, cell, _)| cell(result)));
     }

@@ -5,15 +5,13 @@ use crate::drive_args::{Setting, TimingArg, check_logical_pages, ratio, setting,
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::table::{count, number};
-use crate::{memory, output, size, table};
+use crate::{memory, output, replay, size, table};
+use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, sweep};
-use phelsuma_ftl::{Config, Preset};
+use phelsuma_ftl::{Config, FtlError, Preset};
 use phelsuma_nand::Geometry;
 use std::fmt::Write;
 use std::time::Instant;
-
-/// The deepest that cuts are nested.
-const DEPTH_MAX: u32 = 3;
 
 /// Options of `crash`.
 #[derive(clap::Args)]
@@ -36,14 +34,15 @@ pub(crate) struct Args {
     /// Cut during each recovery as well
     #[arg(long, conflicts_with = "replay")]
     nested: bool,
-    /// How deep cuts are nested: 1 cuts the workload alone, at most 3 [default: 2 with --nested]
-    #[arg(long, value_name = "D", requires = "nested", value_parser = clap::value_parser!(u32).range(1..=3))]
+    /// How deep cuts are nested: 1 cuts the workload alone, 2 the recoveries from that as well, which is what --nested
+    /// does, and 3 the recoveries from those
+    #[arg(long, value_name = "D", conflicts_with = "replay")]
     depth: Option<u32>,
     /// Seed of the workload and of faults that leave a choice
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Run the branch with this id alone
-    #[arg(long, value_name = "ID", value_parser = path)]
+    #[arg(long, value_name = "ID")]
     replay: Option<Path>,
     /// Blocks of the flash
     #[arg(long, value_name = "N", default_value_t = 64)]
@@ -77,26 +76,18 @@ pub(crate) struct Args {
     json: bool,
 }
 
-fn path(text: &str) -> Result<Path, String> {
-    let path: Path = text.parse()?;
-    if path.0.len() > DEPTH_MAX as usize {
-        return Err(format!("cuts are nested {DEPTH_MAX} deep at the most, not {}", path.0.len()));
-    }
-    Ok(path)
-}
-
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let configs = args.configs()?;
-    let bars = Bars::new();
+    let bars = Bars::new(args.json);
     let mut found = Vec::with_capacity(configs.len());
     for config in &configs {
         let (bar, begun) = (bars.add(&config.ftl.name), Instant::now());
         let counter = bar.clone();
-        let report = sweep(config, move |branches| counter.count(branches));
+        let report = sweep(config, move |branches| counter.count("branches", branches));
         bar.done();
-        let report = report.map_err(|error| about(&config.ftl.name, error, configs.len()))?;
-        check_replayed(&args.replay, &report)?;
+        let report = report.and_then(|report| replayed_in_full(config, report));
+        let report = report.map_err(|error| about(config, error, configs.len()))?;
         found.push((report, begun.elapsed().as_secs_f64()));
     }
     if args.json {
@@ -122,7 +113,7 @@ impl Args {
     fn configs(&self) -> Outcome<Vec<LabConfig>> {
         let geometry = Geometry::new(self.page, self.pages_per_block, self.blocks, self.channels, self.dies)?;
         check_logical_pages(&geometry, self.ratio)?;
-        memory::check(&geometry)?;
+        memory::affordable(&geometry)?;
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let points = match (&self.replay, self.cuts) {
@@ -168,8 +159,16 @@ impl Args {
     }
 }
 
-fn about(name: &str, error: LabError, ftls: usize) -> Failure {
-    match Failure::from(error) {
+fn about(config: &LabConfig, error: LabError, ftls: usize) -> Failure {
+    let failure = match error {
+        LabError::NoSuchBranch(path) => Failure::Input(replay::no_such_branch(config, &path)),
+        LabError::Workload(error @ FtlError::DoesNotFit { .. }) => {
+            Failure::Input(does_not_fit(&config.geometry, &config.ftl, &error))
+        }
+        error => error.into(),
+    };
+    let name = &config.ftl.name;
+    match failure {
         Failure::Input(text) if ftls > 1 => Failure::Input(format!("{name}: {text}")),
         Failure::Failed(text) => Failure::Failed(format!("{name}: {text}")),
         other => other,
@@ -177,12 +176,12 @@ fn about(name: &str, error: LabError, ftls: usize) -> Failure {
 }
 
 /// A branch whose first cut exists need not have the others.
-fn check_replayed(replay: &Option<Path>, report: &CrashReport) -> Outcome {
-    match replay {
-        Some(path) if !report.failed() && report.nested_cuts + 1 < path.0.len() as u64 => {
-            Err(LabError::NoSuchBranch(path.clone()).into())
+fn replayed_in_full(config: &LabConfig, report: CrashReport) -> Result<CrashReport, LabError> {
+    match &config.points {
+        Points::Replay(path) if !report.failed() && report.nested_cuts + 1 < path.0.len() as u64 => {
+            Err(LabError::NoSuchBranch(path.clone()))
         }
-        _ => Ok(()),
+        _ => Ok(report),
     }
 }
 

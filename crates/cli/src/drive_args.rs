@@ -3,7 +3,7 @@
 use crate::errors::{Failure, Outcome};
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
-use phelsuma_drive::{Arrival, CAPACITY_DEFAULT, DriveShape, Fill, FoldChoice, Input, RunConfig};
+use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::{Format, OpenOptions, TimeUnit, Workload};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ pub(crate) struct DriveArgs {
     trace: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,
-    /// Physical bytes [default: 4GiB; with a trace the smallest power of two that holds it, at least 256MiB]
+    /// Physical bytes [default: 4GiB; with a trace that is not wrapped the smallest power of two that holds it, at least
+    /// 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     capacity: Option<u64>,
     /// Logical over physical pages
@@ -91,7 +92,7 @@ pub(crate) struct FormatArgs {
 enum FillArg {
     /// Every logical page once, ascending
     Sequential,
-    /// As many pages as there are, drawn at random
+    /// Every logical page once, in a random order
     Random,
     /// Nothing
     None,
@@ -146,21 +147,23 @@ impl DriveArgs {
 
     /// Gives all of `configs` their capacity; the drive's geometry, checked against the machine's memory.
     pub(crate) fn settle(&self, configs: &mut [RunConfig]) -> Outcome<Geometry> {
-        let default = self.workload.is_some().then_some(CAPACITY_DEFAULT);
-        if let Some(capacity) = self.capacity.or(default) {
-            return self.checked_geometry(capacity);
+        if let Some(capacity) = self.capacity {
+            // Before drives are formatted on so much.
+            self.checked_geometry(capacity)?;
         }
-        // Whatever else is wrong with the shape is wrong at any capacity.
-        Geometry::new(self.page, self.pages_per_block, (1u64 << 32) / 16_384, self.channels, self.dies)?;
-        phelsuma_drive::settle_capacity(configs)?;
-        let capacity = configs.first().and_then(|config| config.shape.capacity_bytes);
-        self.checked_geometry(capacity.unwrap_or(CAPACITY_DEFAULT))
+        let capacity = phelsuma_drive::settle_capacity(configs, memory::affordable)?;
+        self.checked_geometry(capacity)
+    }
+
+    /// What is said of a capacity that nobody gave.
+    pub(crate) fn chosen(&self) -> &'static str {
+        if self.capacity.is_some() { "" } else { " (chosen here, --capacity gives another)" }
     }
 
     fn checked_geometry(&self, capacity: u64) -> Outcome<Geometry> {
         let geometry = self.shape().geometry(capacity)?;
         check_logical_pages(&geometry, self.ratio)?;
-        memory::check(&geometry)?;
+        memory::affordable(&geometry)?;
         Ok(geometry)
     }
 
@@ -207,6 +210,11 @@ impl FormatArgs {
 
 /// A pipe gives its bytes once; a run reads its trace twice and more.
 fn check_readable_twice(path: &Path) -> Outcome {
+    if path.as_os_str() == "-" {
+        return Err(Failure::Input(
+            "standard input gives a trace once and a run reads it twice and more; a file would be right".to_string(),
+        ));
+    }
     match std::fs::metadata(path) {
         Ok(meta) if !meta.is_file() && !meta.is_dir() => Err(Failure::Input(format!(
             "{}: a trace is read more than once, so a regular file would be right",

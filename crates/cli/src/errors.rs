@@ -3,7 +3,7 @@
 
 use phelsuma_drive::RunError;
 use phelsuma_drive::lab::LabError;
-use phelsuma_ftl::{ConfigError, FtlError};
+use phelsuma_ftl::ConfigError;
 use phelsuma_limits::LimitError;
 use phelsuma_nand::GeometryError;
 use phelsuma_trace::{TraceError, WorkloadError};
@@ -89,9 +89,7 @@ impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let text = error.to_string();
         match error {
-            LabError::Workload(FtlError::DoesNotFit { .. }) | LabError::NoSuchBranch(_) | LabError::Depth(_) => {
-                Self::Input(text)
-            }
+            LabError::NoSuchBranch(_) | LabError::Depth(_) => Self::Input(text),
             LabError::Workload(_) => Self::Failed(text),
         }
     }
@@ -101,6 +99,9 @@ impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
         match &error {
             TraceError::Write(source) => Self::output(source),
+            TraceError::Unwritable { .. } => {
+                Self::Input(format!("{error}, or --drop-unwritable to leave such requests out"))
+            }
             _ => Self::Input(error.to_string()),
         }
     }

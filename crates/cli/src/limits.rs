@@ -9,7 +9,8 @@ use phelsuma_limits::{HotCold, Limits};
 /// Options of `limits`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Logical over usable physical pages
+    /// Logical over usable physical pages: without reserve and open blocks. `run` prints it as the effective ratio of its
+    /// drive, which is greater than the --ratio that it was given
     #[arg(long, value_parser = ratio, allow_negative_numbers = true)]
     ratio: f64,
     /// Pages of a block

@@ -5,6 +5,7 @@ use crate::{output, table};
 use phelsuma_drive::lab::Fault;
 use phelsuma_ftl::{PARAMETERS, PRESETS};
 use phelsuma_nand::TIMINGS;
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_trace::{Format, convert, workload};
 use serde_json::json;
 
@@ -21,12 +22,38 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if args.json { output::json(&as_json()) } else { output::print(&as_text()) }
 }
 
-fn faults() -> Vec<(&'static str, &'static str)> {
-    let kind = |fault: &Fault| match fault {
-        Fault::Program(_) => "program",
-        Fault::Erase(_) => "erase",
+/// Name, kind of operation, and what the power cut leaves of it.
+fn faults() -> Vec<(&'static str, &'static str, &'static str)> {
+    let described = |fault: &Fault| match fault {
+        Fault::Program(program) => (fault.name(), "program", program_fault(*program)),
+        Fault::Erase(erase) => (fault.name(), "erase", erase_fault(*erase)),
     };
-    Fault::all().iter().map(|fault| (fault.name(), kind(fault))).collect()
+    Fault::all().iter().map(described).collect()
+}
+
+fn program_fault(fault: ProgramFault) -> &'static str {
+    match fault {
+        ProgramFault::NotStarted => "the page is as it was",
+        ProgramFault::Unacknowledged => "the page is written in full, only nobody was told",
+        ProgramFault::TornSeen => "data and spare area read as uncorrectable",
+        ProgramFault::TornUnseen => "the data are a prefix or noise and the chip's ECC is content: only a CRC can tell",
+        ProgramFault::TornSpare => "the data are whole, the spare area is not what was written",
+        ProgramFault::LooksErased => {
+            "the page reads as erased, but programming it without an erase leaves it unreadable"
+        }
+        ProgramFault::Unstable => "the page reads well until the power fails again, never after",
+        ProgramFault::UnstableOnce => "the page reads well once, never after",
+    }
+}
+
+fn erase_fault(fault: EraseFault) -> &'static str {
+    match fault {
+        EraseFault::NotStarted => "the block is as it was",
+        EraseFault::Unacknowledged => "the block is blank, only nobody was told",
+        EraseFault::PartialMixed => "every page is by chance as it was, blank, or uncorrectable",
+        EraseFault::PartialFront => "the first half of the block reads blank, the rest is as it was",
+        EraseFault::UnstableErase => "the block reads blank, but a program fails until it is erased again",
+    }
 }
 
 fn as_json() -> serde_json::Value {
@@ -57,7 +84,8 @@ fn as_json() -> serde_json::Value {
                 "program_ns": t.program_ns, "erase_ns": t.erase_ns, "transfer_ns": t.transfer_ns})
         })
         .collect();
-    let faults: Vec<_> = faults().iter().map(|(name, of)| json!({"name": name, "of": of})).collect();
+    let faults: Vec<_> =
+        faults().iter().map(|(name, of, about)| json!({"name": name, "of": of, "about": about})).collect();
     json!({"schema": "phelsuma.list/1", "ftls": ftls, "parameters": parameters, "workloads": workloads,
         "trace_formats": formats, "timings": timings, "faults": faults})
 }
@@ -78,18 +106,18 @@ fn as_text() -> String {
     for (spec, about) in workload::LIST {
         workloads.add_row([spec, about]);
     }
-    let mut formats = table::texts(&["trace format", "a record", "what it is"]);
+    let mut formats = table::texts(&["trace format", "a record, and what it is"]);
     for format in Format::all() {
         let written = if convert::WRITABLE.contains(format) { " (can be written)" } else { "" };
-        formats.add_row([format.name(), format.record(), &format!("{}{written}", format.description())]);
+        formats.add_row([format.name(), &format!("{}\n{}{written}", format.record(), format.description())]);
     }
     let mut timings = table::texts(&["timing", "what it is"]);
     for (name, about, _) in TIMINGS {
         timings.add_row([name, about]);
     }
-    let mut kinds = table::texts(&["fault", "of"]);
-    for (name, of) in faults() {
-        kinds.add_row([name, of]);
+    let mut kinds = table::texts(&["fault (crash)", "of", "what the power cut leaves"]);
+    for (name, of, about) in faults() {
+        kinds.add_row([name, of, about]);
     }
     format!("{ftls}\n\n{parts}\n\n{parameters}\n\n{workloads}\n\n{formats}\n\n{timings}\n\n{kinds}\n")
 }

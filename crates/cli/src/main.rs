@@ -9,6 +9,8 @@ mod list;
 mod memory;
 mod output;
 mod progress;
+mod remarks;
+mod replay;
 mod run;
 mod size;
 mod table;

@@ -1,7 +1,7 @@
 //! Whether the machine has the memory that a simulation needs.
 
-use crate::errors::{Failure, Outcome};
 use crate::size;
+use phelsuma_drive::RunError;
 use phelsuma_nand::Geometry;
 
 /// What a simulated physical page takes, in bytes, rounded up: spare columns, mapping, counters.
@@ -20,10 +20,10 @@ pub(crate) fn total() -> Option<u64> {
 }
 
 /// Refuses a drive that does not fit the machine's memory.
-pub(crate) fn check(geometry: &Geometry) -> Outcome {
+pub(crate) fn affordable(geometry: &Geometry) -> Result<(), RunError> {
     let needed = needed(geometry);
     match total() {
-        Some(total) if needed > total => Err(Failure::Input(format!(
+        Some(total) if needed > total => Err(RunError::Input(format!(
             "a drive of {} takes some {} of memory to simulate, this machine has {}: a smaller capacity or larger pages would be right",
             size::show(geometry.capacity_bytes()),
             size::show(needed),

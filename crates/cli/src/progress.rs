@@ -8,10 +8,10 @@ use std::io::IsTerminal;
 pub(crate) struct Bars(MultiProgress);
 
 impl Bars {
-    /// None yet.
-    pub(crate) fn new() -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    /// None yet, and none ever where it shall be quiet.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let shown = !quiet && std::io::stderr().is_terminal();
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         Self(MultiProgress::with_draw_target(target))
     }
 
@@ -45,7 +45,10 @@ impl Bar {
     }
 
     /// Shows a count of what nobody knows the end of.
-    pub(crate) fn count(&self, done: u64) {
+    pub(crate) fn count(&self, what: &'static str, done: u64) {
+        if self.0.message() != what {
+            self.0.set_message(what);
+        }
         self.0.set_position(done);
     }
 

@@ -4,7 +4,7 @@ use crate::drive_args::DriveArgs;
 use crate::errors::Outcome;
 use crate::progress::Bars;
 use crate::table::{count, number};
-use crate::{output, size, table};
+use crate::{output, remarks, size, table};
 use phelsuma_drive::{FlashCounts, Latency, RecoveryResult, RunResult};
 use std::fmt::Write;
 
@@ -26,29 +26,32 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let mut configs = [args.drive.config(&args.ftl)?];
     args.drive.settle(&mut configs)?;
     let [config] = &configs;
-    let bar = Bars::new().add(&config.ftl);
+    let bar = Bars::new(false).add(&config.ftl);
     let result = phelsuma_drive::run(config, &|progress| {
         bar.show(&progress);
         true
     });
     bar.done();
     let result = result?;
-    if args.json { output::json(&result) } else { output::print(&as_text(&result)) }
+    if args.json { output::json(&result) } else { output::print(&as_text(&result, args.drive.chosen())) }
 }
 
-fn as_text(result: &RunResult) -> String {
+fn as_text(result: &RunResult, chosen: &str) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write_text(&mut text, result);
-    text
+    let _ = write_text(&mut text, result, chosen);
+    let prose = |line: &str| line.starts_with(char::is_alphabetic);
+    let lines =
+        text.lines().map(|line| if prose(line) { table::wrapped(line, table::PROSE_WIDTH_MAX) } else { line.into() });
+    lines.collect::<Vec<String>>().join("\n") + "\n"
 }
 
-fn write_text(out: &mut String, result: &RunResult) -> std::fmt::Result {
+fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::Result {
     let (parts, g) = (&result.composition, &result.geometry);
     writeln!(out, "{}: {}, {}, {}, {}", result.ftl, parts.mapping, parts.validity, parts.victim, parts.placement)?;
     writeln!(
         out,
-        "drive: {} flash, {} logical (ratio {:.4}, effective {:.4}); {} blocks of {} pages of {}; channels: {}, dies on each: {}; reserve {} blocks, {} open",
+        "drive: {} flash{chosen}, {} logical (ratio {:.4}, effective {:.4}); {} blocks of {} pages of {}; channels: {}, dies on each: {}; reserve {} blocks, {} open",
         size::show(g.capacity_bytes),
         size::show(g.logical_bytes),
         g.ratio,
@@ -61,6 +64,9 @@ fn write_text(out: &mut String, result: &RunResult) -> std::fmt::Result {
         g.reserve_blocks,
         g.open_blocks
     )?;
+    if let Some(remark) = remarks::small_drive(result) {
+        writeln!(out, "{remark}")?;
+    }
     let fold = result.fold.as_ref().map(|fold| format!(", folded: {fold}")).unwrap_or_default();
     writeln!(out, "input: {}{fold}; timing {}, seed {}", result.workload, result.timing, result.seed)?;
     let host = &result.host;
@@ -73,6 +79,9 @@ fn write_text(out: &mut String, result: &RunResult) -> std::fmt::Result {
         count(host.trim_pages),
         count(host.partial_pages)
     )?;
+    if let Some(remark) = remarks::dropped(result) {
+        writeln!(out, "{remark}")?;
+    }
     match &result.write_amplification {
         None => writeln!(out, "write amplification: none, the host wrote nothing")?,
         Some(wa) => {
@@ -105,11 +114,10 @@ fn write_text(out: &mut String, result: &RunResult) -> std::fmt::Result {
     )?;
     let mut latency = table::numbers(&["latency, µs", "mean", "p50", "p99", "p99.9", "max"]);
     for (name, l) in [("write", &result.latency_us.write), ("read", &result.latency_us.read)] {
-        let Latency { mean, p50, p99, p999, max } = *l;
-        if max == 0.0 {
-            latency.add_row([name, "none"]);
+        let Some(Latency { mean, p50, p99, p999, max }) = *l else {
+            latency.add_row([name, "-", "-", "-", "-", "-"]);
             continue;
-        }
+        };
         latency.add_row([name.to_string(), number(mean), number(p50), number(p99), number(p999), number(max)]);
     }
     writeln!(out, "{latency}")?;

@@ -1,5 +1,7 @@
 //! Sizes in bytes as people write them: KiB, MiB, GiB and TiB are powers of 1,024, KB, MB, GB and TB of 1,000.
 
+pub(crate) use phelsuma_drive::show_bytes as show;
+
 const UNITS: &[(&str, u64)] = &[
     ("B", 1),
     ("KiB", 1 << 10),
@@ -50,16 +52,6 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
 pub(crate) fn parse_page(text: &str) -> Result<u32, String> {
     let bytes = parse(text)?;
     u32::try_from(bytes).map_err(|_| format!("a page of {bytes} bytes: must be a power of two from 512 to 65,536"))
-}
-
-/// A size for people: in the largest binary unit of which there is at least one.
-pub(crate) fn show(bytes: u64) -> String {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    match units.iter().find(|(_, shift)| bytes >> shift > 0) {
-        Some((name, shift)) if bytes.trailing_zeros() >= *shift => format!("{} {name}", bytes >> shift),
-        Some((name, shift)) => format!("{:.2} {name}", bytes as f64 / (1u64 << shift) as f64),
-        None => format!("{bytes} B"),
-    }
 }
 
 #[cfg(test)]
@@ -120,10 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_shown_short() {
-        assert_eq!(show(4096), "4 KiB");
-        assert_eq!(show(3 << 29), "1.50 GiB");
-        assert_eq!(show(511), "511 B");
+    fn a_page_has_a_size_of_32_bits() {
         assert_eq!(
             parse_page("8GiB").unwrap_err(),
             "a page of 8589934592 bytes: must be a power of two from 512 to 65,536"

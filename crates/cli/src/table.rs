@@ -1,7 +1,7 @@
 //! Tables for people: UTF-8 borders, no colour, numbers to the right.
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::presets::{UTF8_FULL_CONDENSED, UTF8_HORIZONTAL_ONLY};
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
 
 /// A table with these headings; the first column is text, the others are numbers.
 pub(crate) fn numbers(headings: &[&str]) -> Table {
@@ -12,11 +12,47 @@ pub(crate) fn numbers(headings: &[&str]) -> Table {
     table
 }
 
-/// A table with these headings whose columns are all text; on a terminal it is as wide as that.
+/// The widest that a table of text is, in columns.
+const TEXT_WIDTH_MAX: u16 = 100;
+
+/// The widest that lines of prose are, in columns.
+pub(crate) const PROSE_WIDTH_MAX: usize = 120;
+
+/// A table with these headings whose columns are all text, wrapped where it would be too wide.
 pub(crate) fn texts(headings: &[&str]) -> Table {
     let mut table = plain(headings);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
+    let terminal = table.width().unwrap_or(TEXT_WIDTH_MAX);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal.min(TEXT_WIDTH_MAX));
     table
+}
+
+/// A table with these headings and many columns: no lines between them.
+pub(crate) fn narrow(headings: &[&str]) -> Table {
+    let mut table = numbers(headings);
+    table.load_preset(UTF8_HORIZONTAL_ONLY);
+    for style in [TableComponent::HorizontalLines, TableComponent::MiddleIntersections] {
+        table.remove_style(style);
+    }
+    table
+}
+
+/// `text` in lines of at most so many characters, broken at spaces.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            lines.push('\n');
+            column = 0;
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines
 }
 
 fn plain(headings: &[&str]) -> Table {
@@ -53,6 +89,13 @@ pub(crate) fn number(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prose_is_broken_at_spaces() {
+        assert_eq!(wrapped("one two three", 7), "one two\nthree");
+        assert_eq!(wrapped("µµµ aaaa bbb", 8), "µµµ aaaa\nbbb");
+        assert_eq!(wrapped("overlong a", 3), "overlong\na");
+    }
 
     #[test]
     fn numbers_are_short_and_counts_are_exact() {

@@ -37,7 +37,7 @@ impl<'a> Figures<'a> {
             collections: counter("collections").unwrap_or(0),
             pages_per_block: result.geometry.pages_per_block,
             erases: result.erases.total as f64,
-            write_mean: result.latency_us.write.mean,
+            write_mean: result.latency_us.write.map_or(0.0, |l| l.mean),
         })
     }
 
@@ -60,7 +60,8 @@ pub(crate) fn of(results: &[RunResult]) -> String {
 
 /// The host wrote nothing.
 fn without_writes(results: &[RunResult]) -> String {
-    let mut by_reads: Vec<(&str, f64)> = results.iter().map(|r| (r.ftl.as_str(), r.latency_us.read.mean)).collect();
+    let mut by_reads: Vec<(&str, f64)> =
+        results.iter().map(|r| (r.ftl.as_str(), r.latency_us.read.map_or(0.0, |l| l.mean))).collect();
     by_reads.sort_by(|a, b| a.1.total_cmp(&b.1));
     let nothing = "No winner: the input writes nothing, so there is no write amplification to compare";
     match (by_reads.first(), by_reads.last()) {

@@ -52,9 +52,60 @@ fn a_comparison_is_sorted_and_explained() {
     assert_eq!(was.len(), 4);
     assert!(was.is_sorted(), "{was:?}");
     let text = prints(&format!("compare --ftl fifo,page,d-choices,pl-greedy {SMALL} --jobs 2"));
-    let why = text.lines().last().unwrap();
-    assert!(why.contains("wins: ") && why.contains("because collection moved"), "{why}");
+    let why = text.split_once("wins: ").unwrap().1.replace('\n', " ");
+    assert!(why.contains("because collection moved"), "{why}");
     assert!(!text.contains("translation"), "columns of zeros are left out");
+}
+
+#[test]
+fn what_is_printed_fits_a_window() {
+    let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
+    let text = prints("list");
+    assert!(widest(&text) <= 100, "{}", widest(&text));
+    // Of everything the longest: names, counts, latencies with deep queues.
+    let text = prints(&format!("compare --ftl page,d-choices,pl-greedy {SMALL} --queue-depth 65536"));
+    assert!(widest(&text) <= 120, "{text}");
+    assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
+    let text = prints(&format!("run --ftl page {SMALL} --interval 4000 --cut-at-end"));
+    assert!(widest(&text) <= 120, "{text}");
+}
+
+#[test]
+fn what_sets_a_result_apart_is_remarked() {
+    let trims = b"time_us,device,op,offset_bytes,size_bytes\n0,0,write,0,4096\n1,0,trim,0,512\n2,0,trim,81920,4096\n";
+    let trims = common::file("remarks.csv", trims);
+    for (command, ftl) in [("run", "page"), ("compare", "page,fifo")] {
+        let text = prints(&format!("{command} --ftl {ftl} --trace {}", trims.display()));
+        let dropped = "dropped of 3 requests of the trace: 1 that trim no whole page, 1 that trim only pages never read or written";
+        assert!(text.contains(dropped) && text.contains("256 MiB"), "{text}");
+        assert!(text.replace('\n', " ").contains("(chosen here, --capacity gives another)"), "{text}");
+        assert!(!text.contains("small drive"), "{text}");
+        let wrapped = prints(&format!("{command} --ftl {ftl} --fold wrap --trace {} --fill none", trims.display()));
+        assert!(wrapped.replace('\n', " ").contains("4 GiB"), "{wrapped}");
+        let small = prints(&format!("{command} --ftl {ftl} --workload uniform --capacity 26MiB --ratio 0.55"));
+        assert!(small.contains("small drive: reserve and open blocks take"), "{small}");
+        assert!(!small.contains("chosen here"), "{small}");
+    }
+    let text = prints(&format!("run --ftl page {SMALL}"));
+    let reads = text.lines().find(|line| line.contains("│ read ")).unwrap();
+    assert_eq!(reads.matches(" - ").count(), 5, "no request, no latency: {reads}");
+}
+
+#[test]
+fn what_a_format_cannot_express_can_be_left_out() {
+    let path = tiny_trace("unwritable.csv");
+    let out = common::file("unwritable.msr", b"");
+    let convert = |more: &str| format!("trace convert {} {} --to msr{more}", path.display(), out.display());
+    let said = common::refused_with(2, &words(&convert("")));
+    assert!(said.contains("--drop-unwritable"), "{said}");
+    assert!(prints(&convert(" --drop-unwritable")).contains("left out: 2"));
+}
+
+#[test]
+fn depth_nests_by_itself() {
+    let found = json("crash --ftl page --writes 20 --cuts 3 --depth 2 --json");
+    assert_eq!((&found[0]["depth"], &found[0]["lost"]), (&2.into(), &0.into()));
+    assert!(found[0]["nested_cuts"].as_u64().unwrap() > 0);
 }
 
 #[test]
@@ -80,11 +131,12 @@ fn a_tiny_trace_is_compared_honestly() {
         assert_eq!(host["trim_pages"], 1);
         assert_eq!(host["partial_pages"], 1);
     }
-    let text = prints(&format!("compare --ftl page,fifo --trace {}", path.display()));
+    let text = prints(&format!("compare --ftl page,fifo --trace {}", path.display())).replace('\n', " ");
     assert!(text.contains("Tie at write amplification 1.25") && text.contains("nothing was collected"), "{text}");
 
     let reads = common::file("reads.csv", b"time_us,device,op,offset_bytes,size_bytes\n0,0,read,0,4096\n");
     let text = prints(&format!("compare --ftl page,fifo --trace {}", reads.display()));
+    assert!(!text.contains("write\nmean") && text.contains("read"), "no column for what did not occur: {text}");
     assert!(text.contains("writes nothing"), "{text}");
 }
 

@@ -1,8 +1,9 @@
 //! What a run is: drive, FTL, input, protocol.
 
+use crate::bytes::show_bytes;
 use phelsuma_ftl::{Composition, ConfigError, Preset};
 use phelsuma_nand::{Geometry, GeometryError, Timing};
-use phelsuma_trace::{OpenOptions, Workload};
+use phelsuma_trace::{OpenOptions, TraceError, Workload};
 use std::path::PathBuf;
 
 /// Where requests come from.
@@ -39,7 +40,7 @@ pub enum Fill {
     /// Every logical page once, ascending.
     #[default]
     Sequential,
-    /// As many pages as there are, drawn at random.
+    /// Every logical page once, in a random order.
     Random,
     /// Nothing.
     None,
@@ -85,11 +86,6 @@ impl Default for DriveShape {
     }
 }
 
-/// The capacity of a drive that nobody gave one, in bytes.
-pub const CAPACITY_DEFAULT: u64 = 4 << 30;
-/// The least capacity chosen for a trace, in bytes.
-pub const CAPACITY_TRACE_MIN: u64 = 256 << 20;
-
 impl DriveShape {
     /// The geometry with this many bytes of flash.
     ///
@@ -105,7 +101,34 @@ impl DriveShape {
             Geometry::new(self.page_bytes, self.pages_per_block, 4, 1, 1)?;
         }
         let blocks = capacity_bytes / block.max(1);
-        Ok(Geometry::new(self.page_bytes, self.pages_per_block, blocks, self.channels, self.dies_per_channel)?)
+        let shape = Geometry::new(self.page_bytes, self.pages_per_block, blocks, self.channels, self.dies_per_channel);
+        shape.map_err(|error| match error {
+            GeometryError::Blocks { blocks, least, most } => RunError::Input(format!(
+                "{} of flash are {blocks} blocks of {}: must be from {least} blocks ({}, with this many dies) to {most} \
+                 ({}, page numbers have 32 bits)",
+                show_bytes(capacity_bytes),
+                show_bytes(block),
+                show_bytes(least.saturating_mul(block)),
+                show_bytes(most.saturating_mul(block))
+            )),
+            other => other.into(),
+        })
+    }
+
+    /// The smallest power of two that is a drive of this shape, in bytes.
+    ///
+    /// # Errors
+    /// [`RunError::Input`]: there is none, whatever the capacity.
+    pub(crate) fn least_capacity(&self) -> Result<u64, RunError> {
+        let block = u64::from(self.page_bytes) * u64::from(self.pages_per_block);
+        match Geometry::new(self.page_bytes, self.pages_per_block, 0, self.channels, self.dies_per_channel) {
+            Err(GeometryError::Blocks { least, .. }) => {
+                let least = least.saturating_mul(block).checked_next_power_of_two().unwrap_or(u64::MAX);
+                self.geometry(least).map(|_| least)
+            }
+            Err(other) => Err(other.into()),
+            Ok(_) => Ok(block),
+        }
     }
 
     /// Logical pages at the ratio, given the physical ones.
@@ -182,6 +205,11 @@ pub enum RunError {
     /// Somebody asked it to stop.
     #[error("stopped")]
     Stopped,
+}
+
+/// What is wrong with a trace is wrong input.
+pub(crate) fn input_error(error: TraceError) -> RunError {
+    RunError::Input(error.to_string())
 }
 
 impl From<GeometryError> for RunError {

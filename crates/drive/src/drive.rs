@@ -1,11 +1,12 @@
 //! A drive in simulated time: requests go in, complete at a moment, and are counted.
 
 use crate::arrivals::Arrivals;
+use crate::capacity::does_not_fit;
 use crate::config::{Arrival, RunError};
 use crate::latency::LatencyHistogram;
 use crate::result::{HostCounts, Latencies};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest, format, recover};
-use phelsuma_nand::{LogicalPage, Purpose, SimNand, Time};
+use phelsuma_nand::{LogicalPage, Nand, Purpose, SimNand, Time};
 use phelsuma_trace::{Op, PageRequest};
 
 /// A drive: flash, FTL, and a host with some requests in progress.
@@ -22,15 +23,9 @@ pub struct Drive {
     unreadable_pages: u64,
 }
 
-/// What an FTL's refusal means for a run.
-pub(crate) fn run_error(error: FtlError) -> RunError {
-    match error {
-        FtlError::DoesNotFit { usable_pages: 0, reserve_blocks, open_blocks, .. } => RunError::Input(format!(
-            "there are too few blocks: {reserve_blocks} reserve blocks and {open_blocks} open ones leave no room at any ratio"
-        )),
-        FtlError::DoesNotFit { .. } => RunError::Input(error.to_string()),
-        _ => RunError::Failed(error.to_string()),
-    }
+/// What an FTL's refusal means for a run that has begun.
+fn run_error(error: FtlError) -> RunError {
+    RunError::Failed(error.to_string())
 }
 
 impl Drive {
@@ -39,7 +34,10 @@ impl Drive {
     /// # Errors
     /// [`RunError::Input`] where the FTL does not fit the flash.
     pub fn format(mut nand: SimNand, config: &Config, arrival: Arrival) -> Result<Self, RunError> {
-        let (ftl, ready) = format(&mut nand, config, Time::ZERO).map_err(run_error)?;
+        let (ftl, ready) = format(&mut nand, config, Time::ZERO).map_err(|error| match error {
+            FtlError::DoesNotFit { .. } => RunError::Input(does_not_fit(Nand::geometry(&nand), config, &error)),
+            _ => run_error(error),
+        })?;
         Ok(Self {
             nand,
             ftl,
@@ -81,6 +79,13 @@ impl Drive {
     /// Latencies since counting began.
     pub fn latencies(&mut self) -> Latencies {
         Latencies { read: self.reads.summary(), write: self.writes.summary() }
+    }
+
+    /// Notes what the trace held from which the requests came: requests, and those of them that reach no page.
+    pub(crate) fn count_trace(&mut self, requests: u64, without_whole_page: u64, outside_footprint: u64) {
+        self.counts.trace_requests = requests;
+        self.counts.dropped_trims_without_whole_page = without_whole_page;
+        self.counts.dropped_trims_outside_footprint = outside_footprint;
     }
 
     /// Waits until the drive is idle, then counts from zero, with requests arriving as `arrival` says.

@@ -50,23 +50,23 @@ impl LatencyHistogram {
         }
     }
 
-    /// Mean, percentiles and maximum in microseconds; zeros where nothing was recorded.
-    pub(crate) fn summary(&mut self) -> Latency {
+    /// Mean, percentiles and maximum in microseconds; none where nothing was recorded.
+    pub(crate) fn summary(&mut self) -> Option<Latency> {
         self.settle();
         let count = self.histogram.len();
         if count == 0 {
-            return Latency::default();
+            return None;
         }
         let micros = |ns: u64| ns as f64 / 1e3;
         // The lower edge of the bucket: round latencies are edges, and so stay round.
         let quantile = |q| micros(self.histogram.lowest_equivalent(self.histogram.value_at_quantile(q)));
-        Latency {
+        Some(Latency {
             mean: self.sum_ns as f64 / count as f64 / 1e3,
             p50: quantile(0.5),
             p99: quantile(0.99),
             p999: quantile(0.999),
             max: micros(self.max_ns),
-        }
+        })
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
         for ns in (1..=1000).map(|k| k * 1000) {
             latencies.record(ns);
         }
-        let s = latencies.summary();
+        let s = latencies.summary().unwrap();
         assert_eq!((s.mean, s.max), (500.5, 1000.0));
         assert!((s.p50 - 500.0).abs() < 0.05 && (s.p99 - 990.0).abs() < 0.1 && (s.p999 - 999.0).abs() < 0.1, "{s:?}");
     }
@@ -90,13 +90,13 @@ mod tests {
         let mut latencies = LatencyHistogram::new();
         (0..999).for_each(|_| latencies.record(1_000_000));
         latencies.record(5_000_000);
-        let s = latencies.summary();
+        let s = latencies.summary().unwrap();
         assert_eq!((s.mean, s.p50, s.p99, s.p999, s.max), (1004.0, 1000.0, 1000.0, 1000.0, 5000.0));
     }
 
     #[test]
-    fn nothing_recorded_is_all_zeros() {
-        assert_eq!(LatencyHistogram::new().summary(), Latency::default());
+    fn nothing_recorded_is_nothing() {
+        assert_eq!(LatencyHistogram::new().summary(), None);
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         let mut latencies = LatencyHistogram::new();
         latencies.record(0);
         latencies.record(u64::MAX);
-        let s = latencies.summary();
+        let s = latencies.summary().unwrap();
         assert_eq!((s.p50, s.max), (0.0, u64::MAX as f64 / 1e3));
     }
 }

@@ -3,6 +3,8 @@
 //! What this crate must not know: terminals, command lines, files other than traces.
 
 mod arrivals;
+mod bytes;
+mod capacity;
 mod config;
 mod drive;
 pub mod lab;
@@ -13,9 +15,9 @@ mod measure;
 mod result;
 mod run;
 
-pub use config::{
-    Arrival, CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, DriveShape, Fill, FoldChoice, Input, RunConfig, RunError,
-};
+pub use bytes::show_bytes;
+pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, does_not_fit, settle_capacity};
+pub use config::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig, RunError};
 pub use drive::Drive;
 pub use result::*;
-pub use run::{Progress, Reporter, run, settle_capacity};
+pub use run::{Progress, Reporter, run};

@@ -6,15 +6,14 @@ use crate::result::{
     CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn, RunResult, SeriesPoint,
     WriteAmplification,
 };
-use phelsuma_nand::{Block, FlashStats, Geometry, Purpose, Time};
+use phelsuma_ftl::Counter;
+use phelsuma_nand::{Block, FlashStats, Geometry, Nand, Purpose, Time};
 use std::collections::BTreeMap;
 
 /// How many moments are remembered to tell whether the drive is steady.
 const MOMENTS_MAX: usize = 256;
 /// The write amplification of the last two halves of a steady run differs by less.
 const STEADY: f64 = 0.005;
-/// Counters that are levels, not sums.
-const LEVELS: [&str; 2] = ["free_blocks", "bad_blocks"];
 
 /// Programs after so many host pages written.
 #[derive(Clone, Copy)]
@@ -27,7 +26,7 @@ struct Moment {
 pub(crate) struct Measurement {
     stats: FlashStats,
     erases: Vec<u32>,
-    counters: Vec<(&'static str, u64)>,
+    counters: Vec<Counter>,
     began: Time,
     interval: Option<u64>,
     series: Vec<SeriesPoint>,
@@ -39,7 +38,7 @@ pub(crate) struct Measurement {
 impl Measurement {
     pub(crate) fn begin(drive: &Drive, interval: Option<u64>) -> Self {
         let nand = drive.nand();
-        let blocks = phelsuma_nand::Nand::geometry(nand).blocks();
+        let blocks = nand.geometry().blocks();
         Self {
             stats: *nand.stats(),
             erases: (0..blocks).map(|b| nand.erases_of(Block(b))).collect(),
@@ -88,7 +87,7 @@ impl Measurement {
         let since = now.since(&then).total();
         self.series.push(SeriesPoint {
             write_pages: written,
-            write_amplification: since.programs as f64 / (written - from) as f64,
+            write_amplification: per_page(since.programs, written - from),
             erases: since.erases,
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
         });
@@ -161,17 +160,21 @@ impl Measurement {
     }
 
     fn counters(&self, drive: &Drive) -> BTreeMap<String, u64> {
-        let before = |name| self.counters.iter().find(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
-        let since = |name, value: u64| if LEVELS.contains(&name) { value } else { value - before(name) };
-        drive.ftl().counters().into_iter().map(|(name, value)| (name.to_string(), since(name, value))).collect()
+        let before: BTreeMap<&str, u64> = self.counters.iter().map(|c| (c.name, c.value)).collect();
+        let since = |counter: &Counter| match before.get(counter.name) {
+            Some(before) if !counter.is_level => counter.value - before,
+            _ => counter.value,
+        };
+        drive.ftl().counters().iter().map(|counter| (counter.name.to_string(), since(counter))).collect()
     }
 
     fn erases(&self, drive: &Drive, geometry: &Geometry) -> EraseCounts {
         let nand = drive.nand();
-        // The blocks that are never written do not count among those that wear.
+        // The blocks that hold the drive's description are never written again: they are not among those that wear. They
+        // are the first that are good, wherever those are.
         let fixed = drive.ftl().shape().fixed_blocks as usize;
-        let each: Vec<u32> =
-            (fixed..geometry.blocks() as usize).map(|b| nand.erases_of(Block(b as u32)) - self.erases[b]).collect();
+        let good = (0..geometry.blocks()).map(Block).filter(|b| !nand.is_bad(*b));
+        let each: Vec<u32> = good.skip(fixed).map(|b| nand.erases_of(b) - self.erases[b.index()]).collect();
         let total: u64 = each.iter().map(|e| u64::from(*e)).sum();
         let mean = total as f64 / each.len().max(1) as f64;
         let variance = each.iter().map(|e| (f64::from(*e) - mean).powi(2)).sum::<f64>() / each.len().max(1) as f64;
@@ -187,7 +190,8 @@ impl Measurement {
 
 fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     let shape = drive.ftl().shape();
-    let bad = drive.ftl().counters().iter().find(|(n, _)| *n == "bad_blocks").map_or(0, |(_, v)| *v);
+    let nand = drive.nand();
+    let bad = (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u64;
     let usable = u64::from(geometry.blocks())
         - u64::from(shape.reserve_blocks)
         - u64::from(shape.open_blocks)
@@ -210,45 +214,52 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     }
 }
 
+/// What a program for this purpose counts as in a result's `write_amplification`. The parts are all there is: they add up
+/// to the total.
+fn part_of(purpose: Purpose) -> Part {
+    match purpose {
+        Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw => Part::User,
+        Purpose::Translation => Part::Translation,
+        Purpose::Validity => Part::Validity,
+        Purpose::Recovery | Purpose::Checkpoint | Purpose::Map | Purpose::Trim | Purpose::Format | Purpose::Battery => {
+            Part::Other
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    User,
+    Translation,
+    Validity,
+    Other,
+}
+
+/// Programs per host page written.
+fn per_page(programs: u64, write_pages: u64) -> f64 {
+    programs as f64 / write_pages as f64
+}
+
 fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Option<WriteAmplification> {
     if write_pages == 0 {
         return None;
     }
-    let per_page = |n: f64| n / write_pages as f64;
-    let programs = |purposes: &[Purpose]| per_page(purposes.iter().map(|p| stats.of(*p).programs).sum::<u64>() as f64);
+    let part = |part| {
+        let programs = stats.iter().filter(|(purpose, _)| part_of(*purpose) == part).map(|(_, counts)| counts.programs);
+        per_page(programs.sum(), write_pages)
+    };
     let all = stats.total();
-    let user = programs(&[Purpose::Host, Purpose::Gc, Purpose::Merge, Purpose::Wear, Purpose::Rmw]);
-    let translation = programs(&[Purpose::Translation]);
-    let validity = programs(&[Purpose::Validity]);
-    let total = per_page(all.programs as f64);
-    let counted: Vec<Purpose> = Purpose::ALL
-        .iter()
-        .copied()
-        .filter(|p| {
-            !matches!(
-                p,
-                Purpose::Host
-                    | Purpose::Gc
-                    | Purpose::Merge
-                    | Purpose::Wear
-                    | Purpose::Rmw
-                    | Purpose::Translation
-                    | Purpose::Validity
-            )
-        })
-        .collect();
     // What the host reads for itself is no amplification of its writes.
     let own = stats.of(Purpose::Host);
     let reads = (all.reads - own.reads) as f64 / delta;
     let spare_reads = (all.spare_reads - own.spare_reads) as f64 / (32.0 * delta);
-    let weighted = all.programs as f64 + reads + spare_reads;
     Some(WriteAmplification {
-        total,
-        user,
-        translation,
-        validity,
-        other: programs(&counted),
-        by_reads_weighted: per_page(weighted),
+        total: per_page(all.programs, write_pages),
+        user: part(Part::User),
+        translation: part(Part::Translation),
+        validity: part(Part::Validity),
+        other: part(Part::Other),
+        by_reads_weighted: (all.programs as f64 + reads + spare_reads) / write_pages as f64,
     })
 }
 
@@ -262,5 +273,36 @@ fn ram(drive: &Drive) -> RamBytes {
     RamBytes {
         papers: column(&mut ledger.papers(), ledger.papers_total()),
         all: column(&mut ledger.all(), ledger.all_total()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::formatted;
+    use phelsuma_ftl::PRESETS;
+    use phelsuma_trace::{Op, PageRequest, Workload};
+
+    #[test]
+    fn counters_that_are_no_levels_never_fall() {
+        for preset in PRESETS {
+            let mut config = RunConfig::new(preset.name, Input::Workload(Workload::Uniform)).unwrap();
+            config.shape.pages_per_block = 16;
+            let geometry = config.shape.geometry(16 << 20).unwrap();
+            let mut drive = formatted(&config, &geometry).unwrap();
+            let logical = config.shape.logical_pages(&geometry);
+            let mut before: BTreeMap<&str, u64> = BTreeMap::new();
+            for n in 0..8 * logical {
+                let (op, pages) = if n % 16 == 0 { (Op::Trim, 3) } else { (Op::Write, 1) };
+                let first = u64::from(n.wrapping_mul(2_654_435_761) % (logical - 3));
+                let request = PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false };
+                drive.submit(&request).unwrap();
+                for counter in drive.ftl().counters() {
+                    let before = before.insert(counter.name, counter.value).unwrap_or(0);
+                    assert!(counter.value >= before || counter.is_level, "{}: {} fell", preset.name, counter.name);
+                }
+            }
+            assert!(before["collections"] > 0);
+        }
     }
 }

@@ -58,6 +58,13 @@ pub struct HostCounts {
     pub requests: u64,
     /// Pages of which a request wrote only a part.
     pub partial_pages: u64,
+    /// Requests of the trace, those that are dropped included; 0 for a workload.
+    pub trace_requests: u64,
+    /// Of these, trims that cover no whole page: they reach no page of the drive.
+    pub dropped_trims_without_whole_page: u64,
+    /// Of these, trims of pages that are never read or written, which have no place on a drive that is as large as
+    /// the footprint (compact folding only).
+    pub dropped_trims_outside_footprint: u64,
 }
 
 /// Flash operations for one purpose.
@@ -145,13 +152,13 @@ pub struct Latency {
     pub max: f64,
 }
 
-/// Latencies of reads and writes.
+/// Latencies of reads and writes; none where there was no such request.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
 pub struct Latencies {
     /// Of read requests.
-    pub read: Latency,
+    pub read: Option<Latency>,
     /// Of write requests.
-    pub write: Latency,
+    pub write: Option<Latency>,
 }
 
 /// One step of a recovery.

@@ -1,16 +1,17 @@
 //! The protocol of a run: make a drive, fill it, warm it up, measure, and perhaps cut the power at the end.
 
-use crate::config::{Arrival, CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, Fill, FoldChoice, Input, RunConfig, RunError};
+use crate::bytes::show_bytes;
+use crate::capacity::{formatted, settle_capacity};
+use crate::config::{Arrival, Fill, FoldChoice, Input, RunConfig, RunError, input_error};
 use crate::drive::Drive;
 use crate::lookahead::Lookahead;
 use crate::machine::{peak_rss_bytes, thread_cpu_seconds};
 use crate::measure::Measurement;
 use crate::result::{Machine, RecoveryResult, RecoveryStepResult, RunResult};
-use phelsuma_ftl::{Config, RecoveryReport};
-use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Geometry, SimNand};
+use phelsuma_ftl::RecoveryReport;
 use phelsuma_trace::fold::FoldOptions;
-use phelsuma_trace::{Fold, Op, OpenOptions, PageRequest, PageSource, Source, TraceError, Workload};
+use phelsuma_trace::workload::Permutation;
+use phelsuma_trace::{DropReason, Fold, Op, OpenOptions, PageRequest, PageSource, Source, TraceFile, Workload};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -57,10 +58,6 @@ impl<'a> Ticker<'a> {
     }
 }
 
-fn trace_error(error: &TraceError) -> RunError {
-    RunError::Input(error.to_string())
-}
-
 /// Does a run.
 ///
 /// # Errors
@@ -69,9 +66,8 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     let began = Instant::now();
     let cpu_began = thread_cpu_seconds();
     let mut settled = [config.clone()];
-    settle_capacity(&mut settled)?;
+    let geometry = config.shape.geometry(settle_capacity(&mut settled, |_| Ok(()))?)?;
     let [config] = &settled;
-    let geometry = config.shape.geometry(config.shape.capacity_bytes.unwrap_or(CAPACITY_DEFAULT))?;
     let logical_pages = config.shape.logical_pages(&geometry);
     // What is wrong with a trace is said before the drive is filled.
     let mut trace = match &config.input {
@@ -108,63 +104,6 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     Ok(result)
 }
 
-/// How often the capacity chosen for a trace is doubled for the FTL's reserve, at the most: what does not fit a drive a
-/// thousand times the trace's size has too high a ratio.
-const DOUBLINGS_MAX: u32 = 10;
-
-/// Decides the capacity that nobody gave, the same for all of `configs`, which differ in their FTLs alone: 4 GiB for
-/// a workload; for a trace the smallest power of two whose logical pages hold its footprint and beside which the
-/// reserve of every FTL fits, at least 256 MiB.
-///
-/// # Errors
-/// [`RunError::Input`]: a shape or an FTL that cannot be, or a trace that cannot be read.
-pub fn settle_capacity(configs: &mut [RunConfig]) -> Result<(), RunError> {
-    let Some(RunConfig { shape, input, .. }) = configs.first() else { return Ok(()) };
-    // Whatever is wrong with the shape is said before a trace is read for its footprint.
-    shape.geometry(shape.capacity_bytes.unwrap_or(CAPACITY_DEFAULT))?;
-    let capacity = match (shape.capacity_bytes, input) {
-        (Some(capacity), _) => capacity,
-        (None, Input::Workload(_) | Input::Trace { fold: FoldChoice::Wrap, .. }) => CAPACITY_DEFAULT,
-        (None, Input::Trace { path, options, .. }) => {
-            let fold = FoldOptions { page_bytes: shape.page_bytes, fold: Fold::Compact, loops: 1 };
-            let source = PageSource::open(path, options, fold).map_err(|e| trace_error(&e))?;
-            capacity_for(configs, source.logical_pages())?
-        }
-    };
-    configs.iter_mut().for_each(|config| config.shape.capacity_bytes = Some(capacity));
-    Ok(())
-}
-
-fn capacity_for(configs: &[RunConfig], footprint: u64) -> Result<u64, RunError> {
-    let Some(RunConfig { shape, .. }) = configs.first() else { return Ok(CAPACITY_TRACE_MIN) };
-    let twice =
-        |capacity: u64| capacity.checked_mul(2).ok_or_else(|| RunError::Input("the trace fits no drive".into()));
-    let mut capacity = CAPACITY_TRACE_MIN;
-    while u64::from(shape.logical_pages(&shape.geometry(capacity)?)) < footprint {
-        capacity = twice(capacity)?;
-    }
-    for doublings in 0.. {
-        let geometry = shape.geometry(capacity)?;
-        // A format says first whether the FTL fits.
-        match configs.iter().try_for_each(|config| formatted(config, &geometry).map(drop)) {
-            Err(RunError::Input(_)) if doublings < DOUBLINGS_MAX => capacity = twice(capacity)?,
-            result => return result.map(|()| capacity),
-        }
-    }
-    Ok(capacity)
-}
-
-/// A blank drive.
-fn formatted(config: &RunConfig, geometry: &Geometry) -> Result<Drive, RunError> {
-    let logical_pages = config.shape.logical_pages(geometry);
-    if logical_pages == 0 {
-        let (ratio, pages) = (config.shape.ratio, geometry.pages());
-        return Err(RunError::Input(format!("ratio {ratio} of {pages} pages is less than one logical page")));
-    }
-    let ftl = Config::new(&config.ftl, config.composition, logical_pages, config.seed);
-    Drive::format(SimNand::new(&SimConfig::new(*geometry, config.timing)), &ftl, Arrival::QueueDepth(1))
-}
-
 fn write(first: u64, pages: u32) -> PageRequest {
     PageRequest { at_ns: 0, op: Op::Write, first, pages, partial_first: false, partial_last: false }
 }
@@ -182,13 +121,10 @@ fn fill(drive: &mut Drive, config: &RunConfig, logical_pages: u32, reporter: Rep
             }
         }
         Fill::Random => {
-            // Not the stream of the workload itself.
-            let seed = config.seed ^ 0xf111;
-            let mut source = Workload::Uniform.source(logical, config.shape.page_bytes, seed);
+            // Not the permutation that scatters a workload's popular pages.
+            let pages = Permutation::new(logical, config.seed ^ 0xf111);
             for written in 0..logical {
-                if let Some(request) = source.next_request().map_err(|e| trace_error(&e))? {
-                    drive.submit(&request)?;
-                }
+                drive.submit(&write(pages.at(written), 1))?;
                 ticker.tick(written)?;
             }
         }
@@ -244,7 +180,7 @@ fn pump(
         if written >= target || (written == 0 && counts.read_pages + counts.trim_pages >= target) {
             return Ok(());
         }
-        let Some(request) = source.next(drive).map_err(|e| trace_error(&e))? else {
+        let Some(request) = source.next(drive).map_err(input_error)? else {
             return Err(RunError::Failed("the workload ended early".into()));
         };
         drive.submit(&request)?;
@@ -272,14 +208,47 @@ fn open_trace(
         FoldChoice::Wrap => Fold::Wrap { logical_pages: u64::from(logical_pages) },
     };
     let options_of_fold = FoldOptions { page_bytes: config.shape.page_bytes, fold, loops };
-    let source = PageSource::open(path, options, options_of_fold).map_err(|e| trace_error(&e))?;
+    let source = PageSource::open(path, options, options_of_fold).map_err(input_error)?;
     let pages = source.logical_pages();
     if pages > u64::from(logical_pages) {
+        let bytes = |pages: u64| show_bytes(pages * u64::from(config.shape.page_bytes));
+        let least = (pages as f64 / config.shape.ratio).ceil() as u64;
         return Err(RunError::Input(format!(
-            "the trace touches {pages} pages and the drive has {logical_pages}: give it a larger --capacity"
+            "the trace touches {} ({pages} pages) and the drive has {} ({logical_pages}): a --capacity of more than {} \
+             would be right at ratio {}",
+            bytes(pages),
+            bytes(logical_pages.into()),
+            bytes(least),
+            config.shape.ratio
         )));
     }
+    if matches!(config.arrival, Arrival::Timestamps) {
+        check_times(path, options, loops)?;
+    }
     Ok(source)
+}
+
+/// Simulated time ends at 2^64 ns; requests must arrive well before, so that there is time to serve them.
+const ARRIVAL_MAX_NS: u64 = 1 << 62;
+
+/// Refuses a trace that asks later than simulated time can tell; this reads it once.
+fn check_times(path: &Path, options: &OpenOptions, loops: u64) -> Result<(), RunError> {
+    let mut trace = TraceFile::open(path, options).map_err(input_error)?;
+    let latest = ARRIVAL_MAX_NS / loops;
+    while let Some(request) = trace.next() {
+        let request = request.map_err(input_error)?;
+        if request.time_ns > latest {
+            return Err(RunError::Input(format!(
+                "{}: request {} arrives {} ns after the first, with --open-loop at most {latest} ns ({:.0} years) can \
+                 be simulated: another --time-unit or a --queue-depth would be right",
+                trace.name(),
+                trace.requests(),
+                request.time_ns,
+                latest as f64 / 1e9 / 86_400.0 / 365.25
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn replay_trace(
@@ -294,7 +263,7 @@ fn replay_trace(
     let mut next_look = u64::MAX;
     let mut cpu = thread_cpu_seconds();
     let mut completed = 0;
-    while let Some(request) = source.next_request().map_err(|e| trace_error(&e))? {
+    while let Some(request) = source.next_request().map_err(input_error)? {
         if measurement.is_none() && source.loop_number() == loops {
             drive.begin_counting(config.arrival);
             cpu = thread_cpu_seconds();
@@ -321,6 +290,13 @@ fn replay_trace(
             counts.page_requests
         )));
     }
+    // Every loop folds alike.
+    let dropped = |reason| counts.dropped.get(&reason).copied().unwrap_or(0) / loops;
+    drive.count_trace(
+        source.requests_per_loop(),
+        dropped(DropReason::TrimWithoutWholePage),
+        dropped(DropReason::TrimOutsideFootprint),
+    );
     let measurement = measurement.ok_or_else(|| {
         RunError::Input(format!(
             "no request of the trace reaches the drive: of {} read, {} touch no page that is ever read or written",

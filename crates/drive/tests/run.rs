@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use phelsuma_drive::{Arrival, FoldChoice, Input, RunConfig, RunError, RunResult, run, settle_capacity};
+use phelsuma_drive::{Arrival, Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run, settle_capacity};
+use phelsuma_nand::Geometry;
 use phelsuma_trace::{OpenOptions, Workload};
 use std::path::PathBuf;
 
@@ -103,7 +104,7 @@ fn a_partial_page_is_read_before_it_is_written() {
     assert_eq!((result.flash["rmw"].reads, result.flash["host"].reads), (4, 0));
     assert_eq!(result.host.write_pages, 1 + 2 + 3 + 1);
     // A page is read in 100 µs and written in 1 ms; first and last page are read one after the other by the one die.
-    let latency = result.latency_us.write;
+    let latency = result.latency_us.write.unwrap();
     assert_eq!((latency.mean, latency.max), ((1100.0 + 2100.0 + 3200.0 + 1000.0) / 4.0, 3200.0));
 }
 
@@ -114,8 +115,8 @@ fn an_open_loop_counts_from_arrival() {
     let mut config = trace("open.csv", text, 1);
     config.arrival = Arrival::Timestamps;
     let result = done(&config);
-    assert_eq!((result.latency_us.write.mean, result.latency_us.write.max), (1250.0, 1500.0));
-    assert_eq!(result.latency_us.read.max, 100.0);
+    assert_eq!((result.latency_us.write.unwrap().mean, result.latency_us.write.unwrap().max), (1250.0, 1500.0));
+    assert_eq!(result.latency_us.read.unwrap().max, 100.0);
     assert_eq!(result.simulated_seconds, 0.0101);
 }
 
@@ -130,8 +131,8 @@ fn a_closed_loop_keeps_so_many_requests_in_progress_from_the_first_on() {
     let serial = done(&config);
     config.arrival = Arrival::QueueDepth(4);
     let parallel = done(&config);
-    assert_eq!(serial.latency_us.write.max, 1000.0, "alone on an idle drive");
-    assert_eq!(parallel.latency_us.write.max, 1000.0, "four dies serve four requests at once");
+    assert_eq!(serial.latency_us.write.unwrap().max, 1000.0, "alone on an idle drive");
+    assert_eq!(parallel.latency_us.write.unwrap().max, 1000.0, "four dies serve four requests at once");
     let pages = parallel.host.write_pages as f64;
     assert_eq!(serial.simulated_seconds, pages / 1000.0);
     assert_eq!(parallel.simulated_seconds, (pages / 4.0).ceil() / 1000.0);
@@ -146,26 +147,121 @@ fn only_the_last_loop_of_a_trace_is_counted() {
 }
 
 #[test]
+fn what_folding_drops_is_in_the_books() {
+    // A trim of half a page, one of pages that nobody reads or writes, and one that reaches the drive; twice over.
+    let text = "0,0,write,0,8192\n1,0,trim,0,2048\n2,0,trim,40960,4096\n3,0,trim,0,4096\n";
+    let host = done(&trace("dropped.csv", text, 2)).host;
+    assert_eq!((host.trace_requests, host.requests), (4, 2));
+    assert_eq!((host.dropped_trims_without_whole_page, host.dropped_trims_outside_footprint), (1, 1));
+    assert_eq!(done(&workload("uniform")).host.trace_requests, 0);
+}
+
+#[test]
+fn a_random_fill_writes_every_page_once() {
+    // Afterwards every page is read: one that the fill left out would cost no flash read.
+    let mut config = workload("mixed:read=100:sequential");
+    config.fill = Fill::Random;
+    config.warmup = 0.0;
+    let result = done(&config);
+    let pages = result.geometry.logical_bytes / u64::from(result.geometry.page_bytes);
+    assert_eq!((result.host.read_pages, result.flash["host"].reads), (pages, pages));
+    assert_eq!(but_machine(&config), but_machine(&config));
+    // In another order than a sequential fill: what is then overwritten in order was not written in order.
+    let filled = |fill| {
+        let mut config = workload("sequential");
+        (config.fill, config.warmup) = (fill, 0.0);
+        done(&config).write_amplification.unwrap().total
+    };
+    assert!(filled(Fill::Random) > filled(Fill::Sequential));
+}
+
+#[test]
+fn what_did_not_occur_has_no_latency() {
+    let result = done(&workload("uniform"));
+    assert!(result.latency_us.read.is_none() && result.latency_us.write.is_some());
+    assert!(serde_json::to_value(&result).unwrap()["latency_us"]["read"].is_null());
+}
+
+#[test]
+fn a_trace_beyond_simulated_time_is_refused_where_time_counts() {
+    let text = "0,0,write,0,4096\n18446744073709551,0,write,0,4096\n";
+    let mut config = trace("late.csv", text, 1);
+    assert_eq!(done(&config).host.requests, 2, "a closed loop does not look at times");
+    config.arrival = Arrival::Timestamps;
+    let error = run(&config, &|_| true).unwrap_err();
+    let RunError::Input(text) = &error else { panic!("{error:?}") };
+    assert!(text.contains("late.csv: request 2 arrives 18446744073709551000 ns"), "{text}");
+    // Loops add up.
+    let far = "0,0,write,0,4096\n4000000000000000,0,write,0,4096\n";
+    for (loops, right) in [(1, true), (2, false), (u64::MAX, false)] {
+        let mut config = trace("loops-late.csv", far, loops);
+        config.arrival = Arrival::Timestamps;
+        assert_eq!(run(&config, &|_| true).is_ok(), right, "{loops} loops");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_capacity_is_said_in_bytes() {
+    let error = |change: &dyn Fn(&mut RunConfig)| {
+        let mut config = workload("uniform");
+        change(&mut config);
+        run(&config, &|_| true).unwrap_err().to_string()
+    };
+    let text = error(&|c| c.shape.capacity_bytes = Some(1 << 20));
+    assert!(text.contains("1 MiB of flash are 2 blocks of 512 KiB") && text.contains("blocks (2 MiB"), "{text}");
+    let text = error(&|c| c.shape.ratio = 0.99);
+    assert!(text.contains("63.36 MiB of logical pages") && text.contains("do not fit 64 MiB of flash"), "{text}");
+    // The drive that it says would be right is right, and one block less is not.
+    let text = error(&|c| c.shape.capacity_bytes = Some(4 << 20));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let blocks = words.windows(2).rfind(|w| w[1] == "blocks").and_then(|w| w[0].parse::<u64>().ok()).unwrap();
+    let fits = |blocks: u64| {
+        let mut config = workload("uniform");
+        config.shape.capacity_bytes = Some(blocks * 512 * 1024);
+        run(&config, &|_| true).is_ok()
+    };
+    assert!(fits(blocks) && !fits(blocks - 1), "{text}");
+    let text = {
+        let mut config = trace("footprint.csv", "0,0,write,0,104857600\n", 1);
+        config.shape.capacity_bytes = Some(64 << 20);
+        run(&config, &|_| true).unwrap_err().to_string()
+    };
+    assert!(text.contains("touches 100 MiB") && text.contains("142.86 MiB"), "{text}");
+}
+
+#[test]
 fn a_trace_chooses_a_drive_that_its_footprint_and_the_reserve_fit() {
     let mut config = [trace("capacity.csv", "0,0,write,0,4096\n", 1)];
-    settle_capacity(&mut config).unwrap();
+    settle_capacity(&mut config, |_| Ok(())).unwrap();
     assert_eq!(config[0].shape.capacity_bytes, Some(256 << 20));
     let large: String = (0..200).map(|n| format!("{n},0,write,{},1048576\n", n << 20)).collect();
     let mut config = [trace("capacity200.csv", &large, 1)];
-    settle_capacity(&mut config).unwrap();
+    settle_capacity(&mut config, |_| Ok(())).unwrap();
     assert_eq!(config[0].shape.capacity_bytes, Some(512 << 20), "200 MiB at ratio 0.70");
     // At this ratio 256 MiB have no room for the reserve; FTLs that are compared get the same drive.
     let mut config = trace("capacity.csv", "0,0,write,0,4096\n", 1);
     config.shape.ratio = 0.96;
     let mut both = [config.clone(), RunConfig { ftl: "pl-greedy".into(), ..config }];
     both[1].composition = RunConfig::new("pl-greedy", both[1].input.clone()).unwrap().composition;
-    settle_capacity(&mut both[..1]).unwrap();
+    settle_capacity(&mut both[..1], |_| Ok(())).unwrap();
     assert_eq!(both[0].shape.capacity_bytes, Some(256 << 20));
     both[0].shape.capacity_bytes = None;
-    settle_capacity(&mut both).unwrap();
+    settle_capacity(&mut both, |_| Ok(())).unwrap();
     assert_eq!(both[0].shape.capacity_bytes, Some(512 << 20));
     assert_eq!(both[1].shape.capacity_bytes, Some(512 << 20));
     assert_eq!(done(&both[1]).host.write_pages, 1);
+}
+
+#[test]
+fn a_trace_that_no_drive_holds_says_so() {
+    let huge: String = (0..6000u64).map(|n| format!("{n},0,write,{},1073741824\n", n << 30)).collect();
+    let error = settle_capacity(&mut [trace("huge.csv", &huge, 1)], |_| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("touches 5.86 TiB") && error.contains("more than 8 TiB of flash"), "{error}");
+    // Whoever has to pay for a drive is asked before it is made.
+    let refused = |geometry: &Geometry| Err(RunError::Input(format!("{} bytes", geometry.capacity_bytes())));
+    let large: String = (0..3000u64).map(|n| format!("{n},0,write,{},1073741824\n", n << 30)).collect();
+    let error = settle_capacity(&mut [trace("large.csv", &large, 1)], refused).unwrap_err().to_string();
+    assert_eq!(error, format!("{} bytes", 8u64 << 40));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The contract of every FTL: the [`Ftl`] trait.
 
-use crate::{FtlError, RamLedger};
+use crate::{Counter, FtlError, RamLedger};
 use alloc::string::String;
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, LogicalPage, Nand, Purpose, Time};
@@ -175,7 +175,7 @@ pub trait Ftl<N: Nand> {
     fn ram(&self) -> RamLedger;
 
     /// What it has counted besides flash operations, by name.
-    fn counters(&self) -> Vec<(&'static str, u64)>;
+    fn counters(&self) -> Vec<Counter>;
 
     /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests: it
     /// reads the flash past the accounting.

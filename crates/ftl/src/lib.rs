@@ -12,6 +12,7 @@ extern crate alloc;
 mod anchor;
 mod blocks;
 mod config;
+mod counter;
 mod error;
 mod ftl;
 mod page_mapped;
@@ -26,6 +27,7 @@ pub use config::{
     Composition, Config, ConfigError, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PlacementPart,
     ValidityPart, VictimPart,
 };
+pub use counter::Counter;
 pub use error::FtlError;
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use presets::{PRESETS, Preset, format, recover};

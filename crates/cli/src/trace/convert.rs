@@ -3,7 +3,7 @@
 use super::out_file::OutFile;
 use crate::drive_args::FormatArgs;
 use crate::errors::{Failure, Outcome};
-use phelsuma_trace::convert::{WriteOptions, convert};
+use phelsuma_trace::convert::{WRITABLE, WriteOptions, convert};
 use phelsuma_trace::{Format, TimeUnit};
 use std::path::PathBuf;
 
@@ -31,7 +31,13 @@ pub(crate) struct Args {
 }
 
 fn format(name: &str) -> Result<Format, String> {
-    name.parse::<Format>().map_err(|error| error.to_string())
+    let known = name.parse::<Format>().ok();
+    if let Some(format) = known.filter(|format| WRITABLE.contains(format)) {
+        return Ok(format);
+    }
+    let written: Vec<&str> = WRITABLE.iter().map(|format| format.name()).collect();
+    let what = if known.is_some() { "is read and not written" } else { "is no trace format" };
+    Err(format!("{name} {what}; one of {} would be right", written.join(", ")))
 }
 
 fn time_unit(name: &str) -> Result<TimeUnit, String> {

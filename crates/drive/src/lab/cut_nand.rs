@@ -97,6 +97,7 @@ pub(crate) struct CutNand {
     /// As far as it is surely done; only kept on drives of several dies, on others it is `sim`.
     settled: Option<SimNand>,
     in_flight: Vec<InFlight>,
+    last_programmed: Option<Block>,
     pub(crate) operations: u32,
     watcher: Option<Watcher>,
     /// What the host may expect, should the power fail now.
@@ -105,7 +106,15 @@ pub(crate) struct CutNand {
 
 impl CutNand {
     pub(crate) fn new(sim: SimNand, expectation: Expectation) -> Self {
-        Self { sim, settled: None, in_flight: Vec::new(), operations: 0, watcher: None, expectation }
+        Self {
+            sim,
+            settled: None,
+            in_flight: Vec::new(),
+            last_programmed: None,
+            operations: 0,
+            watcher: None,
+            expectation,
+        }
     }
 
     /// Has every cut point from now on looked at.
@@ -128,17 +137,38 @@ impl CutNand {
         self.operations = 0;
     }
 
-    /// An operation is about to begin. What it waits for, and what its own die did before, is done.
-    fn about_to(&mut self, change: &Change, die: u32, at: Time) {
-        if let Some(settled) = &mut self.settled {
-            let (over, rest) =
-                core::mem::take(&mut self.in_flight).into_iter().partition(|o| o.done <= at || o.die == die);
-            let over: Vec<InFlight> = over;
-            self.in_flight = rest;
-            for operation in &over {
-                operation.change.complete(settled);
+    /// The block that was programmed last grows bad: its next program fails.
+    pub(crate) fn break_last_programmed(&mut self) {
+        if let Some(block) = self.last_programmed {
+            self.settle_die(self.sim.geometry().die_of(block));
+            self.sim.break_at_program(block);
+            if let Some(settled) = &mut self.settled {
+                settled.break_at_program(block);
             }
         }
+    }
+
+    /// Operations that fit are done for sure.
+    fn settle(&mut self, over: impl Fn(&InFlight) -> bool) {
+        if let Some(settled) = &mut self.settled {
+            self.in_flight.retain(|operation| {
+                let over = over(operation);
+                if over {
+                    operation.change.complete(settled);
+                }
+                !over
+            });
+        }
+    }
+
+    /// What `die` has in flight is done for sure.
+    fn settle_die(&mut self, die: u32) {
+        self.settle(|operation| operation.die == die);
+    }
+
+    /// An operation is about to begin. What it waits for, and what its own die did before, is done.
+    fn about_to(&mut self, change: &Change, die: u32, at: Time) {
+        self.settle(|operation| operation.done <= at || operation.die == die);
         if let Some(watcher) = &mut self.watcher {
             watcher(&CutPoint {
                 operation: self.operations,
@@ -172,17 +202,28 @@ impl Nand for CutNand {
     }
 
     fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
+        let block = self.sim.geometry().block_of(page);
+        self.last_programmed = Some(block);
         if self.watcher.is_none() {
             self.operations += 1;
             return self.sim.program(page, content, spare, op);
         }
         let change = Change::Program { page, content: Held::of(content), spare: *spare };
-        let geometry = self.sim.geometry();
-        let die = geometry.die_of(geometry.block_of(page));
+        let die = self.sim.geometry().die_of(block);
         self.about_to(&change, die, op.at);
-        let done = self.sim.program(page, content, spare, op)?;
-        self.begun(change, die, op.at, done);
-        Ok(done)
+        match self.sim.program(page, content, spare, op) {
+            Ok(done) => {
+                self.begun(change, die, op.at, done);
+                Ok(done)
+            }
+            Err(error) => {
+                // The FTL knows, so the chip has said so: a failure is never in flight. What is on other dies still is.
+                if let Some(settled) = &mut self.settled {
+                    let _ = settled.program(page, content, spare, op);
+                }
+                Err(error)
+            }
+        }
     }
 
     fn erase(&mut self, block: Block, op: Op) -> Result<Time, EraseError> {
@@ -203,6 +244,11 @@ impl Nand for CutNand {
     }
 
     fn mark_bad(&mut self, block: Block) {
+        // At once and for good (rule 8), whatever other dies are doing; this one does it in its turn.
+        self.settle_die(self.sim.geometry().die_of(block));
         self.sim.mark_bad(block);
+        if let Some(settled) = &mut self.settled {
+            settled.mark_bad(block);
+        }
     }
 }

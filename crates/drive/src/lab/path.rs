@@ -45,8 +45,8 @@ impl Fault {
     }
 }
 
-/// One cut: at which program or erase, counted from 0 since the power came up, and what became of it. `undone` names, of
-/// the operations in flight beside it, how many on each die were not done (on a drive of one die there are none).
+/// One cut: at which program or erase, counted from 0 since the drive was formatted or the power came up, and what became
+/// of it and of the operations in flight beside it (on a drive of one die there are none).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Cut {
     /// The operation.
@@ -60,14 +60,6 @@ pub struct Cut {
 /// The cuts that led to a branch: the first in the workload, the others each in the recovery from the one before.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Path(pub Vec<Cut>);
-
-impl Path {
-    pub(crate) fn with(&self, cut: Cut) -> Self {
-        let mut cuts = self.0.clone();
-        cuts.push(cut);
-        Self(cuts)
-    }
-}
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

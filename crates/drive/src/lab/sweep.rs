@@ -1,31 +1,25 @@
-//! The sweep over all cuts: branching, merging of equal branches, nesting, threads.
+//! The sweep: the workload runs once to count its operations, then once on each thread, with the power cut where
+//! `points.rs` says and branched there as `branch.rs` does.
 
-use super::beside;
-use super::cut_nand::{CutNand, CutPoint, Watcher};
+use super::branch::{Shared, workload_watcher};
+use super::cut_nand::{CutNand, Watcher};
 use super::model::{Expectation, InProgress, Model, tag};
-use super::path::{Cut, Fault, Path};
-use super::report::{CrashReport, Failed};
-use super::script::{Request, script};
-use super::verify::{Failure, FailureKind, bring_up, verify};
+use super::panics::quiet_in_branches;
+use super::path::{Fault, Path};
+use super::points::{CutPoints, Operations, Points};
+use super::report::{CrashReport, report};
+use super::script::{Request, Script};
+use super::seen::Seen;
 use phelsuma_ftl::{Config, FtlError, Hint, HostData, WriteRequest, format};
-use phelsuma_nand::sim::{EraseFault, ProgramFault, SimConfig};
+use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, LogicalPage, SimNand, Time, Timing};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
-/// Where the power is cut.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Points {
-    /// At every program and erase.
-    Every,
-    /// At so many of them, spread evenly.
-    Some(u32),
-    /// In this branch alone.
-    Replay(Path),
-}
+/// How often somebody who asked for it is told how far a sweep is.
+const BETWEEN_REPORTS: Duration = Duration::from_millis(250);
 
 /// A crash experiment.
 #[derive(Clone, Debug)]
@@ -36,7 +30,7 @@ pub struct LabConfig {
     pub timing: Timing,
     /// The FTL.
     pub ftl: Config,
-    /// Write requests of the workload.
+    /// Write requests of the workload, those that fill the drive before it not counted.
     pub writes: u32,
     /// Where the power is cut.
     pub points: Points,
@@ -64,104 +58,120 @@ pub enum LabError {
     Depth(u32),
 }
 
-/// A key under which equal branches meet: of flash and expectations.
-type Key = u128;
-/// A path in 128 bits, ordered as the cuts are.
-type Packed = u128;
-
-const SHARDS: usize = 64;
-
-#[derive(Default)]
-struct Seen {
-    /// Branches with the first path that led there.
-    checked: FxHashMap<Key, Packed>,
-    expanded: FxHashSet<(Key, u32)>,
-    failed: FxHashMap<Key, Failure>,
-    /// Branches that came up, by flash and pages shown.
-    settled: FxHashSet<Key>,
+/// How far a sweep is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Cut points that are done, with all that follows from them.
+    pub done: u32,
+    /// Out of so many.
+    pub of: u32,
+    /// Branches so far.
+    pub branches: u64,
 }
 
-struct Shared {
-    config: LabConfig,
-    fault_names: Vec<&'static str>,
-    seen: Vec<Mutex<Seen>>,
-    cuts: AtomicU64,
-    nested: AtomicU64,
-    covered: AtomicU64,
-    joined: AtomicU64,
-    worst_recovery: AtomicU64,
-    progress: Box<dyn Fn(u64) + Send + Sync>,
-}
-
-/// Runs a crash experiment. `progress` is told after each cut point of the workload how many branches there were.
+/// Runs a crash experiment. `progress` is told how many branches there were, a few times a second.
 ///
 /// # Errors
 /// [`LabError`]: the workload does not run even without cuts, or the id replays nothing.
-pub fn sweep(config: &LabConfig, progress: impl Fn(u64) + Send + Sync + 'static) -> Result<CrashReport, LabError> {
-    if !(1..=3).contains(&config.depth) {
-        return Err(LabError::Depth(config.depth));
-    }
-    quiet_panics_of_branches();
-    let mut fault_names: Vec<&'static str> = config.faults.iter().map(|f| f.name()).collect();
-    fault_names.dedup();
-    let shared = Arc::new(Shared {
-        config: config.clone(),
-        fault_names,
-        seen: (0..SHARDS).map(|_| Mutex::new(Seen::default())).collect(),
-        cuts: AtomicU64::new(0),
-        nested: AtomicU64::new(0),
-        covered: AtomicU64::new(0),
-        joined: AtomicU64::new(0),
-        worst_recovery: AtomicU64::new(0),
-        progress: Box::new(progress),
-    });
-    // Once without cuts: how many operations there are.
-    let operations = run_workload(&shared, None)?;
-    let threads = if let Points::Replay(_) = config.points { 1 } else { config.threads.max(1) as u32 };
-    let result: Result<Vec<u32>, LabError> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|thread| {
-                let shared = &shared;
-                scope.spawn(move || run_workload(shared, Some(Share { thread, threads, operations })))
-            })
-            .collect();
-        workers.into_iter().map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    result?;
-    if let Points::Replay(path) = &config.points
-        && shared.cuts.load(Ordering::Relaxed) == 0
-    {
-        return Err(LabError::NoSuchBranch(path.clone()));
-    }
-    Ok(report(&shared, operations))
+pub fn sweep(config: &LabConfig, progress: impl Fn(u64)) -> Result<CrashReport, LabError> {
+    Sweep::new(config).telling(&|now| progress(now.branches)).run()
 }
 
-/// What part of the cut points a thread takes.
-#[derive(Clone, Copy)]
-struct Share {
-    thread: u32,
-    threads: u32,
-    operations: u32,
+/// A crash experiment with what is not part of every one.
+pub struct Sweep<'a> {
+    config: &'a LabConfig,
+    program_failures: u32,
+    progress: Option<&'a dyn Fn(Progress)>,
 }
 
-impl Share {
-    fn takes(&self, points: &Points, operation: u32) -> bool {
-        match points {
-            Points::Every => operation % self.threads == self.thread,
-            Points::Some(n) => {
-                let (op, all, n) = (u64::from(operation), u64::from(self.operations.max(1)), u64::from(*n));
-                // The operation at which the count of points taken goes up.
-                let taken = |op: u64| (op * n).div_ceil(all);
-                taken(op + 1) > taken(op) && taken(op) % u64::from(self.threads) == u64::from(self.thread)
+impl<'a> Sweep<'a> {
+    /// The experiment as configured.
+    pub fn new(config: &'a LabConfig) -> Self {
+        Self { config, program_failures: 0, progress: None }
+    }
+
+    /// So many programs of the workload fail besides, spread evenly over it: each time it is a block that is open for
+    /// writing, and the block is bad from then on.
+    #[must_use]
+    pub fn with_program_failures(self, program_failures: u32) -> Self {
+        Self { program_failures, ..self }
+    }
+
+    /// Has somebody told how far it is, a few times a second and at the end.
+    #[must_use]
+    pub fn telling(self, progress: &'a dyn Fn(Progress)) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// [`LabError`]: the workload does not run even without cuts, or the id replays nothing.
+    pub fn run(&self) -> Result<CrashReport, LabError> {
+        if !(1..=3).contains(&self.config.depth) {
+            return Err(LabError::Depth(self.config.depth));
+        }
+        let mut config = self.config.clone();
+        if let Points::Replay(path) = &config.points {
+            config.depth = path.0.len() as u32;
+            config.threads = 1;
+        }
+        quiet_in_branches();
+        // Once without cuts: how many operations there are.
+        let operations = run_workload(&config, self.program_failures, None)?;
+        let points = Arc::new(CutPoints::new(&config.points, operations));
+        let shared = Arc::new(Shared { config, seen: Seen::new(), counts: Default::default() });
+        self.cut_everywhere(&shared, &points)?;
+        let report = report(&shared, operations, &points);
+        if let Points::Replay(path) = &self.config.points
+            && !report.failed()
+            && report.cuts + report.nested_cuts < path.0.len() as u64
+        {
+            return Err(LabError::NoSuchBranch(path.clone()));
+        }
+        Ok(report)
+    }
+
+    fn cut_everywhere(&self, shared: &Arc<Shared>, points: &Arc<CutPoints>) -> Result<(), LabError> {
+        let program_failures = self.program_failures;
+        std::thread::scope(|scope| {
+            // Closed when the last thread has ended.
+            let (running, ended) = channel::<()>();
+            let workers: Vec<_> = (0..shared.config.threads.max(1))
+                .map(|_| {
+                    let running = running.clone();
+                    scope.spawn(move || {
+                        let _running = running;
+                        let watcher = workload_watcher(Arc::clone(shared), Arc::clone(points));
+                        run_workload(&shared.config, program_failures, Some(watcher))
+                    })
+                })
+                .collect();
+            drop(running);
+            while ended.recv_timeout(BETWEEN_REPORTS) == Err(RecvTimeoutError::Timeout) {
+                self.tell(shared, points);
             }
-            Points::Replay(path) => path.0.first().is_some_and(|c| c.operation == operation),
+            self.tell(shared, points);
+            workers
+                .into_iter()
+                .try_for_each(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map(drop))
+        })
+    }
+
+    fn tell(&self, shared: &Shared, points: &CutPoints) {
+        if let Some(progress) = self.progress {
+            let counts = &shared.counts;
+            progress(Progress {
+                done: counts.points_done.load(Ordering::Relaxed),
+                of: points.count(),
+                branches: counts.cuts.load(Ordering::Relaxed) + counts.nested.load(Ordering::Relaxed),
+            });
         }
     }
 }
 
-/// Runs the workload from a blank drive, cutting where `share` says; how many programs and erases it had.
-fn run_workload(shared: &Arc<Shared>, share: Option<Share>) -> Result<u32, LabError> {
-    let config = &shared.config;
+/// Runs the script from a blank drive, watched if anybody watches; how many programs and erases it had.
+fn run_workload(config: &LabConfig, program_failures: u32, watcher: Option<Watcher>) -> Result<Operations, LabError> {
     let sim =
         SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(config.geometry, config.timing) });
     let mut model = Model::new(config.ftl.logical_pages);
@@ -169,10 +179,18 @@ fn run_workload(shared: &Arc<Shared>, share: Option<Share>) -> Result<u32, LabEr
     let mut nand = CutNand::new(sim, expectation);
     let (mut ftl, mut at) = format(&mut nand, &config.ftl, Time::ZERO)?;
     nand.operations = 0;
-    if let Some(share) = share {
-        nand.watch(workload_watcher(Arc::clone(shared), share));
+    if let Some(watcher) = watcher {
+        nand.watch(watcher);
     }
-    for (number, request) in script(config.ftl.logical_pages, config.writes, config.seed).iter().enumerate() {
+    let script = Script::new(config.geometry.pages(), config.ftl.logical_pages, config.writes, config.seed);
+    let mut operations = Operations::default();
+    for (number, request) in script.requests.iter().enumerate() {
+        if number == script.preconditioning {
+            operations.preconditioning = nand.operations;
+        }
+        if script.begins_part(number, program_failures) {
+            nand.break_last_programmed();
+        }
         let number = number as u32;
         let in_progress = InProgress { request: *request, tag: tag(number, 0) };
         nand.expectation = Expectation { model: Arc::new(model.clone()), in_progress: Some(in_progress) };
@@ -193,213 +211,6 @@ fn run_workload(shared: &Arc<Shared>, share: Option<Share>) -> Result<u32, LabEr
         model.acknowledged(request, number);
     }
     nand.stop_watching();
-    Ok(nand.operations)
-}
-
-fn workload_watcher(shared: Arc<Shared>, share: Share) -> Watcher {
-    Box::new(move |point| {
-        if share.takes(&shared.config.points, point.operation) {
-            let depth = shared.config.depth;
-            let cuts = branch_all(&shared, point, &Path::default(), depth);
-            shared.cuts.fetch_add(cuts, Ordering::Relaxed);
-            (shared.progress)(shared.cuts.load(Ordering::Relaxed) + shared.nested.load(Ordering::Relaxed));
-        }
-    })
-}
-
-fn recovery_watcher(shared: Arc<Shared>, path: Path, depth: u32) -> Watcher {
-    Box::new(move |point| {
-        let cuts = branch_all(&shared, point, &path, depth);
-        shared.nested.fetch_add(cuts, Ordering::Relaxed);
-    })
-}
-
-/// Every fault at one cut point; how many branches that made. `depth` counts this cut.
-fn branch_all(shared: &Arc<Shared>, point: &CutPoint<'_>, path: &Path, depth: u32) -> u64 {
-    let config = &shared.config;
-    let wanted = match &config.points {
-        Points::Replay(replay) => match replay.0.get(path.0.len()) {
-            Some(cut) if cut.operation == point.operation => Some(cut),
-            _ => return 0,
-        },
-        _ => None,
-    };
-    let mut cuts = 0;
-    for fault in &config.faults {
-        let (program, erase) = match (fault, point.change.is_program()) {
-            (Fault::Program(f), true) => (*f, EraseFault::NotStarted),
-            (Fault::Erase(f), false) => (ProgramFault::NotStarted, *f),
-            _ => continue,
-        };
-        for choice in 0..beside::choices(point.beside) {
-            let cut = Cut { operation: point.operation, fault: fault.name(), beside: choice };
-            if wanted.is_some_and(|w| *w != cut) {
-                continue;
-            }
-            let seed = config.seed ^ u64::from(point.operation) << 8 ^ u64::from(choice);
-            let mut flash = point.flash.clone();
-            // What an earlier cut left unstable lets go now; what this one leaves lasts until the next.
-            flash.power_cycle();
-            if !beside::apply(&mut flash, point.beside, choice, seed) {
-                continue;
-            }
-            point.change.cut(&mut flash, program, erase, seed);
-            cuts += 1;
-            branch(shared, flash, point.expectation, path.with(cut), depth - 1);
-        }
-    }
-    cuts
-}
-
-/// One branch: the flash as the cut left it. `depth` more cuts may be nested in its recovery.
-fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expectation, path: Path, depth: u32) {
-    let key = flash.fingerprint().unwrap_or_default() ^ expectation.hash();
-    let depth = match &shared.config.points {
-        Points::Replay(replay) => (replay.0.len() - path.0.len()) as u32,
-        _ => depth,
-    };
-    let packed = pack(shared, &path);
-    let (check, expand) = {
-        let mut seen = shared.shard(key);
-        let first = !seen.checked.contains_key(&key);
-        let slot = seen.checked.entry(key).or_insert(packed);
-        *slot = packed.min(*slot);
-        (first, depth > 0 && seen.expanded.insert((key, depth)))
-    };
-    if !check {
-        shared.covered.fetch_add(1, Ordering::Relaxed);
-    }
-    if !check && !expand {
-        return;
-    }
-    let config = &shared.config.ftl;
-    let mut nand = CutNand::new(flash, expectation.clone());
-    if expand {
-        nand.watch(recovery_watcher(Arc::clone(shared), path, depth));
-    }
-    let outcome = in_branch(|| {
-        let (ftl, took) = bring_up(&mut nand, config)?;
-        nand.stop_watching();
-        shared.worst_recovery.fetch_max(took.0, Ordering::Relaxed);
-        if !check {
-            return Ok(());
-        }
-        verify(&mut nand, ftl, config, expectation, &mut |settled| {
-            let seen = !shared.shard(settled).settled.insert(settled);
-            shared.joined.fetch_add(u64::from(seen), Ordering::Relaxed);
-            seen
-        })
-    });
-    if let (Err(failure), true) = (outcome, check) {
-        shared.shard(key).failed.insert(key, failure);
-    }
-}
-
-thread_local! {
-    /// How many branches this thread is in: a panic there is a finding, not news for the terminal.
-    static BRANCHES: Cell<u32> = const { Cell::new(0) };
-}
-
-fn quiet_panics_of_branches() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if BRANCHES.with(Cell::get) == 0 {
-                before(info);
-            }
-        }));
-    });
-}
-
-/// Runs a branch; a panic becomes a failure.
-fn in_branch(run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    BRANCHES.with(|b| b.set(b.get() + 1));
-    let outcome = catch_unwind(AssertUnwindSafe(run));
-    BRANCHES.with(|b| b.set(b.get() - 1));
-    outcome.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
-        Err(Failure { kind: FailureKind::Panic, message: format!("panic: {text}") })
-    })
-}
-
-impl Shared {
-    fn shard(&self, key: Key) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen[(key >> 64) as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// 40 bits a cut, first cut first: operation (28), fault (6), beside (6).
-fn pack(shared: &Shared, path: &Path) -> Packed {
-    let mut packed = 0;
-    for level in 0..3 {
-        let bits = path.0.get(level).map_or(0, |cut| {
-            let fault = shared.fault_names.iter().position(|n| *n == cut.fault).unwrap_or(0) as u128 + 1;
-            u128::from(cut.operation) << 12 | fault << 6 | u128::from(cut.beside)
-        });
-        packed = packed << 40 | bits;
-    }
-    packed
-}
-
-fn unpack(shared: &Shared, packed: Packed) -> Path {
-    let mut cuts = Vec::new();
-    for level in (0..3).rev() {
-        let bits = packed >> (40 * level) & ((1 << 40) - 1);
-        let Some(fault) = (bits >> 6 & 63).checked_sub(1) else { continue };
-        let fault = shared.fault_names.get(fault as usize).copied().unwrap_or("?");
-        cuts.push(Cut { operation: (bits >> 12) as u32, fault, beside: (bits & 63) as u16 });
-    }
-    Path(cuts)
-}
-
-fn report(shared: &Shared, operations: u32) -> CrashReport {
-    let config = &shared.config;
-    let mut failures: Vec<(Packed, Failure)> = Vec::new();
-    for shard in &shared.seen {
-        let seen = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.extend(seen.failed.iter().map(|(key, f)| (seen.checked.get(key).copied().unwrap_or(0), f.clone())));
-    }
-    // Fewest cuts first, then the earliest.
-    failures.sort_by_key(|(packed, _)| (unpack(shared, *packed).0.len(), *packed));
-    let count = |kind| failures.iter().filter(|(_, f)| f.kind == kind).count() as u64;
-    let failed: Vec<Failed> = failures
-        .iter()
-        .take(10)
-        .map(|(packed, f)| Failed {
-            id: unpack(shared, *packed).to_string(),
-            kind: match f.kind {
-                FailureKind::Lost => "lost",
-                FailureKind::Corrupt => "corrupt",
-                FailureKind::Stuck => "stuck",
-                FailureKind::Panic => "panic",
-            },
-            message: f.message.clone(),
-        })
-        .collect();
-    let mut faults: Vec<&'static str> = shared.fault_names.clone();
-    faults.sort_unstable();
-    faults.dedup();
-    CrashReport {
-        schema: "phelsuma.crash/1",
-        ftl: config.ftl.name.clone(),
-        seed: config.seed,
-        writes: config.writes,
-        operations,
-        cuts: shared.cuts.load(Ordering::Relaxed),
-        nested_cuts: shared.nested.load(Ordering::Relaxed),
-        covered_by_equality: shared.covered.load(Ordering::Relaxed),
-        joined_after_recovery: shared.joined.load(Ordering::Relaxed),
-        lost: count(FailureKind::Lost),
-        corrupt: count(FailureKind::Corrupt),
-        stuck: count(FailureKind::Stuck),
-        panics: count(FailureKind::Panic),
-        not_promised: 0,
-        worst_recovery_us: Time(shared.worst_recovery.load(Ordering::Relaxed)).micros(),
-        replay: failed.first().map(|f| f.id.clone()),
-        depth: config.depth,
-        faults,
-        failures: failed,
-    }
+    operations.workload = nand.operations - operations.preconditioning;
+    Ok(operations)
 }

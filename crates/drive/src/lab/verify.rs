@@ -20,8 +20,20 @@ pub enum FailureKind {
     Panic,
 }
 
+impl FailureKind {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Corrupt => "corrupt",
+            Self::Stuck => "stuck",
+            Self::Panic => "panic",
+        }
+    }
+}
+
 /// A branch that failed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: FailureKind,
     pub(crate) message: String,

@@ -70,6 +70,10 @@ pub(crate) struct Blocks {
     streams: Vec<u8>,
     /// A program failed here: retire the block when it has been emptied.
     failing: Vec<Block>,
+    /// Emptied after a failure, and to be marked bad once this moment has come: a recovery does not read bad blocks, so
+    /// what replaced their pages must be on flash by then. A cut before that forgets the failure, and the next erase or
+    /// program meets it again.
+    retiring: Vec<(Block, Time)>,
     pub(crate) counters: Counters,
     pool: Vec<VecDeque<Block>>,
     free: u32,
@@ -114,6 +118,7 @@ impl Blocks {
             uses: vec![BlockUse::Fixed; geometry.blocks() as usize],
             streams: vec![0; geometry.blocks() as usize],
             failing: Vec::new(),
+            retiring: Vec::new(),
             counters: Counters::new(geometry.blocks()),
             pool: vec![VecDeque::new(); geometry.dies() as usize],
             free: 0,
@@ -155,7 +160,7 @@ impl Blocks {
     }
 
     /// Puts a block without live pages into the pool; it may be erased once every program so far has completed.
-    pub(crate) fn release<N: Nand>(&mut self, nand: &mut N, block: Block) {
+    pub(crate) fn release(&mut self, block: Block) {
         debug_assert_eq!(self.counters.live(block), 0, "{block} has live pages");
         self.counters.set_candidate(block, false);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
@@ -163,7 +168,9 @@ impl Blocks {
         }
         if let Some(at) = self.failing.iter().position(|b| *b == block) {
             self.failing.swap_remove(at);
-            self.retire(nand, block);
+            // Bad blocks are not read by a recovery: what replaced its pages has to be on flash first.
+            self.uses[block.index()] = BlockUse::Fixed;
+            self.retiring.push((block, self.clock.horizon()));
             return;
         }
         self.uses[block.index()] = BlockUse::Free;
@@ -224,6 +231,14 @@ impl Blocks {
         self.counters.set_candidate(block, false);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
             self.waiting.swap_remove(at);
+        }
+    }
+
+    /// Marks those bad whose pages are safe elsewhere at `at`.
+    fn retire_what_is_safe<N: Nand>(&mut self, nand: &mut N, at: Time) {
+        while let Some(n) = self.retiring.iter().position(|(_, safe)| *safe <= at) {
+            let (block, _) = self.retiring.swap_remove(n);
+            self.retire(nand, block);
         }
     }
 
@@ -303,6 +318,9 @@ impl Blocks {
         purpose: Purpose,
         at: Time,
     ) -> Result<(Page, Time), FtlError> {
+        if !self.retiring.is_empty() {
+            self.retire_what_is_safe(nand, at);
+        }
         loop {
             let slot = self.slot(nand, stream, purpose, at)?;
             let Some(open) = &mut self.open[slot] else { return Err(FtlError::Full { bad_blocks: self.bad }) };
@@ -355,7 +373,7 @@ impl Blocks {
         let queues: usize = self.pool.iter().map(VecDeque::capacity).sum();
         ledger.index("index.free_pool_queue", (queues * size_of::<Block>()) as u64);
         ledger.index("index.block_use_and_stream", blocks * 2 - blocks / 4);
-        let lists = self.failing.capacity() + self.waiting.capacity();
+        let lists = self.failing.capacity() + self.waiting.capacity() + 3 * self.retiring.capacity();
         ledger.index("index.failing_and_waiting", (lists * size_of::<Block>()) as u64);
         self.news.ram(ledger);
         ledger

@@ -78,7 +78,7 @@ impl PageMapped {
             done = done.max(io.done());
         }
         self.settle(nand, at)?;
-        self.blocks.release(nand, victim);
+        self.blocks.release(victim);
         Ok(done)
     }
 

@@ -19,7 +19,7 @@ mod victim;
 use crate::blocks::{Blocks, Clock, Item, NewPage};
 use crate::config::{Barrier, Barriers, MappingPart, MetadataPart, PlacementPart, ValidityPart, VictimPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{Config, FtlError, RamLedger, anchor};
+use crate::{Config, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
@@ -93,7 +93,7 @@ impl PageMapped {
         let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
         ftl.blocks.bad = bad(nand);
         for block in ftl.usable_blocks(nand) {
-            ftl.blocks.release(nand, block);
+            ftl.blocks.release(block);
         }
         Ok((ftl, done))
     }
@@ -121,7 +121,7 @@ impl PageMapped {
         let victim: Box<dyn Victim> = match composition.victim {
             VictimPart::Greedy => Box::new(Greedy::new(geometry.blocks())),
             VictimPart::Fifo => Box::new(Fifo::default()),
-            VictimPart::DChoices { d } => Box::new(DChoices::new(d, config.seed)),
+            VictimPart::DChoices { d } => Box::new(DChoices::new(d, geometry.pages_per_block(), config.seed)),
         };
         let placement = placement_of(config);
         let mapping_stream = placement.streams();
@@ -183,7 +183,7 @@ impl PageMapped {
                 Item::Failed(page) => self.validity.failed(validity_io!(self, nand, at), page)?,
                 Item::Emptied(block) => {
                     if self.blocks.is_emptied(block) {
-                        self.blocks.release(nand, block);
+                        self.blocks.release(block);
                     }
                 }
             }
@@ -394,18 +394,18 @@ impl<N: Nand> Ftl<N> for PageMapped {
         ledger
     }
 
-    fn counters(&self) -> Vec<(&'static str, u64)> {
+    fn counters(&self) -> Vec<Counter> {
         let mut counters = vec![
-            ("collections", self.tally.collections),
-            ("pages_moved", self.tally.pages_moved),
-            ("pages_lost_moving", self.tally.pages_lost_moving),
-            ("emergency_collections", self.tally.emergency_collections),
-            ("metadata_collections", self.tally.metadata_collections),
-            ("metadata_pages_moved", self.tally.metadata_pages_moved),
-            ("metadata_fallbacks", self.tally.metadata_fallbacks),
-            ("unreadable_reads", self.tally.unreadable_reads),
-            ("free_blocks", u64::from(self.blocks.free())),
-            ("bad_blocks", u64::from(self.blocks.bad)),
+            Counter::sum("collections", self.tally.collections),
+            Counter::sum("pages_moved", self.tally.pages_moved),
+            Counter::sum("pages_lost_moving", self.tally.pages_lost_moving),
+            Counter::sum("emergency_collections", self.tally.emergency_collections),
+            Counter::sum("metadata_collections", self.tally.metadata_collections),
+            Counter::sum("metadata_pages_moved", self.tally.metadata_pages_moved),
+            Counter::sum("metadata_fallbacks", self.tally.metadata_fallbacks),
+            Counter::sum("unreadable_reads", self.tally.unreadable_reads),
+            Counter::level("free_blocks", u64::from(self.blocks.free())),
+            Counter::level("bad_blocks", u64::from(self.blocks.bad)),
         ];
         self.mapping.counters(&mut counters);
         self.validity.counters(&mut counters);

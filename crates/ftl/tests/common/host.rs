@@ -118,7 +118,7 @@ impl Host {
 
     pub(crate) fn counter(&self, name: &str) -> u64 {
         let counters = self.ftl.as_ref().unwrap().counters();
-        counters.iter().find(|(n, _)| *n == name).map(|(_, v)| *v).unwrap()
+        counters.iter().find(|c| c.name == name).map(|c| c.value).unwrap()
     }
 
     fn acknowledged(&mut self, done: Time) {

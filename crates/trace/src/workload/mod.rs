@@ -34,6 +34,7 @@ mod zipf;
 
 pub use generate::{GenerateOptions, generate};
 pub use mixed::{Mix, RequestSize};
+pub use permutation::Permutation;
 
 /// A workload specification that makes no sense, or a drive it cannot run on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 
 /// The bijection.
 #[derive(Debug, Clone)]
-pub(crate) struct Permutation {
+pub struct Permutation {
     size: u64,
     low_bits: u32,
     low_mask: u64,
@@ -15,7 +15,8 @@ const ROUNDS: usize = 4;
 
 impl Permutation {
     /// A permutation of `size` numbers, at least one and at most 2^63.
-    pub(crate) fn new(size: u64, seed: u64) -> Self {
+    #[must_use]
+    pub fn new(size: u64, seed: u64) -> Self {
         let bits = size.max(1).next_power_of_two().ilog2().min(63);
         let low_bits = bits / 2;
         let mut keys = [0; ROUNDS];
@@ -30,7 +31,8 @@ impl Permutation {
 
     /// Where `index`, below the size, goes.
     #[inline]
-    pub(crate) fn at(&self, index: u64) -> u64 {
+    #[must_use]
+    pub fn at(&self, index: u64) -> u64 {
         debug_assert!(index < self.size);
         let mut value = self.scramble(index);
         // Starting inside, the cycle comes back inside.

@@ -13,7 +13,7 @@ pub(crate) use ram_mapping::RamMapping;
 pub(crate) use trim_map::{PENDING_MAX, regions};
 
 use super::meta_io::MetaIo;
-use crate::{FtlError, RamLedger};
+use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, LogicalPage, Nand, Page, Purpose};
 
@@ -283,7 +283,7 @@ impl Mapping {
     }
 
     /// What it has counted.
-    pub(crate) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+    pub(crate) fn counters(&self, out: &mut Vec<Counter>) {
         match self {
             Self::Ram(ram) => ram.counters(out),
             Self::Paged(paged) => paged.counters(out),

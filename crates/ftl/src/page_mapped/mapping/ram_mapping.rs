@@ -5,7 +5,7 @@ use super::ram_table::RamTable;
 use super::trim_map::{PENDING_MAX, TrimMap};
 use crate::blocks::NewPage;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{FtlError, RamLedger};
+use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Page};
 
@@ -148,7 +148,7 @@ impl RamMapping {
         self.trims.ram(ledger);
     }
 
-    pub(super) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
-        out.push(("tombstones_written", self.tombstones_written));
+    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
+        out.push(Counter::sum("tombstones_written", self.tombstones_written));
     }
 }

@@ -86,7 +86,7 @@ impl PageMapped {
 
         steps.begin("enter what may have been in flight");
         let held = ftl.enter_uncertain(nand, &mut steps, &mut scan, &uncertain);
-        let mut holding = ftl.settle_blocks(nand, &usable, &held, &scan);
+        let mut holding = ftl.settle_blocks(&usable, &held, &scan);
 
         steps.begin("copy what may have been in flight");
         if !ftl.barriers.forget(Barrier::SuspectsCopied) {
@@ -96,18 +96,18 @@ impl PageMapped {
             let mut copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
             copies.retain(|(found, _)| ftl.is_newest(found));
             for (found, data) in &copies {
-                ftl.let_go_if_out_of_blocks(nand, &mut holding);
+                ftl.let_go_if_out_of_blocks(&mut holding);
                 ftl.copy(nand, &mut steps, found, *data)?;
             }
         }
-        ftl.let_go_if_out_of_blocks(nand, &mut holding);
+        ftl.let_go_if_out_of_blocks(&mut holding);
         let Mapping::Ram(table) = &mut ftl.mapping else { return Err(NOT_A_TABLE) };
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
         steps.step.programs += table.write_pending(io, Some(RECOVERY_STREAM))?;
         steps.now = steps.now.max(io.done()).max(ftl.blocks.clock.horizon());
         ftl.hear_news(nand, steps.now)?;
         for block in holding {
-            ftl.blocks.release(nand, block);
+            ftl.blocks.release(block);
         }
         steps.end();
         let mut report = steps.report;
@@ -199,7 +199,7 @@ impl PageMapped {
 
     /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, those
     /// without a readable page first, but for those that must be held, which are given back.
-    fn settle_blocks<N: Nand>(&mut self, nand: &mut N, usable: &[Block], held: &[Block], scan: &Scan) -> Vec<Block> {
+    fn settle_blocks(&mut self, usable: &[Block], held: &[Block], scan: &Scan) -> Vec<Block> {
         let mut order: Vec<Block> = usable.to_vec();
         order.sort_by_key(|b| scan.first_seq[b.index()]);
         let mut holding = Vec::new();
@@ -210,7 +210,7 @@ impl PageMapped {
             } else if held.binary_search(&block).is_ok() && !self.barriers.forget(Barrier::FallbacksHeld) {
                 holding.push(block);
             } else {
-                self.blocks.release(nand, block);
+                self.blocks.release(block);
             }
         }
         holding
@@ -218,10 +218,10 @@ impl PageMapped {
 
     /// The last resort: a drive that comes up is worth more than what a page that has just been read well may yet need,
     /// should it turn bad and the power fail again before it is copied.
-    fn let_go_if_out_of_blocks<N: Nand>(&mut self, nand: &mut N, holding: &mut Vec<Block>) {
+    fn let_go_if_out_of_blocks(&mut self, holding: &mut Vec<Block>) {
         if self.blocks.free() == 0 {
             for block in holding.drain(..) {
-                self.blocks.release(nand, block);
+                self.blocks.release(block);
             }
         }
     }

@@ -7,7 +7,7 @@
 use super::Answer;
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{FtlError, RamLedger};
+use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
@@ -156,7 +156,7 @@ impl FlashBitmap {
         ledger.index("buffer.bitmap_page", self.page.capacity() as u64);
     }
 
-    pub(super) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
-        out.extend([("bitmap_updates", self.updates), ("bitmap_queries", self.queries)]);
+    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
+        out.extend([Counter::sum("bitmap_updates", self.updates), Counter::sum("bitmap_queries", self.queries)]);
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use gecko::{LogarithmicGecko, Tuning};
 pub(crate) use ram_bitmap::RamBitmap;
 
 use super::meta_io::MetaIo;
-use crate::{FtlError, RamLedger};
+use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Page};
 
@@ -164,7 +164,7 @@ impl Validity {
     }
 
     /// What it has counted.
-    pub(crate) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+    pub(crate) fn counters(&self, out: &mut Vec<Counter>) {
         match self {
             Self::Ram(_) => {}
             Self::Flash(bitmap) => bitmap.counters(out),

@@ -7,16 +7,18 @@ use phelsuma_nand::Block;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The best of d candidates drawn uniformly, with replacement.
+/// The best of d candidates drawn uniformly, with replacement. Where all that were drawn are full, the emptiest of all:
+/// on a drive with next to nothing stale, moving full blocks would go on until one of the few others is drawn.
 pub(crate) struct DChoices {
     d: u32,
+    pages_per_block: u32,
     rng: Xoshiro256PlusPlus,
     candidates: u32,
 }
 
 impl DChoices {
-    pub(crate) fn new(d: u32, seed: u64) -> Self {
-        Self { d, rng: Xoshiro256PlusPlus::seed_from_u64(seed), candidates: 0 }
+    pub(crate) fn new(d: u32, pages_per_block: u32, seed: u64) -> Self {
+        Self { d, pages_per_block, rng: Xoshiro256PlusPlus::seed_from_u64(seed), candidates: 0 }
     }
 
     /// A candidate drawn uniformly. Nearly all blocks are candidates on a drive in use, so a draw or two do; where they
@@ -56,6 +58,9 @@ impl Victim for DChoices {
             if counters.live(other) < counters.live(best) {
                 best = other;
             }
+        }
+        if u32::from(counters.live(best)) == self.pages_per_block {
+            return counters.least_by_scan();
         }
         Some(best)
     }

@@ -23,7 +23,7 @@ use super::{Before, Judgement, Place, entry_of, place_of};
 use crate::config::OnMiss;
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{FtlError, RamLedger};
+use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
@@ -389,15 +389,15 @@ impl PagedMapping {
         ledger.index("buffer.translation_page", self.page.capacity() as u64);
     }
 
-    pub(crate) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+    pub(crate) fn counters(&self, out: &mut Vec<Counter>) {
         out.extend([
-            ("cache_hits", self.tally.hits),
-            ("cache_misses", self.tally.misses),
-            ("cache_entries", u64::from(self.cache.capacity())),
-            ("dirty_entries", u64::from(self.cache.dirty_count())),
-            ("synchronizations", self.tally.synchronizations),
-            ("entries_synchronized", self.tally.entries_synchronized),
-            ("translation_pages_unreadable", self.tally.translation_pages_unreadable),
+            Counter::sum("cache_hits", self.tally.hits),
+            Counter::sum("cache_misses", self.tally.misses),
+            Counter::level("cache_entries", u64::from(self.cache.capacity())),
+            Counter::level("dirty_entries", u64::from(self.cache.dirty_count())),
+            Counter::sum("synchronizations", self.tally.synchronizations),
+            Counter::sum("entries_synchronized", self.tally.entries_synchronized),
+            Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
         ]);
     }
 }

@@ -23,7 +23,7 @@ mod run;
 use super::Answer;
 use crate::config::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{FtlError, RamLedger};
+use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
 use buffer::Buffer;
@@ -311,16 +311,16 @@ impl LogarithmicGecko {
         ledger.index("buffer.gecko_buffer_room", self.buffer.bytes().saturating_sub(page_bytes));
     }
 
-    pub(super) fn counters(&self, out: &mut Vec<(&'static str, u64)>) {
+    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
         out.extend([
-            ("gecko_inserts", self.tally.inserts),
-            ("gecko_erases", self.tally.erases),
-            ("gecko_flushes", self.flushes),
-            ("gecko_merges", self.tally.merges),
-            ("gecko_queries", self.tally.queries),
-            ("gecko_query_reads", self.tally.query_reads),
-            ("gecko_runs", self.runs.len() as u64),
-            ("gecko_pages", self.runs.iter().map(|run| run.directory.len() as u64).sum()),
+            Counter::sum("gecko_inserts", self.tally.inserts),
+            Counter::sum("gecko_erases", self.tally.erases),
+            Counter::sum("gecko_flushes", self.flushes),
+            Counter::sum("gecko_merges", self.tally.merges),
+            Counter::sum("gecko_queries", self.tally.queries),
+            Counter::sum("gecko_query_reads", self.tally.query_reads),
+            Counter::level("gecko_runs", self.runs.len() as u64),
+            Counter::level("gecko_pages", self.runs.iter().map(|run| run.directory.len() as u64).sum()),
         ]);
     }
 }

@@ -69,7 +69,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 /// Up to 32 bits from bit `at` on.
 #[inline]
 fn bits_at(bytes: &[u8], at: usize, count: u32) -> u32 {
-    if at % 8 == 0 && count == 32 {
+    if at.is_multiple_of(8) && count == 32 {
         return u32_at(bytes, at / 8);
     }
     let mut word = 0u64;
@@ -81,7 +81,7 @@ fn bits_at(bytes: &[u8], at: usize, count: u32) -> u32 {
 
 #[inline]
 fn put_bits(bytes: &mut [u8], at: usize, count: u32, value: u32) {
-    if at % 8 == 0 && count == 32 {
+    if at.is_multiple_of(8) && count == 32 {
         bytes[at / 8..at / 8 + 4].copy_from_slice(&value.to_le_bytes());
         return;
     }
@@ -154,10 +154,6 @@ pub(super) struct GeckoPageBuilder {
 impl GeckoPageBuilder {
     pub(super) fn new(layout: Layout, page_bytes: usize) -> Self {
         Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0 }
-    }
-
-    pub(super) fn entries(&self) -> usize {
-        self.entries
     }
 
     pub(super) fn room(&self) -> usize {
@@ -243,7 +239,7 @@ mod tests {
             while builder.room() > 0 {
                 let mut words: Vec<u32> = (0..layout.words).map(|_| next()).collect();
                 *words.last_mut().unwrap() &= mask;
-                let entry = (builder.entries() as u32 * 3, words, next() % 2 == 0);
+                let entry = (expected.len() as u32 * 3, words, next() % 2 == 0);
                 builder.push(entry.0, &entry.1, entry.2);
                 expected.push(entry);
             }

@@ -1,0 +1,86 @@
+//! Why an id replays nothing: the first of its cuts that does not happen, and what there is instead.
+
+use phelsuma_drive::lab::{Cut, Fault, LabConfig, Path, Points, sweep};
+use phelsuma_nand::sim::ProgramFault;
+
+/// More operations than any recovery has.
+const OPERATIONS_MAX: u32 = 1 << 20;
+
+/// What is wrong with `path`, which is no branch of the experiment.
+pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
+    let missing = (1..=path.0.len()).find_map(|cuts| path.0.get(..cuts).filter(|begin| !happens(config, begin)));
+    let Some((cut, before)) = missing.and_then(|begin| begin.split_last()) else {
+        return format!("no branch {path} in this experiment");
+    };
+    let among = match before {
+        [] => "the workload".to_string(),
+        _ => format!("the recovery from {}", Path(before.to_vec())),
+    };
+    let Cut { operation, fault, .. } = *cut;
+    // This fault is one of programs and of erases.
+    let any = ProgramFault::NotStarted.name();
+    let instead = |operation, fault| [before, &[Cut { operation, fault, beside: 0 }]].concat();
+    let why = if !happens(config, &instead(operation, any)) {
+        let operations = match before {
+            [] => sweep(&LabConfig { points: Points::Some(0), ..config.clone() }, |_| {}).map_or(0, |r| r.operations),
+            _ => first_without(|operation| happens(config, &instead(operation, any))),
+        };
+        format!("{among} has {operations} programs and erases, counted from 0")
+    } else if !happens(config, &instead(operation, fault)) {
+        let (is, other) = if of_programs(fault) { ("an erase", "programs") } else { ("a program", "erases") };
+        let right = |f: &&Fault| matches!(f, Fault::Program(_)) == (is == "a program");
+        let right: Vec<&str> = Fault::all().iter().filter(right).map(|f| f.name()).collect();
+        format!(
+            "operation {operation} of {among} is {is} and {fault} a fault of {other}; one of {} would be right",
+            right.join(", ")
+        )
+    } else {
+        format!(
+            "operation {operation} of {among} leaves fewer choices of what was in flight beside it than {}",
+            cut.beside
+        )
+    };
+    format!("no branch {path}: {why} (with another seed, FTL, geometry or number of writes there are others)")
+}
+
+fn of_programs(fault: &str) -> bool {
+    ProgramFault::ALL.iter().any(|f| f.name() == fault)
+}
+
+/// Whether all of these cuts happen.
+fn happens(config: &LabConfig, cuts: &[Cut]) -> bool {
+    let points = Points::Replay(Path(cuts.to_vec()));
+    let config = LabConfig { points, depth: cuts.len() as u32, ..config.clone() };
+    // A branch that fails earlier has not come to the others.
+    sweep(&config, |_| {}).is_ok_and(|report| report.failed() || report.nested_cuts + 1 >= cuts.len() as u64)
+}
+
+/// The least number for which it does not hold, where it holds for all smaller ones.
+fn first_without(holds: impl Fn(u32) -> bool) -> u32 {
+    let mut above = 1;
+    while above < OPERATIONS_MAX && holds(above - 1) {
+        above *= 2;
+    }
+    let (mut least, mut most) = (above / 2, above - 1);
+    while least < most {
+        let between = least.midpoint(most);
+        if holds(between) {
+            least = between + 1;
+        } else {
+            most = between;
+        }
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_without;
+
+    #[test]
+    fn the_number_of_operations_is_found_by_asking_for_few() {
+        for n in 0..200 {
+            assert_eq!(first_without(|k| k < n), n);
+        }
+    }
+}

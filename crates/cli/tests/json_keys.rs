@@ -1,0 +1,105 @@
+//! `docs/JSON.md` names every key that the command prints, and no other.
+//!
+//! Not tested: units and meanings.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{json, tiny_trace};
+use phelsuma_drive::lab::Failed;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/JSON.md");
+
+/// Objects whose keys are names of things, and what the document writes for those.
+const NAMED: [(&str, &str); 5] = [
+    ("flash", "PURPOSE"),
+    ("ram_bytes.papers", "STRUCTURE"),
+    ("ram_bytes.all", "STRUCTURE"),
+    ("counters", "NAME"),
+    ("skipped", "REASON"),
+];
+
+/// The keys of leaves, with what is null apart.
+fn keys(value: &Value, at: &str, found: &mut BTreeSet<String>, nulls: &mut BTreeSet<String>) {
+    match value {
+        Value::Null => _ = nulls.insert(at.to_string()),
+        Value::Array(entries) => entries.iter().for_each(|entry| keys(entry, &format!("{at}[]"), found, nulls)),
+        Value::Object(object) => {
+            for (key, value) in object {
+                let named = NAMED.iter().find(|(of, _)| *of == at && key != "total");
+                let key = named.map_or(key.as_str(), |(_, name)| name);
+                let dot = if at.is_empty() { "" } else { "." };
+                keys(value, &format!("{at}{dot}{key}"), found, nulls);
+            }
+        }
+        _ => _ = found.insert(at.to_string()),
+    }
+}
+
+/// `a.{b,c}` is `a.b` and `a.c`.
+fn expanded(key: &str) -> Vec<String> {
+    let Some((before, rest)) = key.split_once('{') else { return vec![key.to_string()] };
+    let (choices, after) = rest.split_once('}').unwrap();
+    let ends = expanded(after);
+    choices.split(',').flat_map(|choice| ends.iter().map(move |end| format!("{before}{choice}{end}"))).collect()
+}
+
+fn documented(schema: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(DOCUMENT).unwrap();
+    let section = text.split("\n## ").find(|s| s.starts_with(&format!("`{schema}`"))).expect(schema);
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let mut found = BTreeSet::new();
+    for key in rows.flat_map(|(key, _)| expanded(key)) {
+        assert!(found.insert(key.clone()), "{schema}: {key} is there twice");
+    }
+    found
+}
+
+fn check(schema: &str, printed: &[Value]) {
+    let documented = documented(schema);
+    let (mut found, mut nulls) = (BTreeSet::new(), BTreeSet::new());
+    printed.iter().for_each(|value| keys(value, "", &mut found, &mut nulls));
+    // An object that is null in one result is there in another, or the key itself is a leaf.
+    let leaves: Vec<String> =
+        nulls.into_iter().filter(|null| !found.iter().any(|key| key.starts_with(&format!("{null}.")))).collect();
+    found.extend(leaves);
+    let missing: Vec<_> = found.difference(&documented).collect();
+    assert!(missing.is_empty(), "{schema}: printed and not in docs/JSON.md: {missing:?}");
+    let gone: Vec<_> = documented.difference(&found).collect();
+    assert!(gone.is_empty(), "{schema}: in docs/JSON.md and not printed: {gone:?}");
+}
+
+#[test]
+fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
+    let trace = tiny_trace("keys.csv");
+    let trace = trace.display();
+    let shape = "--capacity 64MiB --pages-per-block 32";
+    let run =
+        json(&format!("run --ftl page --workload mixed:read=20:uniform {shape} --interval 4000 --cut-at-end --json"));
+    let of_trace = json(&format!("run --ftl page --trace {trace} --json"));
+    check("phelsuma.run/1", &[run.clone(), of_trace]);
+    // Several keys of a result that is compared, one by one, are those of a run.
+    let compared = json(&format!("compare --ftl page,fifo --workload uniform {shape} --json"));
+    for result in compared.as_array().unwrap() {
+        let all = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(all(result), all(&run));
+    }
+
+    // No FTL here fails, so the one failure is made up.
+    let mut crash = json("crash --ftl page --writes 10 --cuts 2 --json");
+    let failed = Failed { id: "1.torn-seen".into(), kind: "lost", message: "page 7".into() };
+    crash[0]["failures"] = serde_json::to_value([failed]).unwrap();
+    check("phelsuma.crash/1", &[crash]);
+
+    check("phelsuma.limits/1", &[json("limits --ratio 0.7 --json"), json("limits --ratio 0.7 --hot 80/20 --json")]);
+    let commented =
+        b"# made up\ntime_us,device,op,offset_bytes,size_bytes\n0,0,read,0,512\n1,0,write,0,512\n2,0,write,0,512\n";
+    let commented = common::file("keys-info.csv", commented);
+    check("phelsuma.trace-info/1", &[json(&format!("trace info {} --json", commented.display()))]);
+    let out = common::file("keys-out.csv", b"");
+    check("phelsuma.trace-written/1", &[json(&format!("trace convert {trace} {} --to csv --json", out.display()))]);
+    check("phelsuma.list/1", &[json("list --json")]);
+}
