@@ -8,7 +8,7 @@ use crate::table::{count, number};
 use crate::{memory, output, replay, size, table};
 use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, sweep};
-use phelsuma_ftl::{Config, FtlError, Preset};
+use phelsuma_ftl::{Config, FtlError, MappingPart, Preset};
 use phelsuma_nand::Geometry;
 use std::fmt::Write;
 use std::time::Instant;
@@ -65,6 +65,9 @@ pub(crate) struct Args {
     /// How long flash operations take (see `phelsuma list`)
     #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
     timing: TimingArg,
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512")]
+    cache: u64,
     /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<Setting>,
@@ -128,6 +131,9 @@ impl Args {
         let lab = |name: &String| {
             let preset = Preset::named(name)?;
             let mut composition = preset.composition;
+            if matches!(composition.mapping, MappingPart::Paged { .. }) {
+                composition.set("mapping.cache", &(self.cache / 8).to_string())?;
+            }
             for setting in &self.set {
                 composition.set(&setting.key, &setting.value)?;
             }

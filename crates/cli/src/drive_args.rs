@@ -4,6 +4,7 @@ use crate::errors::{Failure, Outcome};
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
+use phelsuma_ftl::MappingPart;
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::{Format, OpenOptions, TimeUnit, Workload};
 use std::path::{Path, PathBuf};
@@ -66,6 +67,10 @@ pub(crate) struct DriveArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: an entry for each
+    /// translation page, at least 1,024]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    cache: Option<u64>,
     /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<Setting>,
@@ -127,6 +132,11 @@ impl DriveArgs {
         for setting in &self.set {
             config.composition.set(&setting.key, &setting.value)?;
         }
+        if let Some(bytes) = self.cache
+            && matches!(config.composition.mapping, MappingPart::Paged { .. })
+        {
+            config.composition.set("mapping.cache", &(bytes / 8).to_string())?;
+        }
         config.shape = self.shape();
         config.timing_name.clone_from(&self.timing.name);
         config.timing = self.timing.times;
@@ -147,6 +157,12 @@ impl DriveArgs {
 
     /// Gives all of `configs` their capacity; the drive's geometry, checked against the machine's memory.
     pub(crate) fn settle(&self, configs: &mut [RunConfig]) -> Outcome<Geometry> {
+        let cached = |c: &RunConfig| matches!(c.composition.mapping, MappingPart::Paged { .. });
+        if self.cache.is_some() && !configs.iter().any(cached) {
+            return Err(Failure::Input(
+                "--cache: the whole mapping of these FTLs is in RAM, they have no cache".into(),
+            ));
+        }
         if let Some(capacity) = self.capacity {
             // Before drives are formatted on so much.
             self.checked_geometry(capacity)?;

@@ -89,7 +89,9 @@ impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let text = error.to_string();
         match error {
-            LabError::NoSuchBranch(_) | LabError::Depth(_) => Self::Input(text),
+            LabError::NoSuchBranch(_) | LabError::Depth(_) | LabError::NotPromised(..) | LabError::NoFault(..) => {
+                Self::Input(text)
+            }
             LabError::Workload(_) => Self::Failed(text),
         }
     }

@@ -27,8 +27,9 @@ fn faults() -> Vec<(&'static str, &'static str, &'static str)> {
     let described = |fault: &Fault| match fault {
         Fault::Program(program) => (fault.name(), "program", program_fault(*program)),
         Fault::Erase(erase) => (fault.name(), "erase", erase_fault(*erase)),
+        Fault::Announced => (fault.name(), "request", "it is done, and the battery has saved what RAM alone knew"),
     };
-    Fault::all().iter().map(described).collect()
+    Fault::all().iter().chain(&[Fault::Announced]).map(described).collect()
 }
 
 fn program_fault(fault: ProgramFault) -> &'static str {
@@ -61,7 +62,7 @@ fn as_json() -> serde_json::Value {
         .iter()
         .map(|p| {
             let [mapping, validity, victim, placement] = p.composition.names();
-            json!({"name": p.name, "about": p.about, "power_loss": p.power_loss, "composition":
+            json!({"name": p.name, "about": p.about, "power_loss": p.composition.power_loss(), "composition":
                 {"mapping": mapping, "validity": validity, "victim": victim, "placement": placement}})
         })
         .collect();
@@ -96,7 +97,7 @@ fn as_text() -> String {
     for p in PRESETS {
         let [mapping, validity, victim, placement] = p.composition.names();
         ftls.add_row([p.name, p.about]);
-        parts.add_row([p.name, &mapping, &validity, &victim, &placement, p.power_loss]);
+        parts.add_row([p.name, &mapping, &validity, &victim, &placement, p.composition.power_loss()]);
     }
     let mut parameters = table::texts(&["parameter (--set)", "values", "what it is"]);
     for (name, values, about) in PARAMETERS {

@@ -174,6 +174,8 @@ impl Drive {
     /// [`RunError::Failed`]: it does not come up, or not as it was.
     pub fn cut_and_recover(&mut self) -> Result<RecoveryReport, RunError> {
         let before = self.pages_with_data()?;
+        // Where there is a battery, it pays for what RAM alone knows.
+        self.ftl.power_fail(&mut self.nand, self.idle).map_err(run_error)?;
         self.nand.power_cycle();
         let (ftl, report) = recover(&mut self.nand, &self.config, Time::ZERO).map_err(run_error)?;
         self.ftl = ftl;

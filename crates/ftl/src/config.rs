@@ -86,6 +86,18 @@ pub enum PlacementPart {
     HostGc,
 }
 
+/// How a drive survives a power cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PowerPart {
+    /// By scanning spare areas when the power is back. For a mapping table and validity in RAM.
+    Scan,
+    /// A battery keeps the flash going while what RAM alone knows is saved ([`Ftl::power_fail`](crate::Ftl::power_fail)).
+    /// For a demand-paged mapping with validity in RAM.
+    Battery,
+    /// Not at all.
+    Nothing,
+}
+
 /// A page-mapped FTL as a composition of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Composition {
@@ -99,6 +111,8 @@ pub struct Composition {
     pub placement: PlacementPart,
     /// What becomes of blocks of metadata.
     pub metadata: MetadataPart,
+    /// How a power cut is survived.
+    pub power: PowerPart,
 }
 
 /// An FTL with everything it needs to know besides the flash.
@@ -247,6 +261,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("victim", "greedy | fifo | d-choices", "which block is collected next"),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
     ("placement", "one-stream | host-gc", "which stream a page is written to"),
+    ("power", "scan | battery | nothing", "how a power cut is survived"),
     ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
 ];
 
@@ -296,6 +311,10 @@ impl Composition {
             ("placement", "one-stream") => self.placement = PlacementPart::OneStream,
             ("placement", "host-gc") => self.placement = PlacementPart::HostGc,
             ("placement", _) => return Err(bad("it can be one-stream or host-gc")),
+            ("power", "scan") => self.power = PowerPart::Scan,
+            ("power", "battery") => self.power = PowerPart::Battery,
+            ("power", "nothing") => self.power = PowerPart::Nothing,
+            ("power", _) => return Err(bad("it can be scan, battery or nothing")),
             ("metadata", "collected") => self.metadata = MetadataPart::Collected,
             ("metadata", "left") => self.metadata = MetadataPart::Left,
             ("metadata", _) => return Err(bad("it can be collected or left")),
@@ -341,6 +360,27 @@ impl Composition {
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
         };
         format!("{mapping} {validity}")
+    }
+
+    /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.
+    pub fn survives_power_cuts(&self) -> bool {
+        let paged = matches!(self.mapping, MappingPart::Paged { .. });
+        self.validity == ValidityPart::RamBitmap
+            && match self.power {
+                PowerPart::Scan => !paged,
+                PowerPart::Battery => paged,
+                PowerPart::Nothing => false,
+            }
+    }
+
+    /// How a power cut is survived, in a few words.
+    pub fn power_loss(&self) -> &'static str {
+        match self.power {
+            _ if !self.survives_power_cuts() => "not survived: no recovery for these parts",
+            PowerPart::Scan => "scan of spare areas",
+            PowerPart::Battery => "battery",
+            PowerPart::Nothing => "not survived",
+        }
     }
 
     /// The names of the four parts, as in results: mapping, validity, victim, placement.

@@ -1,6 +1,7 @@
 //! The contract of every FTL: the [`Ftl`] trait.
 
 use crate::{Counter, FtlError, RamLedger};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, LogicalPage, Nand, Purpose, Time};
@@ -164,6 +165,20 @@ pub trait Ftl<N: Nand> {
     fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         self.flush(nand, at)
     }
+
+    /// The power has failed, the request that was in progress is done, and a battery keeps the flash going for
+    /// [`Shape::battery_programs`] programs more: saves what RAM alone knows, and starts nothing else. An FTL without a
+    /// battery does nothing. The drive is of no use afterwards but for a recovery.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`]: the space set aside is not there, because too many blocks have gone bad.
+    fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let _ = nand;
+        Ok(at)
+    }
+
+    /// Another FTL in the same state, for a copy of the same flash: what a laboratory branches with.
+    fn copy(&self) -> Box<dyn Ftl<N>>;
 
     /// These pages may be asked for soon: fetches what the processor will need for them, and changes nothing. A hint to
     /// the machine that runs the FTL, not to the FTL.

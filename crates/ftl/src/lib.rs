@@ -25,7 +25,7 @@ pub use anchor::ANCHOR_BLOCKS;
 pub use config::Barrier;
 pub use config::{
     Composition, Config, ConfigError, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PlacementPart,
-    ValidityPart, VictimPart,
+    PowerPart, ValidityPart, VictimPart,
 };
 pub use counter::Counter;
 pub use error::FtlError;

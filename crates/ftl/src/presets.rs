@@ -1,7 +1,8 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    Composition, Config, ConfigError, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart, ValidityPart, VictimPart,
+    Composition, Config, ConfigError, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart, PowerPart, ValidityPart,
+    VictimPart,
 };
 use crate::ftl::Ftl;
 use crate::page_mapped::PageMapped;
@@ -17,8 +18,6 @@ pub struct Preset {
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
-    /// How it survives power loss, in a few words.
-    pub power_loss: &'static str,
     /// Its parts.
     pub composition: Composition,
 }
@@ -29,6 +28,7 @@ const PAGE: Composition = Composition {
     victim: VictimPart::Greedy,
     placement: PlacementPart::OneStream,
     metadata: MetadataPart::Collected,
+    power: PowerPart::Scan,
 };
 
 const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch };
@@ -38,41 +38,36 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "page",
         about: "page mapping and validity in RAM, greedy, one stream: the analytic reference",
-        power_loss: "scan of spare areas",
         composition: PAGE,
     },
     Preset {
         name: "fifo",
         about: "as page, collecting the block closed longest ago",
-        power_loss: "scan of spare areas",
         composition: Composition { victim: VictimPart::Fifo, ..PAGE },
     },
     Preset {
         name: "d-choices",
         about: "as page, collecting the emptiest of 10 blocks drawn at random",
-        power_loss: "scan of spare areas",
         composition: Composition { victim: VictimPart::DChoices { d: 10 }, ..PAGE },
     },
     Preset {
         name: "pl-greedy",
         about: "as page, with moved pages apart from what the host writes (Dual Greedy, section V)",
-        power_loss: "scan of spare areas",
         composition: Composition { placement: PlacementPart::HostGc, ..PAGE },
     },
     Preset {
         name: "dftl",
         about: "demand-paged mapping, validity in RAM, greedy over user data and metadata alike (DFTL)",
-        power_loss: "battery",
-        composition: Composition { mapping: PAGED, ..PAGE },
+        composition: Composition { mapping: PAGED, power: PowerPart::Battery, ..PAGE },
     },
     Preset {
         name: "geckoftl",
         about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata never collected (GeckoFTL)",
-        power_loss: "none yet: its recovery is not built",
         composition: Composition {
             mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
             validity: GECKO,
             metadata: MetadataPart::Left,
+            power: PowerPart::Nothing,
             ..PAGE
         },
     },

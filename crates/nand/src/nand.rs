@@ -1,6 +1,6 @@
 //! The contract with a flash driver: the [`Nand`] trait.
 
-use crate::{Block, Content, Geometry, Page, Purpose, Spare, Time};
+use crate::{Block, Content, Geometry, Kind, Page, Purpose, Spare, Time};
 use thiserror::Error;
 
 /// When an operation may start, and why it is done.
@@ -48,6 +48,15 @@ impl<'a> PageRead<'a> {
     pub fn verified(self) -> Option<(Content<'a>, Spare)> {
         match self {
             Self::Written { content, spare, .. } if content.crc() == spare.data_crc => Some((content, spare)),
+            _ => None,
+        }
+    }
+
+    /// The bytes, where their CRC fits and the spare area says that they are this part of this kind.
+    #[inline]
+    pub fn verified_as(self, kind: Kind, key: u32) -> Option<&'a [u8]> {
+        match self.verified() {
+            Some((Content::Bytes(bytes), spare)) if spare.kind == kind && spare.key == key => Some(bytes),
             _ => None,
         }
     }

@@ -88,7 +88,7 @@ fn branch_all(shared: &Arc<Shared>, point: &CutPoint<'_>, way: Way, depth: u32) 
 }
 
 /// One branch: the flash as the cut left it. `depth` more cuts may be nested in its recovery.
-fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expectation, step: Step, depth: u32) {
+pub(crate) fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expectation, step: Step, depth: u32) {
     let key = flash.fingerprint().unwrap_or_default() ^ expectation.hash();
     let todo = shared.seen.reach(key, step, depth);
     if !todo.check {

@@ -11,8 +11,11 @@
 //! its cuts ([`Path`]). Its id depends on FTL, geometry, timing and seed, but neither on the points chosen, nor on the
 //! faults, nor on the threads, and not on the number of writes, as long as the workload gets there.
 //!
+//! An FTL with a battery is cut after requests, as its contract says (`announced.rs`), and its ids count requests.
+//!
 //! What is checked is in `verify.rs`; what the host may expect, in `model.rs`.
 
+mod announced;
 mod beside;
 mod branch;
 mod cut_nand;

@@ -11,10 +11,12 @@ pub enum Fault {
     Program(ProgramFault),
     /// Of an erase.
     Erase(EraseFault),
+    /// Of a request, on a drive with a battery: it is done, and so is what the battery pays for.
+    Announced,
 }
 
 impl Fault {
-    /// All faults there are.
+    /// All faults that meet a program or an erase.
     pub fn all() -> Vec<Self> {
         let programs = ProgramFault::ALL.iter().map(|f| Self::Program(*f));
         programs.chain(EraseFault::ALL.iter().map(|f| Self::Erase(*f))).collect()
@@ -25,6 +27,7 @@ impl Fault {
         match self {
             Self::Program(f) => f.name(),
             Self::Erase(f) => f.name(),
+            Self::Announced => "announced",
         }
     }
 
@@ -33,9 +36,10 @@ impl Fault {
     /// # Errors
     /// One line with the names there are.
     pub fn named(name: &str) -> Result<Vec<Self>, String> {
-        let found: Vec<Self> = Self::all().into_iter().filter(|f| f.name() == name).collect();
+        let known = || Self::all().into_iter().chain([Self::Announced]);
+        let found: Vec<Self> = known().filter(|f| f.name() == name).collect();
         if found.is_empty() {
-            let mut names: Vec<&str> = Self::all().iter().map(|f| f.name()).collect();
+            let mut names: Vec<&str> = known().map(Self::name).collect();
             names.dedup();
             names.sort_unstable();
             names.dedup();
@@ -45,8 +49,8 @@ impl Fault {
     }
 }
 
-/// One cut: at which program or erase, counted from 0 since the drive was formatted or the power came up, and what became
-/// of it and of the operations in flight beside it (on a drive of one die there are none).
+/// One cut: at which program or erase, counted from 0 since the drive was formatted or the power came up (on a drive with
+/// a battery: after which request), and what became of it and of the operations in flight beside it (on a drive of one die there are none).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Cut {
     /// The operation.

@@ -1,6 +1,7 @@
 //! The sweep: the workload runs once to count its operations, then once on each thread, with the power cut where
 //! `points.rs` says and branched there as `branch.rs` does.
 
+use super::announced::cut_announced;
 use super::branch::{Shared, workload_watcher};
 use super::cut_nand::{CutNand, Watcher};
 use super::model::{Expectation, InProgress, Model, tag};
@@ -10,7 +11,7 @@ use super::points::{CutPoints, Operations, Points};
 use super::report::{CrashReport, report};
 use super::script::{Request, Script};
 use super::seen::Seen;
-use phelsuma_ftl::{Config, FtlError, Hint, HostData, WriteRequest, format};
+use phelsuma_ftl::{Config, FtlError, Hint, HostData, PowerPart, WriteRequest, format};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, LogicalPage, SimNand, Time, Timing};
 use std::sync::Arc;
@@ -56,6 +57,12 @@ pub enum LabError {
     /// Nothing to try.
     #[error("depth {0}: must be from 1 to 3")]
     Depth(u32),
+    /// The FTL is not made to survive a power cut.
+    #[error("{0} does not survive power cuts: {1}")]
+    NotPromised(String, &'static str),
+    /// None of the faults asked for can meet this FTL.
+    #[error("none of these faults meets {0}: {1}")]
+    NoFault(String, &'static str),
 }
 
 /// How far a sweep is.
@@ -116,9 +123,22 @@ impl<'a> Sweep<'a> {
             config.depth = path.0.len() as u32;
             config.threads = 1;
         }
+        let composition = &config.ftl.composition;
+        if !composition.survives_power_cuts() {
+            return Err(LabError::NotPromised(config.ftl.name.clone(), composition.power_loss()));
+        }
+        let battery = composition.power == PowerPart::Battery;
+        if battery && config.faults == Fault::all() {
+            config.faults = vec![Fault::Announced];
+        }
+        config.faults.retain(|fault| (*fault == Fault::Announced) == battery);
+        if config.faults.is_empty() {
+            let why = if battery { "it has a battery, and only cuts that are announced" } else { "it has no battery" };
+            return Err(LabError::NoFault(config.ftl.name.clone(), why));
+        }
         quiet_in_branches();
         // Once without cuts: how many operations there are.
-        let operations = run_workload(&config, self.program_failures, None)?;
+        let operations = run_workload(&config, self.program_failures, Watch::nobody(battery))?;
         let points = Arc::new(CutPoints::new(&config.points, operations));
         let shared = Arc::new(Shared { config, seen: Seen::new(), counts: Default::default() });
         self.cut_everywhere(&shared, &points)?;
@@ -142,8 +162,13 @@ impl<'a> Sweep<'a> {
                     let running = running.clone();
                     scope.spawn(move || {
                         let _running = running;
-                        let watcher = workload_watcher(Arc::clone(shared), Arc::clone(points));
-                        run_workload(&shared.config, program_failures, Some(watcher))
+                        let (shared, points) = (Arc::clone(shared), Arc::clone(points));
+                        let watch = if shared.config.faults.contains(&Fault::Announced) {
+                            Watch::Requests(Some((Arc::clone(&shared), points)))
+                        } else {
+                            Watch::Operations(Some(workload_watcher(Arc::clone(&shared), points)))
+                        };
+                        run_workload(&shared.config, program_failures, watch)
                     })
                 })
                 .collect();
@@ -170,8 +195,23 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// Runs the script from a blank drive, watched if anybody watches; how many programs and erases it had.
-fn run_workload(config: &LabConfig, program_failures: u32, watcher: Option<Watcher>) -> Result<Operations, LabError> {
+/// What can be cut, and who does.
+enum Watch {
+    /// Programs and erases.
+    Operations(Option<Watcher>),
+    /// Requests, on a drive with a battery.
+    Requests(Option<(Arc<Shared>, Arc<CutPoints>)>),
+}
+
+impl Watch {
+    fn nobody(battery: bool) -> Self {
+        if battery { Self::Requests(None) } else { Self::Operations(None) }
+    }
+}
+
+/// Runs the script from a blank drive, watched if anybody watches; how many programs and erases it had, or how many
+/// requests on a drive with a battery.
+fn run_workload(config: &LabConfig, program_failures: u32, watch: Watch) -> Result<Operations, LabError> {
     let sim =
         SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(config.geometry, config.timing) });
     let mut model = Model::new(config.ftl.logical_pages);
@@ -179,9 +219,15 @@ fn run_workload(config: &LabConfig, program_failures: u32, watcher: Option<Watch
     let mut nand = CutNand::new(sim, expectation);
     let (mut ftl, mut at) = format(&mut nand, &config.ftl, Time::ZERO)?;
     nand.operations = 0;
-    if let Some(watcher) = watcher {
-        nand.watch(watcher);
-    }
+    let (of_requests, cutter) = match watch {
+        Watch::Operations(watcher) => {
+            if let Some(watcher) = watcher {
+                nand.watch(watcher);
+            }
+            (false, None)
+        }
+        Watch::Requests(cutter) => (true, cutter),
+    };
     let script = Script::new(config.geometry.pages(), config.ftl.logical_pages, config.writes, config.seed);
     let mut operations = Operations::default();
     for (number, request) in script.requests.iter().enumerate() {
@@ -209,8 +255,16 @@ fn run_workload(config: &LabConfig, program_failures: u32, watcher: Option<Watch
             Request::Flush => ftl.flush(&mut nand, at)?,
         };
         model.acknowledged(request, number);
+        if let Some((shared, points)) = &cutter {
+            cut_announced(shared, points, number, ftl.as_ref(), &nand, &model, at);
+        }
     }
     nand.stop_watching();
+    if of_requests {
+        operations.preconditioning = script.preconditioning as u32;
+        operations.workload = (script.requests.len() - script.preconditioning) as u32;
+        return Ok(operations);
+    }
     operations.workload = nand.operations - operations.preconditioning;
     Ok(operations)
 }

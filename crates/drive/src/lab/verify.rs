@@ -53,6 +53,15 @@ pub(crate) fn bring_up(nand: &mut CutNand, config: &Config) -> Checked<(Box<dyn 
     }
 }
 
+/// Switches the drive off: where it has a battery, that is announced.
+fn power_cycle(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Checked<()> {
+    if let Err(error) = ftl.power_fail(nand, at) {
+        return failure(FailureKind::Lost, format!("the battery cannot save everything: {error}"));
+    }
+    nand.power_cycle();
+    Ok(())
+}
+
 /// Everything after the first recovery. `seen_before` is asked once the drive has come up and shown its pages, with a key
 /// of flash and pages shown: whether a branch that got to the same has been checked from there on.
 pub(crate) fn verify(
@@ -72,7 +81,7 @@ pub(crate) fn verify(
         model.observed(page, read.unwrap_or(0));
     }
 
-    nand.power_cycle();
+    power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
     // From here on everything follows from the flash and what it showed.
     if seen_before(nand.sim.fingerprint().unwrap_or_default() ^ model.hash()) {
         return Ok(());
@@ -86,7 +95,7 @@ pub(crate) fn verify(
     for page in [pages / 3, pages / 2, pages - 1] {
         write_one(ftl.as_mut(), nand, &mut model, page, (1 << 30) - 1, Time::ZERO)?;
     }
-    nand.power_cycle();
+    power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
     (ftl, _) = bring_up(nand, config)?;
     compare(ftl.as_mut(), nand, &model, "after three writes and a clean recovery")?;
 
@@ -97,7 +106,7 @@ pub(crate) fn verify(
     compare(ftl.as_mut(), nand, &model, "after two overwrites")?;
     consistent(ftl.as_mut(), nand, "after two overwrites")?;
 
-    nand.power_cycle();
+    power_cycle(ftl.as_mut(), nand, at)?;
     let (mut last, _) = bring_up(nand, config)?;
     compare(last.as_mut(), nand, &model, "after two overwrites and a clean recovery")
 }

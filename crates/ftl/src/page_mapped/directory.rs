@@ -15,6 +15,7 @@ fn page_of(entry: u32) -> Option<Page> {
 }
 
 /// Where each part of a table on flash is.
+#[derive(Clone)]
 pub(crate) struct Directory {
     kind: Kind,
     pages: Vec<u32>,

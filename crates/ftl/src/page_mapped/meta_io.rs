@@ -33,10 +33,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
         self.now = self.now.max(ready);
         self.done = self.done.max(ready);
-        match read.verified() {
-            Some((Content::Bytes(bytes), spare)) if spare.kind == kind && spare.key == key => Some(bytes),
-            _ => None,
-        }
+        read.verified_as(kind, key)
     }
 
     /// As it stands, whatever it is.

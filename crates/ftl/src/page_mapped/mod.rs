@@ -17,7 +17,7 @@ mod validity;
 mod victim;
 
 use crate::blocks::{Blocks, Clock, Item, NewPage};
-use crate::config::{Barrier, Barriers, MappingPart, MetadataPart, PlacementPart, ValidityPart, VictimPart};
+use crate::config::{Barrier, Barriers, MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
@@ -47,9 +47,11 @@ struct Tally {
 }
 
 /// A page-mapped FTL.
+#[derive(Clone)]
 pub(crate) struct PageMapped {
     barriers: Barriers,
     shape: Shape,
+    battery: bool,
     mapping: Mapping,
     validity: Validity,
     victim: Box<dyn Victim>,
@@ -135,6 +137,7 @@ impl PageMapped {
         Ok(Self {
             barriers: config.barriers(),
             shape,
+            battery: composition.power == PowerPart::Battery,
             mapping,
             validity,
             victim,
@@ -363,6 +366,21 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.validity.flush(validity_io!(self, nand, at))?;
         self.hear_news(nand, at)?;
         Ok(at.max(self.blocks.clock.horizon()))
+    }
+
+    fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if !self.battery {
+            return Ok(at);
+        }
+        let stream = self.mapping_stream;
+        let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Battery, at);
+        self.mapping.synchronize_all(io, &mut self.before)?;
+        // What the mapping has found to be stale is found again when the table is read.
+        Ok(at.max(self.blocks.clock.horizon()))
+    }
+
+    fn copy(&self) -> Box<dyn Ftl<N>> {
+        Box::new(self.clone())
     }
 
     fn warm(&self, pages: &[LogicalPage]) {

@@ -21,7 +21,7 @@ pub(crate) struct Moving {
 }
 
 /// Up to [`PAGES`] pages with their data.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct MoveBuffer {
     pages: Vec<Moving>,
     bytes: Vec<u8>,

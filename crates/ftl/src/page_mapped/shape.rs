@@ -4,7 +4,7 @@ use super::mapping::{PENDING_MAX, regions, translation_pages};
 use super::validity::{Tuning, bitmap_pages};
 use super::{PageMapped, placement_of};
 use crate::blocks::critical_blocks;
-use crate::config::{MappingPart, MetadataPart, OnMiss, ValidityPart};
+use crate::config::{MappingPart, MetadataPart, OnMiss, PowerPart, ValidityPart};
 use crate::ftl::Shape;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
 use phelsuma_nand::Geometry;
@@ -55,7 +55,8 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
             let pages = u64::from(translation_pages(geometry, most));
             let entries = u64::from(cache_entries(geometry, most, asked));
             unidentified = if on_miss == OnMiss::Lazy { entries } else { 0 };
-            Needs { live_pages: pages, programs: block, unidentified, battery: entries.min(pages) }
+            let battery = if config.composition.power == PowerPart::Battery { entries.min(pages) } else { 0 };
+            Needs { live_pages: pages, programs: block, unidentified, battery }
         }
     };
     // Every page moved may make a synchronization report all that it finds.
@@ -95,7 +96,8 @@ impl PageMapped {
         };
         // The few tombstone pages that a collection may write fit the block that every stream has open, and one more.
         let programs = if only_tombstones { 0 } else { blocks(needs.programs) };
-        let battery = if config.composition.mapping == MappingPart::RamTable { 0 } else { blocks(needs.battery) + 1 };
+        // The block that is open may have no room; on several dies each die opens one.
+        let battery = if needs.battery == 0 { 0 } else { blocks(needs.battery) + geometry.dies() };
         Ok(Shape {
             logical_pages: config.logical_pages,
             reserve_blocks: critical_blocks(geometry) + open_blocks + 1 + programs + battery,

@@ -75,6 +75,7 @@ pub(crate) enum Judgement {
 }
 
 /// The mapping part of a page-mapped FTL.
+#[derive(Clone)]
 #[allow(clippy::large_enum_variant, reason = "there is one, and it is used for every page")]
 pub(crate) enum Mapping {
     /// The whole table in RAM.

@@ -13,6 +13,7 @@ use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Page};
 const TRIM_REACH: u32 = 1024;
 
 /// The table in RAM, and the directory of tombstone pages.
+#[derive(Clone)]
 pub(crate) struct RamMapping {
     table: RamTable,
     pub(crate) trims: TrimMap,

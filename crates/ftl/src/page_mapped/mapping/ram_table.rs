@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{LogicalPage, Page};
 
 /// A table of page numbers, by logical page.
+#[derive(Clone)]
 pub(super) struct RamTable {
     entries: Vec<u32>,
 }

@@ -29,6 +29,7 @@ pub(crate) fn regions(geometry: &Geometry, logical_pages: u32) -> u32 {
 }
 
 /// The directory of tombstone pages, and which regions are pending.
+#[derive(Clone)]
 pub(crate) struct TrimMap {
     pages_per_region: u32,
     logical_pages: u32,

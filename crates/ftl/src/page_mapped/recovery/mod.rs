@@ -12,6 +12,7 @@
 //!   part-filled blocks that are still the newest of their kind.
 //! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, it is what counts.
 
+mod battery;
 mod scan;
 mod steps;
 
@@ -19,7 +20,7 @@ use super::mapping::{Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
 use super::{PageMapped, anchor};
 use crate::blocks::{Clock, EPOCH, NewPage, RECOVERY_STREAM};
-use crate::config::{Barrier, ValidityPart};
+use crate::config::{Barrier, PowerPart};
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
 use alloc::vec::Vec;
@@ -50,10 +51,21 @@ impl PageMapped {
         config: &Config,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
-        let geometry = *nand.geometry();
-        if config.composition.validity != ValidityPart::RamBitmap {
-            return Err(FtlError::Unsupported("recovery of page validity from flash is not there yet"));
+        match config.composition.power {
+            _ if !config.composition.survives_power_cuts() => {
+                Err(FtlError::Unsupported("there is no recovery for an FTL of these parts"))
+            }
+            PowerPart::Battery => Self::recover_from_battery(nand, config, at),
+            _ => Self::recover_by_scanning(nand, config, at),
         }
+    }
+
+    fn recover_by_scanning<N: Nand>(
+        nand: &mut N,
+        config: &Config,
+        at: Time,
+    ) -> Result<(Self, RecoveryReport), FtlError> {
+        let geometry = *nand.geometry();
         let mut steps = Steps::new(at);
 
         steps.begin("find the drive's description");

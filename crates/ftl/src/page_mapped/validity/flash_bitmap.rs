@@ -16,6 +16,7 @@ use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 const ERASED_MAX: usize = 1024;
 
 /// A bitmap in flash, and the directory of its pages.
+#[derive(Clone)]
 pub(crate) struct FlashBitmap {
     directory: Directory,
     blocks_per_page: u32,

@@ -28,6 +28,7 @@ pub(crate) enum Answer {
 }
 
 /// The validity part of a page-mapped FTL.
+#[derive(Clone)]
 #[allow(clippy::large_enum_variant, reason = "there is one, and it is used for every page")]
 pub(crate) enum Validity {
     /// A bitmap in RAM.

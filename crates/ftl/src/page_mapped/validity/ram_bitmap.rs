@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Page};
 
 /// A bit for each physical page, set while the page is live.
+#[derive(Clone)]
 pub(crate) struct RamBitmap {
     words: Vec<u64>,
     numbers_per_block: usize,

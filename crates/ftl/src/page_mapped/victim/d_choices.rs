@@ -3,12 +3,14 @@
 use super::Victim;
 use crate::RamLedger;
 use crate::blocks::Counters;
+use alloc::boxed::Box;
 use phelsuma_nand::Block;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The best of d candidates drawn uniformly, with replacement. Where all that were drawn are full, the emptiest of all:
 /// on a drive with next to nothing stale, moving full blocks would go on until one of the few others is drawn.
+#[derive(Clone)]
 pub(crate) struct DChoices {
     d: u32,
     pages_per_block: u32,
@@ -67,5 +69,9 @@ impl Victim for DChoices {
 
     fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("victim.random_state", 32);
+    }
+
+    fn copy(&self) -> Box<dyn Victim> {
+        Box::new(self.clone())
     }
 }

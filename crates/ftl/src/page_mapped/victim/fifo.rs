@@ -3,11 +3,12 @@
 use super::Victim;
 use crate::RamLedger;
 use crate::blocks::Counters;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use phelsuma_nand::Block;
 
 /// Candidates in the order in which they were closed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Fifo {
     queue: VecDeque<Block>,
     longest: usize,
@@ -35,5 +36,9 @@ impl Victim for Fifo {
     fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("victim.queue", self.longest as u64 * 4);
         ledger.index("index.victim_queue_room", (self.queue.capacity() - self.longest) as u64 * 4);
+    }
+
+    fn copy(&self) -> Box<dyn Victim> {
+        Box::new(self.clone())
     }
 }

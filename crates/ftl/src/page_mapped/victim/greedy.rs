@@ -3,9 +3,11 @@
 use super::Victim;
 use crate::RamLedger;
 use crate::blocks::{Counters, GroupMinima};
+use alloc::boxed::Box;
 use phelsuma_nand::Block;
 
 /// The block with the fewest live pages, the lowest number of equals.
+#[derive(Clone)]
 pub(crate) struct Greedy {
     minima: GroupMinima,
 }
@@ -37,5 +39,9 @@ impl Victim for Greedy {
 
     fn ram(&self, ledger: &mut RamLedger) {
         ledger.index("index.group_minima", self.minima.bytes());
+    }
+
+    fn copy(&self) -> Box<dyn Victim> {
+        Box::new(self.clone())
     }
 }

@@ -12,6 +12,7 @@ pub(crate) use greedy::Greedy;
 
 use crate::RamLedger;
 use crate::blocks::Counters;
+use alloc::boxed::Box;
 use phelsuma_nand::Block;
 
 /// The victim part of a page-mapped FTL.
@@ -33,4 +34,13 @@ pub(crate) trait Victim {
 
     /// What it keeps in RAM.
     fn ram(&self, ledger: &mut RamLedger);
+
+    /// Another one in the same state.
+    fn copy(&self) -> Box<dyn Victim>;
+}
+
+impl Clone for Box<dyn Victim> {
+    fn clone(&self) -> Self {
+        self.as_ref().copy()
+    }
 }

@@ -31,6 +31,7 @@ struct Entry {
 }
 
 /// Mapping entries in RAM.
+#[derive(Clone)]
 pub(super) struct MappingCache {
     entries: Vec<Entry>,
     capacity: u32,

@@ -30,6 +30,7 @@ use cache::{MappingCache, Slot};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
 
 /// The demand-paged mapping.
+#[derive(Clone)]
 pub(crate) struct PagedMapping {
     logical_pages: u32,
     entries_per_page: u32,
@@ -361,7 +362,26 @@ impl PagedMapping {
         None
     }
 
-    /// Before-images that are not identified yet, and pages of translation pages: for checks.
+    /// How many translation pages the table has.
+    pub(crate) fn translation_pages(&self) -> u32 {
+        self.gmd.parts()
+    }
+
+    /// A recovery has found a translation page.
+    pub(crate) fn enter_translation_page(&mut self, translation_page: u32, page: Page) {
+        self.gmd.set(translation_page, Some(page));
+    }
+
+    /// The physical pages that a translation page's bytes name.
+    pub(crate) fn pages_in<'b>(&self, translation_page: u32, bytes: &'b [u8]) -> impl Iterator<Item = Page> + 'b {
+        let entries = self.pages_of(translation_page).len() as u32;
+        (0..entries).filter_map(|index| match place_of(get(bytes, index)) {
+            Place::At(page) => Some(page),
+            _ => None,
+        })
+    }
+
+    /// Before-images that are not identified yet: for checks.
     pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
         let uip: Vec<u32> =
             self.cache.iter().filter(|slot| self.cache.is_uip(*slot)).map(|slot| self.cache.key(slot)).collect();

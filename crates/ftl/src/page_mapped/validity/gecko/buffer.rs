@@ -4,6 +4,7 @@ use super::page::Layout;
 use alloc::vec::Vec;
 
 /// Gecko entries in RAM.
+#[derive(Clone)]
 pub(super) struct Buffer {
     layout: Layout,
     keys: Vec<u32>,

@@ -73,6 +73,7 @@ pub(super) fn read_page<N: Nand>(io: &mut MetaIo<'_, N>, run: &Run, place: usize
 }
 
 /// What a merge needs of RAM: an input buffer a run, and an output buffer.
+#[derive(Clone)]
 pub(super) struct MergeBuffers {
     layout: Layout,
     page_bytes: usize,

@@ -72,6 +72,7 @@ impl Tuning {
 }
 
 /// The stale pages of a drive, in flash.
+#[derive(Clone)]
 pub(crate) struct LogarithmicGecko {
     tuning: Tuning,
     pages_per_block: u32,

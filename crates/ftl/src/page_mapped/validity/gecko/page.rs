@@ -145,6 +145,7 @@ impl<'a> GeckoPage<'a> {
 }
 
 /// A Gecko page being filled.
+#[derive(Clone)]
 pub(super) struct GeckoPageBuilder {
     layout: Layout,
     pub(super) bytes: alloc::vec::Vec<u8>,

@@ -15,6 +15,7 @@ pub(super) struct DirectoryEntry {
 pub(super) type RunDirectory = Vec<DirectoryEntry>;
 
 /// A run.
+#[derive(Clone)]
 pub(super) struct Run {
     pub(super) header: RunHeader,
     pub(super) directory: RunDirectory,

@@ -1,0 +1,66 @@
+//! Cuts of a drive with a battery: the power's failure is announced, the request in progress is done, and the FTL saves
+//! what RAM alone knows, within the programs that its shape states. Cuts of any other kind it does not promise to survive.
+
+use super::branch::{Shared, branch};
+use super::cut_nand::CutNand;
+use super::model::{Expectation, Model};
+use super::panics::in_branch;
+use super::points::{CutPoints, Points};
+use super::seen::Way;
+use super::verify::{Failure, FailureKind};
+use phelsuma_ftl::Ftl;
+use phelsuma_nand::Time;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Cuts the power after request `number`, if that is a point.
+pub(crate) fn cut_announced(
+    shared: &Arc<Shared>,
+    points: &CutPoints,
+    number: u32,
+    ftl: &dyn Ftl<CutNand>,
+    nand: &CutNand,
+    model: &Model,
+    at: Time,
+) {
+    let wanted = match &shared.config.points {
+        Points::Replay(path) => path.0.first().is_some_and(|cut| cut.fault == "announced"),
+        _ => true,
+    };
+    if !points.take(number) || !wanted {
+        return;
+    }
+    let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
+    let step = Way::BEGIN.step(number, 0, 0);
+    shared.counts.cuts.fetch_add(1, Ordering::Relaxed);
+    let mut nand = CutNand::new(nand.sim.clone(), expectation.clone());
+    match in_branch(|| save(ftl, &mut nand, at)) {
+        Ok(()) => {
+            let mut flash = nand.sim;
+            flash.power_cycle();
+            branch(shared, flash, &expectation, step, shared.config.depth - 1);
+        }
+        Err(failure) => {
+            let key = nand.sim.fingerprint().unwrap_or_default() ^ u128::from(number);
+            shared.seen.reach(key, step, 0);
+            shared.seen.fail(key, None, failure);
+        }
+    }
+    shared.counts.points_done.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What the battery pays for, on a copy of FTL and flash.
+fn save(ftl: &dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Result<(), Failure> {
+    let failed = |kind, message| Err(Failure { kind, message });
+    let mut ftl = ftl.copy();
+    let before = nand.sim.stats().total().programs;
+    if let Err(error) = ftl.power_fail(nand, at) {
+        return failed(FailureKind::Lost, format!("the battery cannot save everything: {error}"));
+    }
+    let programs = nand.sim.stats().total().programs - before;
+    let budget = u64::from(ftl.shape().battery_programs);
+    if programs > budget {
+        return failed(FailureKind::Lost, format!("the battery pays for {budget} programs, and {programs} were done"));
+    }
+    Ok(())
+}
