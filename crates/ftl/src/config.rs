@@ -194,12 +194,27 @@ pub enum Barrier {
     EraseBeforeUse,
     /// Version decides between copies of a page.
     VersionOrder,
+    /// A battery saves the entries that translation pages do not know of.
+    BatterySaves,
+    /// A migrated page that is not cached has no unidentified before-image (against GeckoFTL section 4: "treated like
+    /// application writes").
+    MigratedHasNoBeforeImage,
+    /// A before-image found in a victim is unidentified no longer (GeckoFTL section 4.1 is silent).
+    VictimClearsUip,
+    /// All pages of a victim are judged before the first is moved (GeckoFTL section 4.1 is silent).
+    JudgedBeforeMoved,
+    /// An erase clears what the buffer holds of the block (GeckoFTL algorithm 2 is silent).
+    EraseClearsBuffer,
+    /// What a failed program left behind is reported as stale.
+    FailuresReported,
+    /// Metadata that takes too much space is collected (against GeckoFTL section 4.2).
+    MetadataBounded,
 }
 
 #[cfg(feature = "mutants")]
 impl Barrier {
-    /// All of them.
-    pub const ALL: &'static [Self] = &[
+    /// Those that a mapping table in RAM stands on when the power fails.
+    pub const OF_SCANNING: &'static [Self] = &[
         Self::CopiesBeforeErase,
         Self::TrimsBeforeReuse,
         Self::TrimsAtFlush,
@@ -208,6 +223,15 @@ impl Barrier {
         Self::FallbacksHeld,
         Self::EraseBeforeUse,
         Self::VersionOrder,
+    ];
+
+    /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.
+    pub const OF_LAZINESS: &'static [Self] = &[
+        Self::MigratedHasNoBeforeImage,
+        Self::VictimClearsUip,
+        Self::JudgedBeforeMoved,
+        Self::EraseClearsBuffer,
+        Self::FailuresReported,
     ];
 }
 

@@ -4,8 +4,7 @@
 
 mod common;
 
-use common::{Host, Step, below, chips, config, most_pages, scaled, small};
-use phelsuma_ftl::PRESETS;
+use common::{Host, Step, below, chips, config, most_pages, scaled, scanned, small};
 use phelsuma_nand::Geometry;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use proptest::prelude::*;
@@ -72,7 +71,7 @@ fn storm(s: &Storm) {
 }
 
 fn storms(geometry: Geometry, share: f64, overlap: bool) {
-    for preset in PRESETS {
+    for preset in scanned() {
         for (operations_max, seed) in [(2, 1), (6, 2), (20, 3)] {
             storm(&Storm {
                 preset: preset.name,
@@ -157,7 +156,7 @@ fn worst_cuts(preset: &str, geometry: Geometry, sessions: u32, seed: u64) {
 
 #[test]
 fn the_worst_cut_each_time_leaves_free_blocks() {
-    for preset in PRESETS {
+    for preset in scanned() {
         for (geometry, seed) in [(small(16, 60, 1, 1), 1), (small(16, 100, 2, 2), 2)] {
             worst_cuts(preset.name, geometry, scaled(20, 400), seed);
         }
@@ -195,13 +194,13 @@ proptest! {
 
     #[test]
     fn a_few_sessions_that_end_in_cuts_lose_nothing(
-        preset in 0..PRESETS.len(),
+        preset in 0..scanned().len(),
         dies in prop::sample::select(vec![1u32, 2, 4]),
         overlap in any::<bool>(),
         sessions in prop::collection::vec(session(), 1..12),
     ) {
         let geometry = small(16, 40 + 16 * u64::from(dies), 1, dies);
-        let mut host = Host::new(chips(geometry), config(PRESETS[preset].name, 80), 1);
+        let mut host = Host::new(chips(geometry), config(scanned()[preset].name, 80), 1);
         host.plug.overlap = overlap;
         for session in &sessions {
             host.plug.program_faults = vec![session.program];

@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{Host, Step, chips, config, small};
-use phelsuma_ftl::{Config, FtlError, PRESETS, format, recover};
+use common::{Host, Step, chips, config, small, surviving};
+use phelsuma_ftl::{Config, FtlError, format, recover};
 use phelsuma_nand::sim::ProgramFault;
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
 
@@ -39,7 +39,7 @@ fn description(nand: &mut SimNand, block: Block) -> (Vec<u8>, Spare) {
 
 #[test]
 fn flash_that_was_never_written_is_blank() {
-    for preset in PRESETS {
+    for preset in surviving() {
         let mut nand = chips(small(32, 40, 1, 1));
         assert_eq!(error_of(&mut nand, &config(preset.name, 300)), FtlError::Blank);
         nand.mark_bad(Block(0));
@@ -49,7 +49,7 @@ fn flash_that_was_never_written_is_blank() {
 
 #[test]
 fn flash_with_data_and_neither_copy_of_the_description_is_lost() {
-    for preset in PRESETS {
+    for preset in surviving() {
         let geometry = small(32, 40, 1, 1);
         let config = config(preset.name, 300);
         for flip in [false, true] {
@@ -158,9 +158,9 @@ fn a_description_of_a_later_layout_or_of_other_structures_is_told() {
 #[test]
 fn every_preset_refuses_every_other_ones_drive_and_leaves_it_alone() {
     let geometry = small(32, 40, 1, 1);
-    for preset in PRESETS {
+    for preset in surviving() {
         let nand = drive(preset.name, geometry);
-        for other in PRESETS {
+        for other in surviving() {
             let mut copy = nand.clone();
             copy.power_cycle();
             let result = recover(&mut copy, &config(other.name, 300), Time::ZERO);

@@ -5,8 +5,7 @@
 
 mod common;
 
-use common::{Host, Step, chips, config, most_pages, scaled, small};
-use phelsuma_ftl::PRESETS;
+use common::{Host, Step, chips, config, most_pages, scaled, small, surviving};
 use proptest::prelude::*;
 
 /// Pages in a block, blocks, channels, dies per channel.
@@ -54,7 +53,7 @@ proptest! {
 
     #[test]
     fn a_drive_is_a_map_that_survives_power_cuts(
-        preset in 0..PRESETS.len(),
+        preset in 0..surviving().len(),
         shape in 0..SHAPES.len(),
         full in any::<bool>(),
         filled in any::<bool>(),
@@ -63,7 +62,7 @@ proptest! {
     ) {
         let (pages_per_block, blocks, channels, dies) = SHAPES[shape];
         let geometry = small(pages_per_block, blocks, channels, dies);
-        let preset = PRESETS[preset].name;
+        let preset = surviving()[preset].name;
         let most = most_pages(preset, geometry);
         let mut host = Host::new(chips(geometry), config(preset, if full { most } else { most / 2 }), 1);
         host.waits = waits;
@@ -85,7 +84,7 @@ proptest! {
 
 #[test]
 fn a_drive_as_full_as_it_goes_can_be_written_over_and_over() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for (pages_per_block, blocks, channels, dies) in SHAPES {
             let geometry = small(*pages_per_block, *blocks, *channels, *dies);
             let most = most_pages(preset.name, geometry);

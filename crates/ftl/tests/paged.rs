@@ -5,28 +5,10 @@
 
 mod common;
 
-use common::{Host, Step, chips, scaled, small};
-use phelsuma_ftl::{Composition, Config, FtlError, Preset, format};
-use phelsuma_nand::{Geometry, Time};
+use common::{Host, Step, chips, composition, config, most_pages, most_pages_of, scaled, small};
+use phelsuma_ftl::{Composition, Config, MappingPart, MetadataPart, ValidityPart};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// `page` with these parameters.
-fn composition(parameters: &[(&str, &str)]) -> Composition {
-    let mut composition = Preset::named("page").unwrap().composition;
-    for (name, value) in parameters {
-        composition.set(name, value).unwrap();
-    }
-    composition
-}
-
-fn most_pages(composition: Composition, geometry: Geometry) -> u32 {
-    match format(&mut chips(geometry), &Config::new("any", composition, u32::MAX, 7), Time::ZERO) {
-        Err(FtlError::DoesNotFit { usable_pages, .. }) => u32::try_from(usable_pages).unwrap(),
-        Err(other) => panic!("{other}"),
-        Ok(_) => panic!("four billion pages fit {geometry:?}"),
-    }
-}
 
 fn compositions() -> Vec<Composition> {
     let mut all = Vec::new();
@@ -56,7 +38,7 @@ fn every_composition_is_a_map() {
     for (pages_per_block, blocks, channels, dies) in [(32, 96, 1, 1), (16, 256, 2, 2)] {
         let geometry = small(pages_per_block, blocks, channels, dies);
         for composition in compositions() {
-            let most = most_pages(composition, geometry);
+            let most = most_pages_of(composition, geometry);
             assert!(most > 500, "{:?} leaves {most} pages", composition.names());
             for logical_pages in [most, most / 2] {
                 let mut host = Host::new(chips(geometry), Config::new("any", composition, logical_pages, 7), 1);
@@ -73,7 +55,50 @@ fn every_composition_is_a_map() {
                 }
                 host.compare_all();
                 host.check();
+                if composition.metadata == MetadataPart::Collected && has_metadata(&composition) {
+                    assert!(host.counter("metadata_collections") > 10, "{}", context(0));
+                }
             }
         }
     }
+}
+
+fn has_metadata(composition: &Composition) -> bool {
+    composition.mapping != MappingPart::RamTable || composition.validity == ValidityPart::FlashBitmap
+}
+
+/// 10⁷ random requests in the thorough mode: every FTL reads as the same plain map.
+#[test]
+fn geckoftl_dftl_and_page_return_the_same_data() {
+    let geometry = small(32, 160, 1, 1);
+    let pages = |preset| most_pages(preset, geometry);
+    let logical_pages = pages("geckoftl").min(pages("dftl")).min(pages("page"));
+    let mut hosts: Vec<Host> = ["geckoftl", "dftl", "page"]
+        .map(|preset| {
+            let mut config = config(preset, logical_pages);
+            if preset != "page" {
+                config.composition.set("mapping.cache", "24").unwrap();
+            }
+            Host::new(chips(geometry), config, 1)
+        })
+        .into();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+    for n in 0..scaled(60_000, 10_000_000) {
+        let step = Step::by_chance(&mut rng, logical_pages);
+        for host in &mut hosts {
+            host.step(&step).unwrap();
+        }
+        if n % 20_000 == 0 {
+            for host in &mut hosts {
+                host.check();
+                host.compare_all();
+            }
+        }
+    }
+    for host in &mut hosts {
+        host.check();
+        host.compare_all();
+    }
+    assert!(hosts[1].counter("metadata_collections") > 100, "dftl collects metadata");
+    assert!(hosts[0].counter("gecko_merges") > 100, "gecko merges");
 }

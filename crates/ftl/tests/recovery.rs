@@ -4,8 +4,7 @@
 
 mod common;
 
-use common::{Host, chips, config, most_pages, small};
-use phelsuma_ftl::PRESETS;
+use common::{Host, chips, config, most_pages, scanned, small};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 
 /// A host with a drive of one die, so that an operation is in flight alone.
@@ -33,7 +32,7 @@ impl Host {
 
 #[test]
 fn a_torn_page_that_one_recovery_rejects_is_rejected_by_the_next_one_too() {
-    for preset in PRESETS {
+    for preset in scanned() {
         let mut host = host(preset.name, 0.8);
         host.write(3, 1, false).unwrap();
         host.cut_after(0, ProgramFault::TornUnseen, EraseFault::NotStarted, |h| assert!(h.write(3, 1, false).is_err()));
@@ -46,7 +45,7 @@ fn a_torn_page_that_one_recovery_rejects_is_rejected_by_the_next_one_too() {
 
 #[test]
 fn a_torn_tombstone_page_does_not_bring_trimmed_pages_back() {
-    for preset in PRESETS {
+    for preset in scanned() {
         let mut host = host(preset.name, 0.8);
         host.write(0, 20, false).unwrap();
         host.trim(3, 4).unwrap();
@@ -62,7 +61,7 @@ fn a_torn_tombstone_page_does_not_bring_trimmed_pages_back() {
 
 #[test]
 fn what_an_unstable_page_replaced_is_not_erased_before_its_copy_is_safe() {
-    for preset in PRESETS {
+    for preset in scanned() {
         for erase in EraseFault::ALL {
             for operations in 0..3 {
                 let mut host = host(preset.name, 0.8);
@@ -90,7 +89,7 @@ fn what_an_unstable_page_replaced_is_not_erased_before_its_copy_is_safe() {
 
 #[test]
 fn recoveries_in_a_row_do_not_use_up_a_drive_that_was_trimmed_whole() {
-    for preset in PRESETS {
+    for preset in scanned() {
         let mut host = host(preset.name, 1.0);
         for _ in 0..3 {
             host.overwrite().unwrap();
@@ -110,7 +109,7 @@ fn recoveries_in_a_row_do_not_use_up_a_drive_that_was_trimmed_whole() {
 
 #[test]
 fn a_tombstone_page_that_reads_well_once_does_not_hide_the_one_before_it() {
-    for preset in PRESETS {
+    for preset in scanned() {
         let mut host = host(preset.name, 0.8);
         host.write(0, 20, false).unwrap();
         host.trim(3, 4).unwrap();
@@ -126,7 +125,7 @@ fn a_tombstone_page_that_reads_well_once_does_not_hide_the_one_before_it() {
 
 #[test]
 fn a_torn_page_stays_rejected_however_often_recovery_itself_is_cut() {
-    for preset in PRESETS {
+    for preset in scanned() {
         for dies in [1, 4] {
             let geometry = small(16, 80, 1, dies);
             let mut host = Host::new(chips(geometry), config(preset.name, 540), 1);

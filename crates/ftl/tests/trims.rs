@@ -4,8 +4,7 @@
 
 mod common;
 
-use common::{Host, Step, below, chips, config, most_pages, scaled, small};
-use phelsuma_ftl::PRESETS;
+use common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -17,7 +16,7 @@ fn host(preset: &str, blocks: u64, dies: u32, share: f64) -> Host {
 
 #[test]
 fn trims_survive_a_flush_and_a_power_cut() {
-    for preset in PRESETS {
+    for preset in surviving() {
         let mut host = host(preset.name, 40, 1, 0.8);
         host.overwrite().unwrap();
         host.trim(5, 30).unwrap();
@@ -36,7 +35,7 @@ fn trims_survive_a_flush_and_a_power_cut() {
 
 #[test]
 fn a_trim_that_was_not_flushed_comes_back_whole_or_not_at_all_and_stays_so() {
-    for preset in PRESETS {
+    for preset in surviving() {
         let mut host = host(preset.name, 40, 1, 0.8);
         host.overwrite().unwrap();
         host.trim(5, 30).unwrap();
@@ -51,7 +50,7 @@ fn a_trim_that_was_not_flushed_comes_back_whole_or_not_at_all_and_stays_so() {
 
 #[test]
 fn a_page_written_after_its_trim_is_there_whatever_is_flushed() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for flushes in 0..8 {
             let mut host = host(preset.name, 40, 1, 0.8);
             for page in 0..3 {
@@ -76,7 +75,7 @@ fn a_page_written_after_its_trim_is_there_whatever_is_flushed() {
 
 #[test]
 fn a_trimmed_page_never_shows_an_older_content_after_collection_and_power_cuts() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for (dies, seed) in [(1, 1), (2, 2), (4, 3)] {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let mut host = host(preset.name, 24 + 16 * u64::from(dies), dies, 1.0);
@@ -112,7 +111,7 @@ fn a_trimmed_page_never_shows_an_older_content_after_collection_and_power_cuts()
 
 #[test]
 fn a_drive_trimmed_whole_and_written_again_forgets_its_tombstones() {
-    for preset in PRESETS {
+    for preset in surviving() {
         let mut host = host(preset.name, 40, 1, 1.0);
         let logical = host.logical_pages();
         for _ in 0..5 {

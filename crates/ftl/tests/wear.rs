@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{Host, Step, below, chips, config, most_pages, scaled, small};
-use phelsuma_ftl::{FtlError, PRESETS};
+use common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving};
+use phelsuma_ftl::FtlError;
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Nand, SimNand, Timing};
 use rand_core::SeedableRng;
@@ -66,7 +66,7 @@ fn host_pages(host: &Host) -> u32 {
 
 #[test]
 fn blocks_that_fail_programs_are_retired_and_nothing_is_lost() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for (dies, seed) in [(1, 1), (4, 2)] {
             run_with_failures(preset.name, dies, 6, 0, false, seed);
         }
@@ -75,7 +75,7 @@ fn blocks_that_fail_programs_are_retired_and_nothing_is_lost() {
 
 #[test]
 fn blocks_that_fail_erases_are_retired_and_nothing_is_lost() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for (dies, seed) in [(1, 1), (4, 2)] {
             run_with_failures(preset.name, dies, 0, 6, false, seed);
         }
@@ -84,7 +84,7 @@ fn blocks_that_fail_erases_are_retired_and_nothing_is_lost() {
 
 #[test]
 fn blocks_may_fail_either_way_between_power_cuts() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for (dies, seed) in [(1, 3), (4, 4)] {
             for more in 0..u64::from(scaled(1, 30)) {
                 run_with_failures(preset.name, dies, 3, 3, true, seed + more * 7);
@@ -104,7 +104,7 @@ fn mortal(preset: &str, cycles: u32, share: f64) -> Host {
 
 #[test]
 fn a_drive_that_wears_out_says_so_and_stays_readable() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for (cycles, share) in [(3, 1.0), (5, 0.5), (8, 0.8)] {
             let mut host = mortal(preset.name, cycles, share);
             let error = (0..200).find_map(|_| host.overwrite().err());
@@ -122,7 +122,7 @@ fn a_drive_that_wears_out_says_so_and_stays_readable() {
 
 #[test]
 fn a_worn_out_drive_refuses_every_further_write_and_loses_nothing() {
-    for preset in PRESETS {
+    for preset in surviving() {
         let mut host = mortal(preset.name, 4, 0.7);
         while host.overwrite().is_ok() {}
         host.forgive_refused();
@@ -144,7 +144,7 @@ fn a_worn_out_drive_refuses_every_further_write_and_loses_nothing() {
 
 #[test]
 fn a_drive_with_too_few_good_blocks_left_says_full_and_does_not_turn_for_ever() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for broken in 1..24 {
             let mut host = host(preset.name, 1, 1.0);
             host.overwrite().unwrap();
@@ -168,7 +168,7 @@ fn a_drive_with_too_few_good_blocks_left_says_full_and_does_not_turn_for_ever() 
 
 #[test]
 fn a_drive_born_with_bad_blocks_is_refused_or_can_be_filled() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for bad in 0..12 {
             let geometry = small(32, 40, 1, 1);
             let config = config(preset.name, most_pages(preset.name, geometry));
@@ -205,7 +205,7 @@ fn a_block_that_fails_its_first_program_does_not_keep_a_drive_from_being_formatt
 
 #[test]
 fn a_full_drive_takes_writes_again_after_a_trim_made_room() {
-    for preset in PRESETS {
+    for preset in surviving() {
         for broken in 1..24 {
             let mut host = host(preset.name, 1, 1.0);
             host.overwrite().unwrap();

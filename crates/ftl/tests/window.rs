@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{below, chips, config, most_pages, small};
-use phelsuma_ftl::{Hint, HostData, PRESETS, WriteRequest, format};
+use common::{below, chips, config, most_pages, scanned, small};
+use phelsuma_ftl::{Hint, HostData, WriteRequest, format};
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, LogicalPage, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare,
     SpareRead, Time,
@@ -47,7 +47,7 @@ impl Nand for Recorder {
 
 #[test]
 fn when_a_program_starts_all_but_the_last_few_before_it_are_done() {
-    for preset in PRESETS {
+    for preset in scanned() {
         for (channels, dies) in [(1, 1), (1, 4), (2, 2), (4, 2)] {
             let geometry = small(16, 40 + 24 * u64::from(channels * dies), channels, dies);
             let logical = most_pages(preset.name, geometry);

@@ -337,7 +337,10 @@ fn an_unstable_erase_looks_blank_and_fails_the_next_program() {
     }
     let first = page(&nand, 1, 0);
     assert_eq!(write(&mut nand, 1, 0, 1), Err(ProgramError::Failed(first)));
-    assert_eq!(see(&mut nand, first), Seen::Unreadable);
+    assert!(
+        matches!(see(&mut nand, first), Seen::Hollow(1, _)),
+        "a failed program may leave anything: here, what it was"
+    );
     nand.erase(Block(1), host()).unwrap();
     write(&mut nand, 1, 0, 1).unwrap();
 }

@@ -185,7 +185,7 @@ fn a_block_that_grew_bad_fails_its_programs_and_keeps_the_rest_readable() {
     nand.break_at_program(Block(1));
     let at = page(&nand, 1, 1);
     assert_eq!(write(&mut nand, 1, 1, 2), Err(ProgramError::Failed(at)));
-    assert_eq!(see(&mut nand, at), Seen::Unreadable);
+    assert!(matches!(see(&mut nand, at), Seen::Hollow(2, _)), "it may leave anything: in odd blocks, what it was");
     let first = page(&nand, 1, 0);
     assert!(matches!(see(&mut nand, first), Seen::Hollow(1, _)));
     assert!(!nand.is_bad(Block(1)), "only mark_bad makes a block bad");
@@ -200,7 +200,7 @@ fn a_failed_program_far_into_a_block_leaves_out_what_is_before_it() {
     nand.break_at_program(Block(0));
     let (three, one) = (page(&nand, 0, 3), page(&nand, 0, 1));
     assert_eq!(write(&mut nand, 0, 3, 2), Err(ProgramError::Failed(three)));
-    assert_eq!(see(&mut nand, three), Seen::Unreadable);
+    assert_eq!(see(&mut nand, three), Seen::Unreadable, "in even blocks, nothing");
     assert_eq!(see(&mut nand, one), Seen::Erased);
 }
 

@@ -75,7 +75,8 @@ impl PageMapped {
         let mut of_block = Vec::new();
         let mut valid: Vec<Page> = Vec::new();
         for block in (0..geometry.blocks()).map(Block) {
-            let used = matches!(self.blocks.use_of(block), BlockUse::Open | BlockUse::Closed);
+            // A collection that found no free block leaves its victim behind.
+            let used = !matches!(self.blocks.use_of(block), BlockUse::Free | BlockUse::Fixed);
             if !used || self.blocks.is_metadata(self.blocks.stream_of(block)) {
                 continue;
             }

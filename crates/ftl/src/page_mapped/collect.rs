@@ -51,7 +51,8 @@ impl PageMapped {
         if let Some(failing) = self.blocks.failing() {
             return Some(failing);
         }
-        if self.blocks.waiting().len() > self.shape.metadata_blocks as usize {
+        let too_much = self.blocks.waiting().len() > self.shape.metadata_blocks as usize;
+        if too_much && !self.barriers.forget(Barrier::MetadataBounded) {
             self.tally.metadata_fallbacks += 1;
             return self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
         }
@@ -102,12 +103,13 @@ impl PageMapped {
         let io = validity_io!(self, nand, at);
         let answer = self.validity.live_in(io, victim, &mut live);
         let at = at.max(io.read_done());
-        if answer != Answer::Exact || self.mapping.is_lazy() {
+        let one_by_one = self.barriers.forget(Barrier::JudgedBeforeMoved);
+        if !one_by_one && (answer != Answer::Exact || self.mapping.is_lazy()) {
             self.keep_what_is_live(nand, victim, answer, &mut live, at);
         }
         let mut moving = core::mem::take(&mut self.moving);
         let mut done = Ok(at);
-        for batch in live.chunks(move_buffer::PAGES) {
+        for batch in live.chunks(if one_by_one { 1 } else { move_buffer::PAGES }) {
             moving.clear();
             for index in batch {
                 let page = self.blocks.geometry().page(victim, u32::from(*index));
@@ -115,12 +117,17 @@ impl PageMapped {
                 match read {
                     // The data's CRC travels along unchecked: what is wrong stays detectable at the host's read.
                     PageRead::Written { content, spare, .. }
-                        if spare.kind == Kind::User
-                            && spare.key < self.shape.logical_pages
-                            && self.mapping.judge(LogicalPage(spare.key), page) == Judgement::Live =>
+                        if spare.kind == Kind::User && spare.key < self.shape.logical_pages =>
                     {
-                        moving.push(page, spare, content, ready);
+                        match self.mapping.judge(LogicalPage(spare.key), page) {
+                            Judgement::Live => moving.push(page, spare, content, ready),
+                            Judgement::Stale => {
+                                self.validity.leave(page);
+                                self.drop_count(page);
+                            }
+                        }
                     }
+                    PageRead::Erased if one_by_one => {}
                     _ => self.lose(nand, page, at),
                 }
             }

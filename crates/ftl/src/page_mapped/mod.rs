@@ -109,7 +109,7 @@ impl PageMapped {
             MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
             MappingPart::Paged { cache_entries: asked, on_miss } => {
                 let entries = cache_entries(geometry, logical_pages, asked);
-                Mapping::Paged(PagedMapping::new(geometry, logical_pages, entries, on_miss))
+                Mapping::Paged(PagedMapping::new(geometry, logical_pages, entries, on_miss, config.barriers()))
             }
         };
         let validity = match composition.validity {
@@ -117,7 +117,7 @@ impl PageMapped {
             ValidityPart::FlashBitmap => Validity::Flash(FlashBitmap::new(geometry)),
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
                 let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
-                Validity::Gecko(LogarithmicGecko::new(geometry, tuning))
+                Validity::Gecko(LogarithmicGecko::new(geometry, tuning, config.barriers()))
             }
         };
         let victim: Box<dyn Victim> = match composition.victim {
@@ -183,6 +183,7 @@ impl PageMapped {
                 Item::Closed(block) => self.victim.closed(&self.blocks.counters, block),
                 Item::Lowered(block) => self.victim.invalidated(&self.blocks.counters, block),
                 Item::Erased(block) => self.validity.erased(validity_io!(self, nand, at), block)?,
+                Item::Failed(_) if self.barriers.forget(Barrier::FailuresReported) => {}
                 Item::Failed(page) => self.validity.failed(validity_io!(self, nand, at), page)?,
                 Item::Emptied(block) => {
                     if self.blocks.is_emptied(block) {
@@ -338,7 +339,8 @@ impl<N: Nand> Ftl<N> for PageMapped {
         while next < end {
             let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
             if self.blocks.free() < self.shape.reserve_blocks {
-                self.make_space(nand, at)?;
+                // A drive that is full takes a trim from what is left of its reserve: it is what makes room.
+                let _ = self.make_space(nand, at);
             }
             let io = mapping_io!(self, nand, at);
             let trimmed = self.mapping.trim(io, next..until, &mut self.before);
@@ -369,7 +371,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if !self.battery {
+        if !self.battery || self.barriers.forget(Barrier::BatterySaves) {
             return Ok(at);
         }
         let stream = self.mapping_stream;

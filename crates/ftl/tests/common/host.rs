@@ -144,6 +144,8 @@ impl Host {
             }
             Step::Cut => {
                 self.at = self.acked;
+                // Where there is a battery, it pays for what RAM alone knows.
+                self.at = self.at.max(self.ftl.as_mut().unwrap().power_fail(&mut self.plug, self.at)?);
                 self.plug.pull(self.at);
                 self.power_back();
                 self.recover()

@@ -9,7 +9,7 @@ mod plug;
 pub(crate) use host::{Host, Step};
 pub(crate) use plug::Plug;
 
-use phelsuma_ftl::{Config, FtlError, Preset, format};
+use phelsuma_ftl::{Composition, Config, FtlError, MappingPart, PRESETS, PowerPart, Preset, format};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
 use rand_core::RngCore;
@@ -34,14 +34,46 @@ pub(crate) fn chips(geometry: Geometry) -> SimNand {
     SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(geometry, Timing::preset("gecko").unwrap()) })
 }
 
+/// With a cache that is small for a small drive, where there is one.
+fn small_cache(mut composition: Composition) -> Composition {
+    if matches!(composition.mapping, MappingPart::Paged { .. }) {
+        composition.set("mapping.cache", "24").unwrap();
+    }
+    composition
+}
+
 /// A preset's configuration.
 pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
-    Config::new(preset, Preset::named(preset).unwrap().composition, logical_pages, 7)
+    Config::new(preset, small_cache(Preset::named(preset).unwrap().composition), logical_pages, 7)
+}
+
+/// The presets that any power cut may meet.
+pub(crate) fn scanned() -> Vec<&'static Preset> {
+    PRESETS.iter().filter(|p| p.composition.power == PowerPart::Scan).collect()
+}
+
+/// The presets that power cuts may meet between requests: those as well that have a battery.
+pub(crate) fn surviving() -> Vec<&'static Preset> {
+    PRESETS.iter().filter(|p| p.composition.survives_power_cuts()).collect()
+}
+
+/// `page` with these parameters.
+pub(crate) fn composition(parameters: &[(&str, &str)]) -> Composition {
+    let mut composition = Preset::named("page").unwrap().composition;
+    for (name, value) in parameters {
+        composition.set(name, value).unwrap();
+    }
+    composition
 }
 
 /// The most logical pages that `preset` takes on this geometry: what it says itself when asked for too many.
 pub(crate) fn most_pages(preset: &str, geometry: Geometry) -> u32 {
-    match format(&mut chips(geometry), &config(preset, u32::MAX), Time::ZERO) {
+    most_pages_of(small_cache(Preset::named(preset).unwrap().composition), geometry)
+}
+
+/// The most logical pages that an FTL of these parts takes on this geometry.
+pub(crate) fn most_pages_of(composition: Composition, geometry: Geometry) -> u32 {
+    match format(&mut chips(geometry), &Config::new("any", composition, u32::MAX, 7), Time::ZERO) {
         Err(FtlError::DoesNotFit { usable_pages, .. }) => u32::try_from(usable_pages).unwrap(),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("four billion pages fit {geometry:?}"),

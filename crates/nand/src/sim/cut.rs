@@ -143,8 +143,8 @@ impl SimNand {
         self.put_odd(page, flipped);
     }
 
-    /// A program that the chip reports as failed: it takes its time, and the page is lost.
-    pub(super) fn fail_program(&mut self, page: Page, op: Op) {
+    /// A program that the chip reports as failed: it takes its time, and the page holds anything.
+    pub(super) fn fail_program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) {
         let block = self.geometry.block_of(page);
         let index = self.geometry.index_of(page);
         let die = self.geometry.die_of(block);
@@ -158,7 +158,10 @@ impl SimNand {
                     self.put_odd(page, OddPage::LeftOut);
                 }
             }
-            self.put_odd(page, OddPage::Unreadable);
+            // The chip promises nothing of the page. Here, in every other block, it reads as what was to be written, as if
+            // nothing had gone wrong.
+            let reads = block.0 % 2 == 1;
+            self.put_odd(page, if reads { OddPage::written(content, Some(*spare)) } else { OddPage::Unreadable });
             self.columns.blocks[block.index()].next = (index + 1) as u16;
         }
     }

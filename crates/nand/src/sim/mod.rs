@@ -256,7 +256,7 @@ impl Nand for SimNand {
             Ok(place) => place,
             Err(error) => {
                 if let ProgramError::Failed(_) = error {
-                    self.fail_program(page, op);
+                    self.fail_program(page, content, spare, op);
                 }
                 return Err(error);
             }

@@ -20,7 +20,7 @@
 mod cache;
 
 use super::{Before, Judgement, Place, entry_of, place_of};
-use crate::config::OnMiss;
+use crate::config::{Barrier, Barriers, OnMiss};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
@@ -38,6 +38,7 @@ pub(crate) struct PagedMapping {
     gmd: Directory,
     cache: MappingCache,
     on_miss: OnMiss,
+    barriers: Barriers,
     /// The translation page being changed.
     page: Vec<u8>,
     tally: Tally,
@@ -76,7 +77,13 @@ fn put(page: &mut [u8], index: u32, entry: u32) {
 
 impl PagedMapping {
     /// A mapping in which no page is anywhere, with a cache of `entries` entries.
-    pub(crate) fn new(geometry: &Geometry, logical_pages: u32, entries: u32, on_miss: OnMiss) -> Self {
+    pub(crate) fn new(
+        geometry: &Geometry,
+        logical_pages: u32,
+        entries: u32,
+        on_miss: OnMiss,
+        barriers: Barriers,
+    ) -> Self {
         let entries_per_page = entries_per_page(geometry);
         let pages = translation_pages(geometry, logical_pages);
         Self {
@@ -85,6 +92,7 @@ impl PagedMapping {
             gmd: Directory::new(Kind::Translation, pages),
             cache: MappingCache::new(entries, pages, entries_per_page),
             on_miss,
+            barriers,
             page: vec![0; geometry.page_bytes() as usize],
             tally: Tally::default(),
         }
@@ -256,8 +264,12 @@ impl PagedMapping {
     #[inline]
     pub(crate) fn moved(&mut self, key: LogicalPage, place: Place) {
         let entry = entry_of(place);
-        // Not cached: the before-image dies with the victim, there is nothing to identify.
-        let slot = self.cache.find(key.0).unwrap_or_else(|| self.insert_prepared(key.0, entry));
+        let slot = self.cache.find(key.0).unwrap_or_else(|| {
+            // Not cached: the before-image dies with the victim, there is nothing to identify.
+            let slot = self.insert_prepared(key.0, entry);
+            self.cache.set_uip(slot, self.barriers.forget(Barrier::MigratedHasNoBeforeImage));
+            slot
+        });
         self.cache.set_dirty(slot, entry);
     }
 
@@ -273,7 +285,9 @@ impl PagedMapping {
             Some(slot) if self.cache.value(slot) == page.0 => Judgement::Live,
             Some(slot) => {
                 // The unidentified invalid page itself, most likely. It dies with the victim.
-                self.cache.set_uip(slot, false);
+                if !self.barriers.forget(Barrier::VictimClearsUip) {
+                    self.cache.set_uip(slot, false);
+                }
                 Judgement::Stale
             }
         }

@@ -1,6 +1,7 @@
 //! The buffer of Logarithmic Gecko: the entries that no run holds yet, sorted by key (algorithms 1 and 2).
 
 use super::page::Layout;
+use crate::config::{Barrier, Barriers};
 use alloc::vec::Vec;
 
 /// Gecko entries in RAM.
@@ -10,10 +11,11 @@ pub(super) struct Buffer {
     keys: Vec<u32>,
     words: Vec<u32>,
     erase: Vec<bool>,
+    barriers: Barriers,
 }
 
 impl Buffer {
-    pub(super) fn new(layout: Layout) -> Self {
+    pub(super) fn new(layout: Layout, barriers: Barriers) -> Self {
         // An erase may come on top of a full buffer while it is being flushed.
         let room = layout.entries + 8;
         Self {
@@ -21,6 +23,7 @@ impl Buffer {
             keys: Vec::with_capacity(room),
             words: Vec::with_capacity(room * layout.words),
             erase: Vec::with_capacity(room),
+            barriers,
         }
     }
 
@@ -83,6 +86,11 @@ impl Buffer {
     /// algorithm is silent about. One entry, for the first part, stands for all parts.
     pub(super) fn erased(&mut self, block: u32) {
         let first = block * self.layout.parts;
+        if self.barriers.forget(Barrier::EraseClearsBuffer) {
+            let at = self.entry(first);
+            self.erase[at] = true;
+            return;
+        }
         let from = self.lower_bound(first);
         let to = self.lower_bound(first + self.layout.parts);
         let words = self.layout.words;

@@ -21,7 +21,7 @@ mod page;
 mod run;
 
 use super::Answer;
-use crate::config::GeckoMerge;
+use crate::config::{Barriers, GeckoMerge};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
@@ -101,12 +101,12 @@ struct Tally {
 
 impl LogarithmicGecko {
     /// A Gecko of a drive on which nothing is stale.
-    pub(crate) fn new(geometry: &Geometry, tuning: Tuning) -> Self {
+    pub(crate) fn new(geometry: &Geometry, tuning: Tuning, barriers: Barriers) -> Self {
         let page_bytes = geometry.page_bytes() as usize;
         Self {
             tuning,
             pages_per_block: geometry.pages_per_block(),
-            buffer: Buffer::new(tuning.layout),
+            buffer: Buffer::new(tuning.layout, barriers),
             runs: Vec::new(),
             merging: MergeBuffers::new(tuning.layout, page_bytes),
             page: vec![0; page_bytes],

@@ -1,0 +1,99 @@
+//! Where the papers' own rules lose data or get stuck, without any power cut: each repair is taken away again, and the drive
+//! goes wrong; with it, it does not.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Host, Step, chips, composition, most_pages_of, scaled, small};
+use phelsuma_ftl::{Barrier, Composition, Config, FtlError};
+use phelsuma_nand::{Block, Geometry, Nand};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// GeckoFTL with a small cache.
+fn geckoftl(parameters: &[(&str, &str)]) -> Composition {
+    let parts = [
+        ("mapping", "paged"),
+        ("mapping.on-miss", "lazy"),
+        ("mapping.cache", "24"),
+        ("validity", "gecko"),
+        ("metadata", "left"),
+    ];
+    composition(&[&parts, parameters].concat())
+}
+
+fn drive(composition: Composition, geometry: Geometry, logical_pages: u32, forgets: Option<Barrier>) -> Host {
+    let mut config = Config::new("any", composition, logical_pages, 7);
+    config.forgets = forgets;
+    Host::new(chips(geometry), config, 1)
+}
+
+/// Random requests, programs failing now and then, and everything read and checked in between. Panics at what is wrong.
+fn work(host: &mut Host, failing_programs: bool, seed: u64) -> Result<(), FtlError> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let pages = host.logical_pages();
+    if failing_programs {
+        // Early, while there is no need to collect: what the failed program left lies there for long.
+        let mut sim = host.plug.copy();
+        sim.break_at_program(Block(9));
+        host.plug.replace(sim);
+    }
+    host.overwrite()?;
+    for n in 0..scaled(6_000, 60_000) {
+        if failing_programs && n % 1_500 == 700 {
+            // Some block of every eighth of the drive: it fails in the middle of its pages if it is open now.
+            let blocks = host.plug.geometry().blocks();
+            let mut sim = host.plug.copy();
+            sim.break_at_program(Block(2 + (n * 7) % (blocks - 2)));
+            host.plug.replace(sim);
+        }
+        host.step(&Step::by_chance(&mut rng, pages))?;
+        if n % 400 == 0 {
+            host.compare_all();
+        }
+    }
+    host.compare_all();
+    host.check();
+    Ok(())
+}
+
+fn goes_wrong(forgets: Option<Barrier>) -> Option<String> {
+    // A buffer that is flushed often, and one that holds entries of every block for long.
+    let geometries = [small(32, 128, 1, 1), Geometry::new(4096, 16, 128, 1, 1).unwrap()];
+    geometries.into_iter().find_map(|geometry| goes_wrong_on(geometry, forgets))
+}
+
+fn goes_wrong_on(geometry: Geometry, forgets: Option<Barrier>) -> Option<String> {
+    let composition = geckoftl(&[]);
+    let logical_pages = most_pages_of(composition, geometry) - 8 * geometry.pages_per_block();
+    (1..=3).find_map(|seed| {
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let mut host = drive(composition, geometry, logical_pages, forgets);
+            work(&mut host, true, seed).map_err(|error| error.to_string())
+        }));
+        match outcome {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().cloned();
+                Some(text.or(panic.downcast_ref::<&str>().map(|t| (*t).to_string())).unwrap_or_default())
+            }
+        }
+    })
+}
+
+#[test]
+fn with_every_repair_nothing_goes_wrong() {
+    assert_eq!(goes_wrong(None), None);
+}
+
+#[test]
+fn without_any_one_of_the_repairs_data_are_lost_or_structures_disagree() {
+    for barrier in Barrier::OF_LAZINESS {
+        let wrong = goes_wrong(Some(*barrier));
+        println!("{barrier:?}: {wrong:?}");
+        assert!(wrong.is_some(), "nobody notices that {barrier:?} is forgotten");
+    }
+}
