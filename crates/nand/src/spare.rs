@@ -25,8 +25,10 @@ impl Kind {
     pub const ALL: &'static [Self] =
         &[Self::User, Self::Tombstone, Self::Anchor, Self::Translation, Self::Bitmap, Self::Gecko];
 
-    fn from_byte(byte: u8) -> Option<Self> {
-        Self::ALL.iter().copied().find(|k| *k as u8 == byte)
+    #[inline]
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        // Numbers begin at 1 and have no gaps.
+        Self::ALL.get(usize::from(byte).wrapping_sub(1)).copied()
     }
 }
 

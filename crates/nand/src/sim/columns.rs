@@ -10,6 +10,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 /// Some pages of the block are held as odd pages.
 pub(crate) const ODD: u8 = 1;
@@ -49,11 +50,17 @@ pub(crate) struct Columns {
     /// Gap in program order to the page before; empty until it is needed.
     gap: Vec<u8>,
     wide: BTreeMap<u32, Box<[u32]>>,
+    /// The page whose gaps were summed up last, and their sum: who reads a block from front to back pays for each gap once.
+    summed: Cell<(u32, u32)>,
     pub(crate) blocks: Vec<BlockState>,
 }
 
+const NOTHING_SUMMED: (u32, u32) = (u32::MAX, 0);
+
+#[inline]
 fn kind_of(byte: u8) -> Kind {
-    Kind::ALL.iter().copied().find(|k| *k as u8 == byte).unwrap_or(Kind::User)
+    // The columns hold only what was a kind.
+    Kind::from_byte(byte).unwrap_or(Kind::User)
 }
 
 impl Columns {
@@ -74,6 +81,7 @@ impl Columns {
             version: vec![0; geometry.page_numbers()],
             gap: Vec::new(),
             wide: BTreeMap::new(),
+            summed: Cell::new(NOTHING_SUMMED),
             blocks: vec![fresh; geometry.blocks() as usize],
         }
     }
@@ -106,8 +114,15 @@ impl Columns {
         if state.flags & WIDE != 0 {
             return state.seq_base + self.wide.get(&block.0).map_or(0, |w| u64::from(w[index as usize]));
         }
-        let first = page.index() - index as usize;
-        state.seq_base + self.gap[first..=page.index()].iter().map(|g| u64::from(*g)).sum::<u64>()
+        let (before, sum) = self.summed.get();
+        let offset = if index > 0 && before == page.0 - 1 {
+            sum + u32::from(self.gap[page.index()])
+        } else {
+            let first = page.index() - index as usize;
+            self.gap[first..=page.index()].iter().map(|g| u32::from(*g)).sum::<u32>()
+        };
+        self.summed.set((page.0, offset));
+        state.seq_base + u64::from(offset)
     }
 
     /// Writes a spare area into the columns; false where it does not fit and the page must be held as odd.
@@ -151,6 +166,7 @@ impl Columns {
 
     #[inline(never)]
     fn store_gap(&mut self, geometry: &Geometry, page: Page, block: Block, index: u32, offset: u32) {
+        self.summed.set(NOTHING_SUMMED);
         let state = &mut self.blocks[block.index()];
         let first = page.index() - index as usize;
         let gap = offset - state.last_seq_offset;
