@@ -327,8 +327,8 @@ fn a_bitmap_in_flash_costs_a_read_and_a_program_for_every_page_written() {
 /// run long before their block is erased again. Multi-way merging counts flushes in binary, so half of the levels below
 /// the longest run hold one: ⌊log₂ of its pages⌋/2 + 1, which is what is measured, and L/2 + 3/4 on average over an
 /// octave. The formula's L/2 + 1.4 is 0.65 of a read more, so multi-way it does *not* hold within 10 % at these sizes
-/// (it would within 7 % at the paper's L of 15). It is what two-way merging needs right above a power of two, where collisions keep
-/// levels occupied longest: up to half a run more than the binary count, and L/2 + 1.1 on average.
+/// (it would within 7 % at the paper's L of 15). It is what two-way merging needs right above a power of two, where
+/// collisions keep levels occupied longest: up to half a run more than the binary count, and L/2 + 1.1 on average.
 #[test]
 fn programs_and_reads_follow_the_formulas() {
     let title = "  blocks  pages  period  entries/V  programs·V  formula     off  met     off   merge reads·V     off  \
@@ -396,9 +396,9 @@ fn programs_and_reads_follow_the_formulas() {
 
 /// Figure 9, averaged over an octave of sizes.
 ///
-/// Not with S = 4 and two-way merging at these sizes: there 2 and 3 cost the same, and which is cheaper changes from one
-/// size to the next. Entries are so cheap that queries are a quarter of the cost, and T = 3 has fewer runs. So there
-/// T = 2 is only held to cost no more than 3 % above the best, and everywhere else to be the best.
+/// Not with S = 4 and two-way merging at these sizes: there 2 and 3 cost the same, and which is cheaper changes from
+/// one size to the next. Entries are so cheap that queries are a quarter of the cost, and T = 3 has fewer runs. So
+/// there T = 2 is only held to cost no more than 3 % above the best, and everywhere else to be the best.
 #[test]
 fn a_size_ratio_of_two_is_the_best() {
     let multi_way = (4, Merge::MultiWay, 2..=8);
