@@ -22,7 +22,6 @@ use crate::{
 };
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use busy::{Busy, Span};
 use columns::{BAD, Columns, DIRTY, FAILS_ERASE, FAILS_PROGRAM, ODD};
 use fingerprint::Fingerprint;
@@ -90,7 +89,8 @@ impl SimNand {
             geometry,
             busy: Busy::new(&geometry, config.timing),
             columns: Columns::new(&geometry),
-            payload: Payload::new(&geometry, config.tagged),
+            // The fingerprint wants every page at hand.
+            payload: Payload::new(&geometry, config.tagged, !config.fingerprint),
             odd: BTreeMap::new(),
             stats: FlashStats::default(),
             cycles_max: config.cycles_max.unwrap_or(u32::MAX),
@@ -187,7 +187,7 @@ impl SimNand {
             match content {
                 Content::Hollow(tag) => self.payload.store_hollow(page, tag),
                 Content::Bytes(bytes) => {
-                    self.payload.store_bytes(&self.geometry, page, spare.data_crc, Arc::from(bytes));
+                    self.payload.store_bytes(&self.geometry, page, spare, bytes);
                 }
             }
             if let Some(fingerprint) = &mut self.fingerprint {
@@ -226,7 +226,7 @@ impl Nand for SimNand {
         if index >= u32::from(state.next) {
             return (PageRead::Erased, span.done);
         }
-        let (content, crc) = self.payload.get(&self.geometry, page);
+        let (content, crc) = self.payload.read(page);
         (PageRead::Written { content, spare: self.columns.spare(&self.geometry, page, crc), corrected: 0 }, span.done)
     }
 
@@ -246,7 +246,7 @@ impl Nand for SimNand {
         if index >= u32::from(state.next) {
             return (SpareRead::Erased, span.done);
         }
-        let (_, crc) = self.payload.get(&self.geometry, page);
+        let crc = self.payload.crc(page);
         (SpareRead::Written(self.columns.spare(&self.geometry, page, crc)), span.done)
     }
 

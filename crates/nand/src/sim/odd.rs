@@ -153,7 +153,7 @@ impl SimNand {
         if self.geometry.index_of(page) >= u32::from(self.columns.blocks[block.index()].next) {
             return 0;
         }
-        let (content, crc) = self.payload.get(&self.geometry, page);
+        let (content, crc) = self.payload.get(page);
         fingerprint::written(page, content, &self.columns.spare(&self.geometry, page, crc))
     }
 
