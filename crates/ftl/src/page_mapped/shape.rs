@@ -4,7 +4,7 @@ use super::mapping::{PENDING_MAX, regions, translation_pages};
 use super::validity::{Tuning, bitmap_pages};
 use super::{PageMapped, placement_of};
 use crate::blocks::critical_blocks;
-use crate::config::{MappingPart, MetadataPart, OnMiss, PowerPart, ValidityPart};
+use crate::config::{GeckoMerge, MappingPart, MetadataPart, OnMiss, PowerPart, ValidityPart};
 use crate::ftl::Shape;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
 use phelsuma_nand::Geometry;
@@ -73,8 +73,17 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
             let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
             let longest = u64::from(tuning.longest_run());
             let flushes = reports / tuning.entries() as u64 + 2;
-            // The runs of all levels together are about as long as the longest one.
-            Needs { live_pages: 2 * longest + 2, programs: 2 * longest + flushes * 4, ..Needs::default() }
+            // A run stays in its level until it has T times the pages, and where entries have met in it, the runs below
+            // the longest may together be twice as long as that one.
+            let live_pages = 3 * longest + 2;
+            // Merging all runs at once writes the longest once. Two by two, each level that joins is written anew on the
+            // way: at T = 2 the longest, twice what may be as long, then half of that, and so on.
+            let largest_merge = match merge {
+                GeckoMerge::MultiWay => 2 * longest,
+                GeckoMerge::TwoWay => 4 * longest,
+            };
+            let levels = u64::from(longest.max(1).ilog2()) + 2;
+            Needs { live_pages, programs: largest_merge + flushes * levels, ..Needs::default() }
         }
     };
     Ok(mapping.and(validity))
