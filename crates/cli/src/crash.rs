@@ -1,7 +1,9 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
 use crate::compare::distinct;
-use crate::drive_args::{Setting, TimingArg, check_logical_pages, ratio, setting, timing};
+use crate::drive_args::{
+    Setting, TimingArg, check_cache_is_used, check_logical_pages, ratio, set_cache, setting, timing,
+};
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::table::{count, number};
@@ -12,6 +14,9 @@ use phelsuma_ftl::{Config, FtlError, MappingPart, Preset};
 use phelsuma_nand::Geometry;
 use std::fmt::Write;
 use std::time::Instant;
+
+/// The cache of mapping entries where none is asked for: the drive is small, and entries are to be evicted.
+const CACHE_BYTES: u64 = 512;
 
 /// Options of `crash`.
 #[derive(clap::Args)]
@@ -65,9 +70,9 @@ pub(crate) struct Args {
     /// How long flash operations take (see `phelsuma list`)
     #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
     timing: TimingArg,
-    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "512")]
-    cache: u64,
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 512 B]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    cache: Option<u64>,
     /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<Setting>,
@@ -131,11 +136,14 @@ impl Args {
         let lab = |name: &String| {
             let preset = Preset::named(name)?;
             let mut composition = preset.composition;
-            if matches!(composition.mapping, MappingPart::Paged { .. }) {
-                composition.set("mapping.cache", &(self.cache / 8).to_string())?;
-            }
             for setting in &self.set {
                 composition.set(&setting.key, &setting.value)?;
+            }
+            match (self.cache, composition.mapping) {
+                (Some(bytes), MappingPart::Paged { .. }) => set_cache(&mut composition, bytes)?,
+                // The usual default holds all entries of so small a drive, and nothing would ever be evicted.
+                (None, MappingPart::Paged { cache_entries: 0, .. }) => set_cache(&mut composition, CACHE_BYTES)?,
+                _ => {}
             }
             Ok(LabConfig {
                 geometry,
@@ -149,7 +157,9 @@ impl Args {
                 threads: self.threads.map_or(cores, |n| n as usize),
             })
         };
-        distinct(&self.ftl)?.iter().map(lab).collect()
+        let configs = distinct(&self.ftl)?.iter().map(lab).collect::<Outcome<Vec<_>>>()?;
+        check_cache_is_used(self.cache, configs.iter().map(|config| &config.ftl.composition))?;
+        Ok(configs)
     }
 
     fn faults(&self) -> Outcome<Vec<Fault>> {
@@ -175,7 +185,7 @@ fn about(config: &LabConfig, error: LabError, ftls: usize) -> Failure {
     };
     let name = &config.ftl.name;
     match failure {
-        Failure::Input(text) if ftls > 1 => Failure::Input(format!("{name}: {text}")),
+        Failure::Input(text) if ftls > 1 && !text.contains(name.as_str()) => Failure::Input(format!("{name}: {text}")),
         Failure::Failed(text) => Failure::Failed(format!("{name}: {text}")),
         other => other,
     }

@@ -1,13 +1,17 @@
 //! Options that `run` and `compare` have in common: the drive, the input, the protocol.
 
 use crate::errors::{Failure, Outcome};
+use crate::table::count;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
-use phelsuma_ftl::MappingPart;
+use phelsuma_ftl::{Composition, ConfigError, MappingPart};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::{Format, OpenOptions, TimeUnit, Workload};
 use std::path::{Path, PathBuf};
+
+/// A cached mapping entry, at packed size.
+const ENTRY_BYTES: u64 = 8;
 
 /// The drive, the input, the protocol.
 #[derive(Args, Clone, Debug)]
@@ -135,7 +139,7 @@ impl DriveArgs {
         if let Some(bytes) = self.cache
             && matches!(config.composition.mapping, MappingPart::Paged { .. })
         {
-            config.composition.set("mapping.cache", &(bytes / 8).to_string())?;
+            set_cache(&mut config.composition, bytes)?;
         }
         config.shape = self.shape();
         config.timing_name.clone_from(&self.timing.name);
@@ -157,12 +161,7 @@ impl DriveArgs {
 
     /// Gives all of `configs` their capacity; the drive's geometry, checked against the machine's memory.
     pub(crate) fn settle(&self, configs: &mut [RunConfig]) -> Outcome<Geometry> {
-        let cached = |c: &RunConfig| matches!(c.composition.mapping, MappingPart::Paged { .. });
-        if self.cache.is_some() && !configs.iter().any(cached) {
-            return Err(Failure::Input(
-                "--cache: the whole mapping of these FTLs is in RAM, they have no cache".into(),
-            ));
-        }
+        check_cache_is_used(self.cache, configs.iter().map(|config| &config.composition))?;
         if let Some(capacity) = self.capacity {
             // Before drives are formatted on so much.
             self.checked_geometry(capacity)?;
@@ -237,6 +236,32 @@ fn check_readable_twice(path: &Path) -> Outcome {
             path.display()
         ))),
         // What else is wrong with it is said by who opens it.
+        _ => Ok(()),
+    }
+}
+
+/// Gives a demand-paged mapping a cache of so many bytes.
+pub(crate) fn set_cache(composition: &mut Composition, bytes: u64) -> Outcome {
+    let entries = bytes / ENTRY_BYTES;
+    composition.set("mapping.cache", &entries.to_string()).map_err(|error| match error {
+        ConfigError::BadValue { right, .. } => Failure::Input(format!(
+            "--cache {} is {} entries of {ENTRY_BYTES} bytes: {right}",
+            size::show(bytes),
+            count(entries)
+        )),
+        error => error.into(),
+    })
+}
+
+/// A cache that was asked for, and no FTL among these has one.
+pub(crate) fn check_cache_is_used<'c>(
+    cache: Option<u64>,
+    mut compositions: impl Iterator<Item = &'c Composition>,
+) -> Outcome {
+    match cache {
+        Some(_) if !compositions.any(|c| matches!(c.mapping, MappingPart::Paged { .. })) => Err(Failure::Input(
+            "--cache: the FTLs here keep their whole mapping in RAM and have no cache; dftl has one".into(),
+        )),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! Why an id replays nothing: the first of its cuts that does not happen, and what there is instead.
 
 use phelsuma_drive::lab::{Cut, Fault, LabConfig, Path, Points, sweep};
+use phelsuma_ftl::PowerPart;
 use phelsuma_nand::sim::ProgramFault;
 
 /// More operations than any recovery has.
@@ -17,6 +18,9 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
         _ => format!("the recovery from {}", Path(before.to_vec())),
     };
     let Cut { operation, fault, .. } = *cut;
+    if config.ftl.composition.power == PowerPart::Battery {
+        return announced_only(config, path, operation, fault);
+    }
     // This fault is one of programs and of erases.
     let any = ProgramFault::NotStarted.name();
     let instead = |operation, fault| [before, &[Cut { operation, fault, beside: 0 }]].concat();
@@ -41,6 +45,19 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
         )
     };
     format!("no branch {path}: {why} (with another seed, FTL, geometry or number of writes there are others)")
+}
+
+/// Why, where a battery lets requests finish: there are no other cuts than after requests.
+fn announced_only(config: &LabConfig, path: &Path, operation: u32, fault: &str) -> String {
+    let (name, announced) = (&config.ftl.name, Fault::Announced.name());
+    if fault != announced {
+        return format!("no branch {path}: {name} has a battery, and {operation}.{announced} would be right");
+    }
+    let requests = sweep(&LabConfig { points: Points::Some(0), ..config.clone() }, |_| {}).map_or(0, |r| r.operations);
+    format!(
+        "no branch {path}: the workload has {requests} requests, counted from 0, and the power is cut after them alone \
+         (with another seed, geometry or number of writes there are others)"
+    )
 }
 
 fn of_programs(fault: &str) -> bool {

@@ -29,6 +29,9 @@ pub(crate) fn texts(headings: &[&str]) -> Table {
 /// A table with these headings and many columns: no lines between them.
 pub(crate) fn narrow(headings: &[&str]) -> Table {
     let mut table = numbers(headings);
+    for column in table.column_iter_mut() {
+        column.set_padding((1, 0));
+    }
     table.load_preset(UTF8_HORIZONTAL_ONLY);
     for style in [TableComponent::HorizontalLines, TableComponent::MiddleIntersections] {
         table.remove_style(style);

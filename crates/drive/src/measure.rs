@@ -288,7 +288,7 @@ mod tests {
         for preset in PRESETS {
             let mut config = RunConfig::new(preset.name, Input::Workload(Workload::Uniform)).unwrap();
             config.shape.pages_per_block = 16;
-            let geometry = config.shape.geometry(16 << 20).unwrap();
+            let geometry = config.shape.geometry(64 << 20).unwrap();
             let mut drive = formatted(&config, &geometry).unwrap();
             let logical = config.shape.logical_pages(&geometry);
             let mut before: BTreeMap<&str, u64> = BTreeMap::new();

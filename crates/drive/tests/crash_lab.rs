@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Points, Progress, Sweep};
-use phelsuma_ftl::{Barrier, Config, PRESETS, Preset};
+use phelsuma_ftl::{Barrier, Config, PRESETS, PowerPart, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
 fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
@@ -23,6 +23,11 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     }
 }
 
+/// The FTLs that any cut may meet.
+fn scanned() -> impl Iterator<Item = &'static Preset> {
+    PRESETS.iter().filter(|preset| preset.composition.power == PowerPart::Scan)
+}
+
 fn thorough() -> bool {
     std::env::var_os("PHELSUMA_THOROUGH").is_some()
 }
@@ -38,7 +43,7 @@ fn assert_sound(report: &CrashReport) {
 
 #[test]
 fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
-    for preset in PRESETS {
+    for preset in scanned() {
         let config = match (thorough(), preset.name) {
             (true, _) => config(preset.name, 5_000, 2, (1, 1)),
             (false, "page") => config(preset.name, 60, 2, (1, 1)),
@@ -52,7 +57,7 @@ fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
 
 #[test]
 fn every_ftl_survives_cuts_three_deep() {
-    for preset in PRESETS {
+    for preset in scanned() {
         let points = Points::Some(if thorough() { 400 } else { 8 });
         assert_sound(&run(&LabConfig { points, ..config(preset.name, 900, 3, (1, 1)) }));
     }
@@ -60,7 +65,7 @@ fn every_ftl_survives_cuts_three_deep() {
 
 #[test]
 fn every_ftl_survives_cuts_that_meet_operations_on_several_dies() {
-    for preset in PRESETS {
+    for preset in scanned() {
         for dies in [(2, 1), (2, 2)] {
             let points = Points::Some(if thorough() { 4_000 } else { 50 });
             assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_000, 1, dies) }));
@@ -211,7 +216,7 @@ fn an_id_does_not_depend_on_the_number_of_writes_nor_on_points_faults_and_thread
 
 #[test]
 fn programs_may_fail_while_others_are_in_flight_on_other_dies_and_the_power_fails_too() {
-    for preset in PRESETS {
+    for preset in scanned() {
         for dies in [(1, 2), (2, 2), (4, 1)] {
             let points = Points::Some(if thorough() { 3_000 } else { 60 });
             let mut config = LabConfig { points, ..config(preset.name, 300, 1, dies) };
@@ -226,7 +231,7 @@ fn programs_may_fail_while_others_are_in_flight_on_other_dies_and_the_power_fail
 
 #[test]
 fn recoveries_are_cut_on_drives_whose_programs_fail() {
-    for preset in PRESETS {
+    for preset in scanned() {
         for (dies, n) in [((1, 1), 40), ((2, 1), 3)] {
             let points = Points::Some(if thorough() { 20 * n } else { n });
             let config = LabConfig { points, ..config(preset.name, 300, 2, dies) };
@@ -259,4 +264,43 @@ fn an_id_whose_second_cut_does_not_happen_is_refused() {
     let points = Points::Replay("3.torn-seen/9999.unstable".parse().unwrap());
     let error = Sweep::new(&LabConfig { points, ..config("page", 20, 1, (1, 1)) }).run().unwrap_err();
     assert!(matches!(error, LabError::NoSuchBranch(_)), "{error}");
+}
+
+/// `dftl` with a cache of 64 entries, cut after every request.
+fn announced(writes: u32, dies: (u32, u32)) -> LabConfig {
+    let mut config = config("dftl", writes, 1, dies);
+    config.ftl.composition.set("mapping.cache", "64").unwrap();
+    config
+}
+
+#[test]
+fn a_drive_with_a_battery_survives_every_cut_that_is_announced() {
+    for dies in [(1, 1), TWO_DIES, FOUR_DIES] {
+        let report = run(&announced(if thorough() { 5_000 } else { 400 }, dies));
+        assert_sound(&report);
+        assert_eq!(report.faults, ["announced"]);
+        assert!(report.cuts > 400, "{} cuts", report.cuts);
+    }
+}
+
+#[test]
+fn a_battery_that_saves_nothing_is_noticed() {
+    let mut config = announced(100, (1, 1));
+    config.ftl.forgets = Some(Barrier::BatterySaves);
+    let report = run(&config);
+    assert!(report.lost + report.corrupt > 0, "{report:#?}");
+    let id = report.replay.unwrap();
+    config.points = Points::Replay(id.parse().unwrap());
+    assert!(run(&config).failed(), "{id} replays");
+}
+
+#[test]
+fn what_cannot_be_cut_is_refused() {
+    let refused = |config: &LabConfig| Sweep::new(config).run().unwrap_err();
+    let error = refused(&config("geckoftl", 20, 1, (1, 1)));
+    assert!(matches!(error, LabError::NotPromised(..)), "{error}");
+    let error = refused(&LabConfig { faults: faults(&["torn-seen"]), ..announced(20, (1, 1)) });
+    assert!(matches!(error, LabError::NoFault(..)), "{error}");
+    let error = refused(&LabConfig { faults: vec![Fault::Announced], ..config("page", 20, 1, (1, 1)) });
+    assert!(matches!(error, LabError::NoFault(..)), "{error}");
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use phelsuma_drive::{Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run};
-use phelsuma_ftl::PRESETS;
+use phelsuma_ftl::{MappingPart, PRESETS};
 use phelsuma_trace::OpenOptions;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -88,5 +88,7 @@ fn assert_rewritten(ftls: impl IntoIterator<Item = &'static str>) {
 
 #[test]
 fn a_drive_as_full_as_it_goes_with_every_trim_region_touched_can_be_rewritten() {
-    assert_rewritten(PRESETS.iter().map(|preset| preset.name));
+    // The others keep their mapping on flash, and trims with it.
+    let in_ram = PRESETS.iter().filter(|preset| preset.composition.mapping == MappingPart::RamTable);
+    assert_rewritten(in_ram.map(|preset| preset.name));
 }

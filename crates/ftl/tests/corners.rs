@@ -97,3 +97,44 @@ fn without_any_one_of_the_repairs_data_are_lost_or_structures_disagree() {
         assert!(wrong.is_some(), "nobody notices that {barrier:?} is forgotten");
     }
 }
+
+/// Hot pages under one translation page, and now and then one under another: each block of translation pages comes to hold
+/// a cold one that stays live for long, and is never wholly stale.
+fn pin_blocks(forgets: Option<Barrier>) -> (Result<(), FtlError>, u64) {
+    let geometry = small(32, 512, 1, 1);
+    let composition = geckoftl(&[("mapping.cache", "16")]);
+    let logical_pages = most_pages_of(composition, geometry);
+    let mut host = drive(composition, geometry, logical_pages, forgets);
+    let per_translation_page = 128;
+    for page in 0..logical_pages {
+        host.write(page, 1, false).unwrap();
+    }
+    let mut result = Ok(());
+    let mut cold = 0;
+    for n in 0..scaled(120_000, 600_000) {
+        let page = if n % 96 == 0 {
+            cold = (cold + per_translation_page) % logical_pages;
+            cold
+        } else {
+            n * 37 % (2 * per_translation_page)
+        };
+        result = host.write(page, 1, false);
+        if result.is_err() {
+            break;
+        }
+    }
+    if result.is_ok() {
+        host.compare_all();
+        host.check();
+    }
+    (result, host.counter("metadata_fallbacks"))
+}
+
+#[test]
+fn cold_translation_pages_do_not_pin_blocks_until_none_is_free() {
+    let (result, fallbacks) = pin_blocks(None);
+    result.unwrap();
+    assert!(fallbacks > 0, "the emptiest block of metadata is collected");
+    let (result, _) = pin_blocks(Some(Barrier::MetadataBounded));
+    assert!(matches!(result, Err(FtlError::Full { .. })), "never collecting metadata: {result:?}");
+}
