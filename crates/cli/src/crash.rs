@@ -176,6 +176,7 @@ impl Args {
 }
 
 fn about(config: &LabConfig, error: LabError, ftls: usize) -> Failure {
+    let names_it = matches!(error, LabError::NotPromised(..) | LabError::NoFault(..));
     let failure = match error {
         LabError::NoSuchBranch(path) => Failure::Input(replay::no_such_branch(config, &path)),
         LabError::Workload(error @ FtlError::DoesNotFit { .. }) => {
@@ -185,7 +186,7 @@ fn about(config: &LabConfig, error: LabError, ftls: usize) -> Failure {
     };
     let name = &config.ftl.name;
     match failure {
-        Failure::Input(text) if ftls > 1 && !text.contains(name.as_str()) => Failure::Input(format!("{name}: {text}")),
+        Failure::Input(text) if ftls > 1 && !names_it => Failure::Input(format!("{name}: {text}")),
         Failure::Failed(text) => Failure::Failed(format!("{name}: {text}")),
         other => other,
     }

@@ -1,5 +1,6 @@
 //! Why the winner of a comparison wins, in one line computed from the results.
 
+use crate::size;
 use phelsuma_drive::RunResult;
 
 /// What the verdict looks at.
@@ -18,6 +19,8 @@ struct Figures<'a> {
     pages_per_block: u32,
     erases: f64,
     write_mean: f64,
+    /// As papers count it.
+    ram_bytes: u64,
 }
 
 impl<'a> Figures<'a> {
@@ -38,6 +41,7 @@ impl<'a> Figures<'a> {
             pages_per_block: result.geometry.pages_per_block,
             erases: result.erases.total as f64,
             write_mean: result.latency_us.write.map_or(0.0, |l| l.mean),
+            ram_bytes: result.ram_bytes.papers.get("total").copied().unwrap_or(0),
         })
     }
 
@@ -80,13 +84,27 @@ fn between(figures: &[Figures<'_>]) -> String {
     }
     let percent = (1.0 - winner.total / runner_up.total) * 100.0;
     format!(
-        "{} wins: {:.3} programs per host page against {:.3} of {} ({percent:.1} % fewer), {}.",
+        "{} wins: {:.3} programs per host page against {:.3} of {} ({percent:.1} % fewer), {}.{}",
         winner.name,
         winner.total,
         runner_up.total,
         runner_up.name,
-        cause(winner, runner_up)
+        cause(winner, runner_up),
+        ram(figures, winner)
     )
+}
+
+/// What the winner pays in RAM, where another does with less than half of it.
+fn ram(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
+    match figures.iter().min_by_key(|f| f.ram_bytes) {
+        Some(least) if least.ram_bytes < winner.ram_bytes / 2 => format!(
+            " It takes {} of RAM as papers count it; {} does with {}.",
+            size::show(winner.ram_bytes),
+            least.name,
+            size::show(least.ram_bytes)
+        ),
+        _ => String::new(),
+    }
 }
 
 /// The part of the difference that is the largest.
@@ -177,6 +195,7 @@ mod tests {
             pages_per_block: 32,
             erases: 100.0,
             write_mean: 1000.0,
+            ram_bytes: 4096,
         }
     }
 
@@ -195,6 +214,15 @@ mod tests {
         );
         let line = between(&[figures("a", 1.0, 0, 0), figures("b", 2.0, 1000, 60)]);
         assert!(line.contains("it collected nothing; victims of b held 16.7 live pages of 32"), "{line}");
+    }
+
+    #[test]
+    fn a_winner_that_takes_much_more_ram_is_said_to() {
+        let thrifty = |ram_bytes| Figures { ram_bytes, ..figures("b", 2.0, 1000, 60) };
+        let line = between(&[figures("a", 1.5, 500, 50), thrifty(1024)]);
+        assert!(line.ends_with(" It takes 4 KiB of RAM as papers count it; b does with 1 KiB."), "{line}");
+        let line = between(&[figures("a", 1.5, 500, 50), thrifty(2048)]);
+        assert!(!line.contains("RAM"), "{line}");
     }
 
     #[test]

@@ -7,6 +7,8 @@ mod common;
 use common::{file, refused_with, tiny_trace, words};
 
 const RUN: &str = "run --ftl page --workload uniform --capacity 64MiB";
+const DFTL: &str = "run --ftl dftl --workload uniform --capacity 64MiB";
+const GECKOFTL: &str = "run --ftl geckoftl --workload uniform --capacity 64MiB";
 const CRASH: &str = "crash --ftl page --writes 20";
 
 /// A command line, and what its refusal must mention.
@@ -96,6 +98,25 @@ const WRONG: &[(&str, &str)] = &[
     ("RUN --set nonsense=1", "known are mapping"),
     ("RUN --set victim=nonsense", "greedy"),
     ("RUN --set victim.d=5", "d-choices"),
+    ("RUN --set mapping.cache=64", "only the mapping part paged has a cache"),
+    ("RUN --set mapping.on-miss=lazy", "only the mapping part paged misses"),
+    ("RUN --set mapping=paged --set mapping.cache=3", "0 for the default, or 16 entries or more"),
+    ("RUN --set mapping=paged --set mapping.cache=99999999999", "whole number of entries"),
+    ("RUN --set gecko.size-ratio=4", "only the validity part gecko"),
+    ("RUN --set validity=gecko --set gecko.size-ratio=1", "from 2 to 64"),
+    ("RUN --set validity=gecko --set gecko.partitions=9000", "from 0 to 8192"),
+    ("RUN --set validity=gecko --set gecko.merge=three-way", "multi-way or two-way"),
+    ("RUN --set validity=nonsense", "ram-bitmap, flash-bitmap or gecko"),
+    ("RUN --set metadata=nonsense", "collected or left"),
+    ("RUN --set power=nonsense", "scan, battery or nothing"),
+    ("RUN --set power=battery --cut-at-end", "no recovery for these parts"),
+    ("RUN --cache 4KiB", "have no cache"),
+    ("compare --ftl page,fifo --workload uniform --cache 4KiB", "have no cache"),
+    ("DFTL --cache 100", "--cache 100 B is 12 entries of 8 bytes: it can be 0 for the default, or 16 entries or more"),
+    ("DFTL --cache 1TiB", "whole number of entries"),
+    ("DFTL --cache many", "no size"),
+    ("GECKOFTL --cut-at-end", "no recovery for these parts"),
+    ("compare --ftl page,geckoftl --workload uniform --capacity 64MiB --cut-at-end", "geckoftl"),
     ("compare --ftl page,nonsense --workload uniform", "known are page"),
     ("compare --ftl page,page --workload uniform", "twice"),
     ("compare --ftl , --workload uniform", ""),
@@ -133,6 +154,17 @@ const WRONG: &[(&str, &str)] = &[
     ("CRASH --ratio 1e-9", "not one logical page"),
     ("CRASH --channels 128", "must be from 128"),
     ("CRASH --threads 0", "--threads"),
+    ("CRASH --cache 4KiB", "have no cache"),
+    ("CRASH --faults announced", "it has no battery"),
+    ("crash --ftl dftl --cache 100", "--cache 100 B is 12 entries"),
+    ("crash --ftl dftl --set mapping.cache=3", "16 entries or more"),
+    ("crash --ftl dftl --faults torn-seen", "none of these faults meets dftl: it has a battery"),
+    ("crash --ftl page,dftl --writes 20 --faults torn-seen", "none of these faults meets dftl: it has a battery"),
+    ("crash --ftl dftl --writes 20 --replay 5.torn-seen", "dftl has a battery, and 5.announced would be right"),
+    ("crash --ftl dftl --writes 20 --replay 99999999.announced", "the power is cut after them alone"),
+    ("crash --ftl geckoftl", "geckoftl does not survive power cuts"),
+    ("crash --ftl page,geckoftl --writes 20", "phelsuma: geckoftl does not survive power cuts"),
+    ("crash --ftl geckoftl --set power=scan", "geckoftl does not survive power cuts"),
     ("CRASH --set nonsense=1", "known are mapping"),
     ("limits", "--ratio"),
     ("limits --ratio nan", "between 0 and 1"),
@@ -170,7 +202,7 @@ const WRONG: &[(&str, &str)] = &[
 #[test]
 fn wrong_usage_is_refused_in_one_line() {
     for (line, mention) in WRONG {
-        let line = line.replace("RUN", RUN).replace("CRASH", CRASH);
+        let line = line.replace("GECKOFTL", GECKOFTL).replace("DFTL", DFTL).replace("RUN", RUN).replace("CRASH", CRASH);
         // A repeated option would be refused for being repeated.
         let mut args = words(&line);
         if let Some(first) = args.iter().position(|a| a == "--writes")

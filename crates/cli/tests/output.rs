@@ -45,6 +45,39 @@ fn a_run_is_summed_up() {
 }
 
 #[test]
+fn what_is_kept_on_flash_is_shown_in_columns_of_its_own() {
+    let drive = "--workload uniform --capacity 128MiB --cache 4KiB";
+    let text = prints(&format!("compare --ftl page,dftl,geckoftl {drive}"));
+    assert!(text.contains("trans-") && text.contains("valid-"), "{text}");
+    assert!(text.contains("of RAM as papers count it"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let all = json(&format!("compare --ftl page,dftl,geckoftl {drive} --json"));
+    let of = |ftl: &str| all.as_array().unwrap().iter().find(|r| r["ftl"] == ftl).unwrap().clone();
+    let counter = |ftl: &str, name: &str| of(ftl)["counters"][name].as_u64().unwrap();
+    assert_eq!(counter("dftl", "cache_entries"), 512);
+    assert!(counter("geckoftl", "gecko_merges") > 0 && counter("geckoftl", "gecko_queries") > 0);
+    assert!(of("geckoftl")["write_amplification"]["validity"].as_f64().unwrap() > 0.0);
+    assert!(of("dftl")["write_amplification"]["validity"].as_f64().unwrap() == 0.0);
+    let papers = |ftl: &str, name: &str| of(ftl)["ram_bytes"]["papers"][name].as_u64().unwrap();
+    assert_eq!(papers("dftl", "mapping.cache"), 4096);
+    assert!(papers("geckoftl", "total") < papers("page", "total"));
+}
+
+#[test]
+fn an_ftl_with_a_battery_is_cut_after_requests() {
+    let report = json("crash --ftl dftl --writes 200 --json");
+    assert_eq!(report[0]["faults"], serde_json::json!(["announced"]));
+    assert!(report[0]["cut_points"].as_u64().unwrap() > 0);
+    for what in ["lost", "corrupt", "stuck", "panics"] {
+        assert_eq!(report[0][what], 0, "{what}");
+    }
+    assert!(prints("crash --ftl page,dftl --writes 20").contains("dftl"));
+    assert_eq!(prints("crash --ftl dftl --writes 20 --replay 5.announced"), "dftl: 5.announced holds\n");
+    let run = json("run --ftl dftl --workload uniform --capacity 64MiB --cut-at-end --json");
+    assert!(run["recovery"]["simulated_us"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
 fn a_comparison_is_sorted_and_explained() {
     let all = json(&format!("compare --ftl fifo,page,d-choices,pl-greedy {SMALL} --json"));
     let wa = |r: &serde_json::Value| r["write_amplification"]["total"].as_f64().unwrap();
