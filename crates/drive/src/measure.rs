@@ -170,8 +170,8 @@ impl Measurement {
 
     fn erases(&self, drive: &Drive, geometry: &Geometry) -> EraseCounts {
         let nand = drive.nand();
-        // The blocks that hold the drive's description are never written again: they are not among those that wear. They
-        // are the first that are good, wherever those are.
+        // The blocks that hold the drive's description are never written again: they are not among those that wear.
+        // They are the first that are good, wherever those are.
         let fixed = drive.ftl().shape().fixed_blocks as usize;
         let good = (0..geometry.blocks()).map(Block).filter(|b| !nand.is_bad(*b));
         let each: Vec<u32> = good.skip(fixed).map(|b| nand.erases_of(b) - self.erases[b.index()]).collect();
@@ -214,8 +214,8 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     }
 }
 
-/// What a program for this purpose counts as in a result's `write_amplification`. The parts are all there is: they add up
-/// to the total.
+/// What a program for this purpose counts as in a result's `write_amplification`. The parts are all there is: they add
+/// up to the total.
 fn part_of(purpose: Purpose) -> Part {
     match purpose {
         Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw => Part::User,

@@ -100,8 +100,8 @@ fn trap(barrier: Barrier, dies: (u32, u32)) -> LabConfig {
             let faults = faults(&["unstable", "unacknowledged"]);
             LabConfig { points, faults, seed: 2, ..config("page", writes, 2, dies) }
         }
-        // At work when trims stay pending until their pages' blocks are reused: in the workload's second half, on a drive
-        // with few blocks to spare.
+        // At work when trims stay pending until their pages' blocks are reused: in the workload's second half, on a
+        // drive with few blocks to spare.
         Barrier::TrimsBeforeReuse => {
             let mut config = LabConfig { faults: faults(&["not-started"]), ..config("page", 1_800, 1, dies) };
             if dies == TWO_DIES {

@@ -1,4 +1,5 @@
-//! Drives as full as they may be: what is asked of them is done, or refused at the start. They do not collect in circles.
+//! Drives as full as they may be: what is asked of them is done, or refused at the start. They do not collect in
+//! circles.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -1,7 +1,7 @@
 //! The anchor: the drive's own description, written once at format into two fixed blocks.
 //!
-//! It tells a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the first page
-//! of the first two blocks that are not bad; nothing else is ever written there.
+//! It tells a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the first
+//! page of the first two blocks that are not bad; nothing else is ever written there.
 
 use crate::{Config, FtlError};
 use alloc::string::{String, ToString};
@@ -18,8 +18,8 @@ const NAME: core::ops::Range<usize> = 36..68;
 const STRUCTURES: core::ops::Range<usize> = 68..196;
 
 /// The description's bytes, little-endian: magic (8), layout (u32), page bytes, pages per block, blocks, channels, dies
-/// per channel, logical pages (u32 each), the FTL's name (32 bytes), the structures that it keeps on flash (128 bytes), both
-/// padded with zeros; the rest of the page is zero.
+/// per channel, logical pages (u32 each), the FTL's name (32 bytes), the structures that it keeps on flash (128 bytes),
+/// both padded with zeros; the rest of the page is zero.
 fn encode<N: Nand>(nand: &N, config: &Config) -> Vec<u8> {
     let g = nand.geometry();
     let mut page = vec![0; g.page_bytes() as usize];

@@ -91,8 +91,8 @@ pub enum PlacementPart {
 pub enum PowerPart {
     /// By scanning spare areas when the power is back. For a mapping table and validity in RAM.
     Scan,
-    /// A battery keeps the flash going while what RAM alone knows is saved ([`Ftl::power_fail`](crate::Ftl::power_fail)).
-    /// For a demand-paged mapping with validity in RAM.
+    /// A battery keeps the flash going while what RAM alone knows is saved
+    /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with validity in RAM.
     Battery,
     /// Not at all.
     Nothing,
@@ -371,8 +371,8 @@ impl Composition {
         Ok(())
     }
 
-    /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with others
-    /// cannot be recovered. Victim and placement may change from one start to the next.
+    /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with
+    /// others cannot be recovered. Victim and placement may change from one start to the next.
     pub(crate) fn structures_on_flash(&self) -> String {
         let mapping = match self.mapping {
             MappingPart::RamTable => "ram-table",

@@ -106,20 +106,19 @@ pub struct Shape {
 ///
 /// What the host may rely on:
 /// - A write is **acknowledged** when the returned moment has come, and is then on flash.
-/// - Each page is atomic; a request of several pages is not. After a power cut an unacknowledged page is old or new, and
-///   what the first recovery shows stays.
+/// - Each page is atomic; a request of several pages is not. After a power cut an unacknowledged page is old or new,
+///   and what the first recovery shows stays.
 /// - A page never written reads as zeros.
-/// - A trim is durable at the next completed `flush`; until then a power cut may bring back the page's last acknowledged
-///   content, never another page's and never an older one.
+/// - A trim is durable at the next completed `flush`; until then a power cut may bring back the page's last
+///   acknowledged content, never another page's and never an older one.
 pub trait Ftl<N: Nand> {
     /// How the flash is divided.
     fn shape(&self) -> Shape;
 
     /// Writes whole pages; returns the moment of acknowledgement.
     ///
-    /// # Errors
-    /// [`FtlError::OutOfRange`], [`FtlError::Length`] before anything is done; [`FtlError::Full`] when the flash is worn
-    /// out.
+    /// # Errors [`FtlError::OutOfRange`], [`FtlError::Length`] before anything is done; [`FtlError::Full`] when the
+    /// flash is worn out.
     fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError>;
 
     /// Reads whole pages into `sink`; returns the moment the last one is there. `cause` is [`Purpose::Host`], or

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 /// What an FTL keeps in RAM, in bytes by structure.
 ///
-/// Two columns: `papers` counts structures at packed sizes, as the papers count them; `all` counts every index, link and
-/// hash besides, named `index.*`, and buffers, named `buffer.*`.
+/// Two columns: `papers` counts structures at packed sizes, as the papers count them; `all` counts every index, link
+/// and hash besides, named `index.*`, and buffers, named `buffer.*`.
 #[derive(Clone, Debug, Default)]
 pub struct RamLedger {
     papers: Vec<(&'static str, u64)>,

@@ -1,5 +1,5 @@
-//! Where the papers' own rules lose data or get stuck, without any power cut: each repair is taken away again, and the drive
-//! goes wrong; with it, it does not.
+//! Where the papers' own rules lose data or get stuck, without any power cut: each repair is taken away again, and the
+//! drive goes wrong; with it, it does not.
 
 #![allow(clippy::unwrap_used)]
 
@@ -98,8 +98,8 @@ fn without_any_one_of_the_repairs_data_are_lost_or_structures_disagree() {
     }
 }
 
-/// Hot pages under one translation page, and now and then one under another: each block of translation pages comes to hold
-/// a cold one that stays live for long, and is never wholly stale.
+/// Hot pages under one translation page, and now and then one under another: each block of translation pages comes to
+/// hold a cold one that stays live for long, and is never wholly stale.
 fn pin_blocks(forgets: Option<Barrier>) -> (Result<(), FtlError>, u64) {
     let geometry = small(32, 512, 1, 1);
     let composition = geckoftl(&[("mapping.cache", "16")]);

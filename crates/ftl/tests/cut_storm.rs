@@ -163,7 +163,8 @@ fn the_worst_cut_each_time_leaves_free_blocks() {
     }
 }
 
-/// What the host does between two cuts: few steps on few pages, so that a failure shrinks to something a person can read.
+/// What the host does between two cuts: few steps on few pages, so that a failure shrinks to something a person can
+/// read.
 fn short_step() -> impl Strategy<Value = Step> {
     let place = (0..40u32, 1..4u32);
     prop_oneof![

@@ -1,5 +1,5 @@
-//! Every mapping with every validity store, against a plain map: random requests on small drives with small caches, with
-//! metadata collection busy, and the FTL's own check all along.
+//! Every mapping with every validity store, against a plain map: random requests on small drives with small caches,
+//! with metadata collection busy, and the FTL's own check all along.
 
 #![allow(clippy::unwrap_used)]
 

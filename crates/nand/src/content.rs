@@ -16,8 +16,8 @@ pub enum Content<'a> {
 }
 
 impl Content<'_> {
-    /// The CRC-32 of these data that a spare area carries. Of a hollow page it is a fingerprint of the tag with the same
-    /// use: another tag gives, but for chance, another value.
+    /// The CRC-32 of these data that a spare area carries. Of a hollow page it is a fingerprint of the tag with the
+    /// same use: another tag gives, but for chance, another value.
     #[inline]
     pub fn crc(&self) -> u32 {
         match self {

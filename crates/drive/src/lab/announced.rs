@@ -1,5 +1,6 @@
 //! Cuts of a drive with a battery: the power's failure is announced, the request in progress is done, and the FTL saves
-//! what RAM alone knows, within the programs that its shape states. Cuts of any other kind it does not promise to survive.
+//! what RAM alone knows, within the programs that its shape states. Cuts of any other kind it does not promise to
+//! survive.
 
 use super::branch::{Shared, branch};
 use super::cut_nand::CutNand;

@@ -2,8 +2,8 @@
 //! what became of the operations in flight.
 //!
 //! Which operations are in flight together is what the FTL declared: an operation may overlap every earlier one whose
-//! completion its own [`Op::at`] does not wait for. A die works in order, so of a die's operations a first part is done,
-//! at most one is torn, and the rest has not begun.
+//! completion its own [`Op::at`] does not wait for. A die works in order, so of a die's operations a first part is
+//! done, at most one is torn, and the rest has not begun.
 
 use super::model::Expectation;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};

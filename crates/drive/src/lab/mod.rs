@@ -1,11 +1,12 @@
 //! The crash laboratory: the power is cut at every program and every erase, with every named fault, also during
 //! recovery, and each branch must come up, show what was acknowledged, and be writable in full.
 //!
-//! A drive is filled until collection is at work, and then runs a workload (`script.rs`), once on each thread. Before each
-//! program and erase of the workload, and before a few of the preconditioning (`points.rs`), the flash is branched: the
-//! laboratory takes a copy, lets the operation become what the fault says, and brings up a fresh FTL on it, with the power
-//! cut again at every operation of that recovery, to any depth (`branch.rs`). Branches whose flash and expectations are
-//! equal are checked once and counted as covered (`seen.rs`). RAM is not branched: a power cut takes it.
+//! A drive is filled until collection is at work, and then runs a workload (`script.rs`), once on each thread. Before
+//! each program and erase of the workload, and before a few of the preconditioning (`points.rs`), the flash is
+//! branched: the laboratory takes a copy, lets the operation become what the fault says, and brings up a fresh FTL on
+//! it, with the power cut again at every operation of that recovery, to any depth (`branch.rs`). Branches whose flash
+//! and expectations are equal are checked once and counted as covered (`seen.rs`). RAM is not branched: a power cut
+//! takes it.
 //!
 //! Operations are numbered from 0 since the drive was formatted, the preconditioning included, and a branch is named by
 //! its cuts ([`Path`]). Its id depends on FTL, geometry, timing and seed, but neither on the points chosen, nor on the

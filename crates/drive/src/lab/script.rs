@@ -32,8 +32,8 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// A workload of `writes` write requests, on a drive that is preconditioned: filled in runs, and then written like the
-    /// workload itself until as many pages have been written as the flash has. So collection is at work from the
+    /// A workload of `writes` write requests, on a drive that is preconditioned: filled in runs, and then written like
+    /// the workload itself until as many pages have been written as the flash has. So collection is at work from the
     /// workload's first request on.
     pub(crate) fn new(physical_pages: u64, logical_pages: u32, writes: u32, seed: u64) -> Self {
         const RUN: u32 = 8;
@@ -82,8 +82,8 @@ impl Draw {
         (((self.rng.next_u64() >> 32) * u64::from(n.max(1))) >> 32) as u32
     }
 
-    /// Mostly single pages, half of them in a fifth of the space, with runs of up to eight pages, trims of up to sixteen,
-    /// and flushes in between.
+    /// Mostly single pages, half of them in a fifth of the space, with runs of up to eight pages, trims of up to
+    /// sixteen, and flushes in between.
     fn request(&mut self, many_flushes: bool) -> Request {
         let all = self.logical_pages;
         loop {

@@ -2,8 +2,8 @@
 //! come up and shown its pages.
 //!
 //! A report must not depend on which thread came first. So nothing is kept by who came first but whether the work is
-//! still to be done: of the ways to a branch the least is kept, and a failure is kept with the state it was found in and
-//! not with the branch that happened to be checked. Ids are made of that at the end, when all ways are known.
+//! still to be done: of the ways to a branch the least is kept, and a failure is kept with the state it was found in
+//! and not with the branch that happened to be checked. Ids are made of that at the end, when all ways are known.
 
 use super::path::{Cut, Fault, Path};
 use super::verify::Failure;

@@ -62,8 +62,8 @@ fn power_cycle(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Chec
     Ok(())
 }
 
-/// Everything after the first recovery. `seen_before` is asked once the drive has come up and shown its pages, with a key
-/// of flash and pages shown: whether a branch that got to the same has been checked from there on.
+/// Everything after the first recovery. `seen_before` is asked once the drive has come up and shown its pages, with a
+/// key of flash and pages shown: whether a branch that got to the same has been checked from there on.
 pub(crate) fn verify(
     nand: &mut CutNand,
     mut ftl: Box<dyn Ftl<CutNand>>,

@@ -45,8 +45,8 @@ impl PageMapped {
         usable >= u64::from(self.shape.logical_pages) || self.blocks.counters.live_total() <= usable
     }
 
-    /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space, or
-    /// what the policy says, or in an emergency the emptiest.
+    /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space,
+    /// or what the policy says, or in an emergency the emptiest.
     fn next_victim(&mut self) -> Option<Block> {
         if let Some(failing) = self.blocks.failing() {
             return Some(failing);

@@ -76,8 +76,8 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
             // A run stays in its level until it has T times the pages, and where entries have met in it, the runs below
             // the longest may together be twice as long as that one.
             let live_pages = 3 * longest + 2;
-            // Merging all runs at once writes the longest once. Two by two, each level that joins is written anew on the
-            // way: at T = 2 the longest, twice what may be as long, then half of that, and so on.
+            // Merging all runs at once writes the longest once. Two by two, each level that joins is written anew on
+            // the way: at T = 2 the longest, twice what may be as long, then half of that, and so on.
             let largest_merge = match merge {
                 GeckoMerge::MultiWay => 2 * longest,
                 GeckoMerge::TwoWay => 4 * longest,

@@ -1,8 +1,8 @@
 //! A chip set with a plug.
 //!
 //! The power can be cut at any program or erase. What a cut then leaves follows the contract of [`Nand`] alone:
-//! operations that had completed by the moment of the cut are done; those that were not to start before it are not; each
-//! of the others becomes, by chance, any of the named faults. The FTL that still runs meets nothing but errors.
+//! operations that had completed by the moment of the cut are done; those that were not to start before it are not;
+//! each of the others becomes, by chance, any of the named faults. The FTL that still runs meets nothing but errors.
 
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{

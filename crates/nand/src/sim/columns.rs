@@ -2,8 +2,8 @@
 //!
 //! Key and version are four bytes a page each, the version against a base per block. Kind and stream are the block's.
 //! Program order costs nothing where a block's pages were programmed one after the other, a byte a page once some
-//! block's were not (the gap to the page before), and four bytes a page in blocks that stayed open for long. A page that
-//! does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
+//! block's were not (the gap to the page before), and four bytes a page in blocks that stayed open for long. A page
+//! that does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
 
 use crate::{Block, Geometry, Kind, Page, Spare};
 use alloc::boxed::Box;
@@ -50,7 +50,8 @@ pub(crate) struct Columns {
     /// Gap in program order to the page before; empty until it is needed.
     gap: Vec<u8>,
     wide: BTreeMap<u32, Box<[u32]>>,
-    /// The page whose gaps were summed up last, and their sum: who reads a block from front to back pays for each gap once.
+    /// The page whose gaps were summed up last, and their sum: who reads a block from front to back pays for each gap
+    /// once.
     summed: Cell<(u32, u32)>,
     pub(crate) blocks: Vec<BlockState>,
 }

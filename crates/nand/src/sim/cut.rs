@@ -158,8 +158,8 @@ impl SimNand {
                     self.put_odd(page, OddPage::LeftOut);
                 }
             }
-            // The chip promises nothing of the page. Here, in every other block, it reads as what was to be written, as if
-            // nothing had gone wrong.
+            // The chip promises nothing of the page. Here, in every other block, it reads as what was to be written, as
+            // if nothing had gone wrong.
             let reads = block.0 % 2 == 1;
             self.put_odd(page, if reads { OddPage::written(content, Some(*spare)) } else { OddPage::Unreadable });
             self.columns.blocks[block.index()].next = (index + 1) as u16;

@@ -1,9 +1,9 @@
 //! The data of pages that have some: tags for hollow pages that carry one, bytes for the rest.
 //!
-//! Metadata is written over and over, and every old version can still be read until its block is erased: on a large drive
-//! many times the table. So of the versions of one page of metadata (equal kind and key in the spare area) only the newest
-//! is held whole, and each older one as the words in which it differs from the next newer. The newest takes over the
-//! memory of the one before it: writing a version allocates next to nothing.
+//! Metadata is written over and over, and every old version can still be read until its block is erased: on a large
+//! drive many times the table. So of the versions of one page of metadata (equal kind and key in the spare area) only
+//! the newest is held whole, and each older one as the words in which it differs from the next newer. The newest takes
+//! over the memory of the one before it: writing a version allocates next to nothing.
 
 use crate::{Block, Content, Geometry, Kind, Page, Spare};
 use alloc::boxed::Box;
@@ -162,8 +162,8 @@ impl Payload {
         }
     }
 
-    /// Turns the version at `before` into a difference from the one that `page` is to hold, and gives its memory with that
-    /// one's bytes; none where they differ too much, or a copy of the chip holds the version as well.
+    /// Turns the version at `before` into a difference from the one that `page` is to hold, and gives its memory with
+    /// that one's bytes; none where they differ too much, or a copy of the chip holds the version as well.
     fn take_over(&mut self, before: u32, page: u32, bytes: &[u8]) -> Option<Arc<[u8]>> {
         let mut differing = core::mem::take(&mut self.differing);
         differing.clear();

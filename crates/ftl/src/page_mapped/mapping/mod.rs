@@ -1,7 +1,8 @@
 //! Mapping: where each logical page is.
 //!
-//! The mapping tells which physical pages became stale: at once where it knows, later where it does not. What it keeps on
-//! flash it reads and writes through a [`MetaIo`], and the pages that it made stale it adds to a list called `before`.
+//! The mapping tells which physical pages became stale: at once where it knows, later where it does not. What it keeps
+//! on flash it reads and writes through a [`MetaIo`], and the pages that it made stale it adds to a list called
+//! `before`.
 
 mod paged;
 mod ram_mapping;

@@ -4,12 +4,12 @@
 //! torn where only the data's CRC knows, or read well now and fail later. Three rules deal with that:
 //!
 //! - **Only the last page of a block can be torn**, because no page is ever programmed behind one that a cut may have
-//!   met: blocks that were open stay as they are and become candidates for collection. So the last page of every block is
-//!   read in full, at every recovery, and believed only where its CRC fits; all others are sound.
-//! - **What may have been in flight is copied** to a fresh page before the host sees anything. That is the last pages in
-//!   program order, as many as the drive's clock lets be in flight; the last ones that no recovery wrote,
-//!   because the power may have failed again before they were copied; and, whatever their age, last pages of
-//!   part-filled blocks that are still the newest of their kind.
+//!   met: blocks that were open stay as they are and become candidates for collection. So the last page of every block
+//!   is read in full, at every recovery, and believed only where its CRC fits; all others are sound.
+//! - **What may have been in flight is copied** to a fresh page before the host sees anything. That is the last pages
+//!   in program order, as many as the drive's clock lets be in flight; the last ones that no recovery wrote, because
+//!   the power may have failed again before they were copied; and, whatever their age, last pages of part-filled blocks
+//!   that are still the newest of their kind.
 //! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, it is what counts.
 
 mod battery;
@@ -166,8 +166,8 @@ impl PageMapped {
         held
     }
 
-    /// Unmaps what a region's tombstone page says was trimmed after it was written, and takes it for the region's newest.
-    /// The blocks of the pages unmapped.
+    /// Unmaps what a region's tombstone page says was trimmed after it was written, and takes it for the region's
+    /// newest. The blocks of the pages unmapped.
     fn apply_tombstone<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -67,8 +67,8 @@ impl Scan {
         }
     }
 
-    /// Reads every spare area of `block`, and its last readable page in full. All pages are entered at once, but for a last one
-    /// that may have been in flight.
+    /// Reads every spare area of `block`, and its last readable page in full. All pages are entered at once, but for a
+    /// last one that may have been in flight.
     pub(super) fn block<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps, block: Block) {
         let geometry = *nand.geometry();
         let mut last: Option<Found> = None;

@@ -3,8 +3,8 @@
 //! Follows DFTL as GeckoFTL sections 2 and 4 describe it. A *translation page* holds the entries of consecutive logical
 //! pages, four bytes each. The *global mapping directory* (GMD) says where each translation page is. The cache holds
 //! entries as they are used; those that a translation page does not know yet are dirty. When the entry used longest ago
-//! must go and is dirty, its translation page is *synchronized*: read, brought up to date with all of its dirty entries,
-//! and written anew.
+//! must go and is dirty, its translation page is *synchronized*: read, brought up to date with all of its dirty
+//! entries, and written anew.
 //!
 //! Which before-image a host write makes stale is known at once where the entry is cached. Where it is not,
 //! [`OnMiss::Fetch`] reads the translation page for it, and [`OnMiss::Lazy`] leaves it to the next synchronization and
