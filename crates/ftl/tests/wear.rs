@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving};
-use phelsuma_ftl::FtlError;
+use phelsuma_ftl::{FtlError, PRESETS};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Nand, SimNand, Timing};
 use rand_core::SeedableRng;
@@ -104,7 +104,7 @@ fn mortal(preset: &str, cycles: u32, share: f64) -> Host {
 
 #[test]
 fn a_drive_that_wears_out_says_so_and_stays_readable() {
-    for preset in surviving() {
+    for preset in PRESETS {
         for (cycles, share) in [(3, 1.0), (5, 0.5), (8, 0.8)] {
             let mut host = mortal(preset.name, cycles, share);
             let error = (0..200).find_map(|_| host.overwrite().err());
@@ -122,7 +122,7 @@ fn a_drive_that_wears_out_says_so_and_stays_readable() {
 
 #[test]
 fn a_worn_out_drive_refuses_every_further_write_and_loses_nothing() {
-    for preset in surviving() {
+    for preset in PRESETS {
         let mut host = mortal(preset.name, 4, 0.7);
         while host.overwrite().is_ok() {}
         host.forgive_refused();

@@ -93,9 +93,11 @@ impl FlashBitmap {
         }
         change(&mut self.page);
         let version = io.next_version();
-        self.directory.write(io, part, version, &self.page)?;
+        let written = self.directory.write(io, part, version, &self.page);
+        // What could not be written is known to nobody.
+        self.damaged |= written.is_err();
         self.updates += 1;
-        Ok(())
+        written.map(drop)
     }
 
     pub(super) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {

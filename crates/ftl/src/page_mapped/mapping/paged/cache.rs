@@ -24,9 +24,8 @@ struct Entry {
     value: u32,
     newer: u32,
     older: u32,
-    /// Neighbours in the list of its translation page's dirty entries.
+    /// The next in the list of its translation page's dirty entries, while it is one.
     dirty_next: u32,
-    dirty_prev: u32,
     flags: u8,
 }
 
@@ -152,7 +151,7 @@ impl MappingCache {
     pub(super) fn insert(&mut self, key: u32, value: u32) -> Slot {
         debug_assert!(!self.is_full() && self.find(key).is_none());
         let at = self.entries.len() as u32;
-        self.entries.push(Entry { key, value, newer: NONE, older: NONE, dirty_next: NONE, dirty_prev: NONE, flags: 0 });
+        self.entries.push(Entry { key, value, newer: NONE, older: NONE, dirty_next: NONE, flags: 0 });
         self.enter(at);
         Slot(at)
     }
@@ -191,12 +190,7 @@ impl MappingCache {
         entry.flags |= DIRTY;
         self.dirty_count += 1;
         let head = &mut self.dirty[(entry.key / self.entries_per_page) as usize];
-        entry.dirty_prev = NONE;
         entry.dirty_next = core::mem::replace(head, slot.0);
-        if entry.dirty_next != NONE {
-            let next = entry.dirty_next;
-            self.entries[next as usize].dirty_prev = slot.0;
-        }
     }
 
     #[inline]
@@ -205,24 +199,27 @@ impl MappingCache {
         *flags = if uip { *flags | UIP } else { *flags & !UIP };
     }
 
-    /// Takes a dirty entry of a translation page and makes it clean; whether its UIP flag was set.
+    /// The dirty entries of a translation page.
     #[inline]
-    pub(super) fn take_dirty(&mut self, translation_page: u32) -> Option<(Slot, bool)> {
-        let head = &mut self.dirty[translation_page as usize];
-        if *head == NONE {
-            return None;
+    pub(super) fn dirty_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
+        let slot = |at: u32| (at != NONE).then_some(Slot(at));
+        let first = slot(self.dirty[translation_page as usize]);
+        core::iter::successors(first, move |at| slot(self.entries[at.0 as usize].dirty_next))
+    }
+
+    /// A translation page knows of all of its entries now. How many it did not know of.
+    #[inline]
+    pub(super) fn clean(&mut self, translation_page: u32) -> u32 {
+        let mut at = core::mem::replace(&mut self.dirty[translation_page as usize], NONE);
+        let mut cleaned = 0;
+        while at != NONE {
+            let entry = &mut self.entries[at as usize];
+            entry.flags = 0;
+            at = entry.dirty_next;
+            cleaned += 1;
         }
-        let slot = Slot(*head);
-        let entry = &mut self.entries[slot.0 as usize];
-        *head = entry.dirty_next;
-        let uip = entry.flags & UIP != 0;
-        entry.flags = 0;
-        self.dirty_count -= 1;
-        if *head != NONE {
-            let next = *head;
-            self.entries[next as usize].dirty_prev = NONE;
-        }
-        Some((slot, uip))
+        self.dirty_count -= cleaned;
+        cleaned
     }
 
     /// Whether a translation page has dirty entries.

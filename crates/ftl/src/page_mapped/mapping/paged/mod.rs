@@ -181,17 +181,24 @@ impl PagedMapping {
         part: u32,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
-        self.tally.synchronizations += 1;
-        while let Some((slot, uip)) = self.cache.take_dirty(part) {
-            self.tally.entries_synchronized += 1;
+        let identified = before.len();
+        for slot in self.cache.dirty_of(part) {
             let index = self.cache.key(slot) % self.entries_per_page;
-            if uip && let Place::At(page) = place_of(get(&self.page, index)) {
+            if self.cache.is_uip(slot)
+                && let Place::At(page) = place_of(get(&self.page, index))
+            {
                 before.push(page);
             }
             put(&mut self.page, index, self.cache.value(slot));
         }
         let version = io.next_version();
-        self.gmd.write(io, part, version, &self.page)?;
+        if let Err(error) = self.gmd.write(io, part, version, &self.page) {
+            // The entries stay dirty, and what they make stale unidentified.
+            before.truncate(identified);
+            return Err(error);
+        }
+        self.tally.synchronizations += 1;
+        self.tally.entries_synchronized += u64::from(self.cache.clean(part));
         Ok(())
     }
 
@@ -307,31 +314,39 @@ impl PagedMapping {
         }
         self.load(io, part);
         let mut changes = false;
-        for key in pages {
-            let index = key % self.entries_per_page;
-            let on_flash = place_of(get(&self.page, index));
-            let slot = self.cache.find(key);
-            let now = slot.map_or(on_flash, |slot| place_of(self.cache.value(slot)));
-            if matches!(now, Place::Nowhere | Place::Trimmed) {
-                continue;
-            }
-            changes = true;
-            match slot {
-                Some(slot) => {
-                    if let Place::At(page) = now {
-                        before.push(page);
-                    }
-                    self.cache.set_dirty(slot, entry_of(Place::Trimmed));
+        for key in pages.clone() {
+            if let Some(slot) = self.cache.find(key) {
+                let now = place_of(self.cache.value(slot));
+                if let Place::At(page) = now {
+                    before.push(page);
                 }
-                None => {
-                    if let Place::At(page) = on_flash {
-                        before.push(page);
-                    }
-                    put(&mut self.page, index, entry_of(Place::Trimmed));
+                if !matches!(now, Place::Nowhere | Place::Trimmed) {
+                    self.cache.set_dirty(slot, entry_of(Place::Trimmed));
+                    changes = true;
                 }
             }
         }
-        if changes { self.write_loaded(io, part, before) } else { Ok(()) }
+        let in_cache = before.len();
+        for key in pages.filter(|key| self.cache.find(*key).is_none()) {
+            let index = key % self.entries_per_page;
+            let now = place_of(get(&self.page, index));
+            if let Place::At(page) = now {
+                before.push(page);
+            }
+            if !matches!(now, Place::Nowhere | Place::Trimmed) {
+                put(&mut self.page, index, entry_of(Place::Trimmed));
+                changes = true;
+            }
+        }
+        if !changes {
+            return Ok(());
+        }
+        let written = self.write_loaded(io, part, before);
+        if written.is_err() {
+            // What the cache does not hold is not trimmed.
+            before.truncate(in_cache);
+        }
+        written
     }
 
     /// Writes every entry that translation pages do not know of.

@@ -165,10 +165,14 @@ impl MergeBuffers {
                     continue;
                 }
             }
-            output.push(io, &mut self.output, key, &self.words, erase)?;
+            if let Err(error) = output.push(io, &mut self.output, key, &self.words, erase) {
+                return Err(output.given_up(io, error));
+            }
         }
-        output.program(io, &mut self.output, true)?;
-        Ok((output.directory, lost))
+        match output.program(io, &mut self.output, true) {
+            Ok(()) => Ok((output.directory, lost)),
+            Err(error) => Err(output.given_up(io, error)),
+        }
     }
 }
 
@@ -196,6 +200,14 @@ impl Output {
         }
         page.push(key, words, erase);
         Ok(())
+    }
+
+    /// The run will not be: its pages are stale.
+    fn given_up<N: Nand>(&self, io: &mut MetaIo<'_, N>, error: FtlError) -> FtlError {
+        for entry in &self.directory {
+            io.drop_page(entry.page);
+        }
+        error
     }
 
     /// Programs the page in hand. An empty run is one page without entries: its header still says what it covers.
