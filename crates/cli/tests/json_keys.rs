@@ -1,4 +1,4 @@
-//! `docs/JSON.md` names every key that the command prints, and no other.
+//! `docs/JSON.md` names every key that the command prints, and no other; and every counter and structure in RAM.
 //!
 //! Not tested: units and meanings.
 
@@ -50,6 +50,8 @@ fn expanded(key: &str) -> Vec<String> {
 fn documented(schema: &str) -> BTreeSet<String> {
     let text = std::fs::read_to_string(DOCUMENT).unwrap();
     let section = text.split("\n## ").find(|s| s.starts_with(&format!("`{schema}`"))).expect(schema);
+    // Tables under headings of their own name things, not keys.
+    let section = section.split("\n### ").next().unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let mut found = BTreeSet::new();
     for key in rows.flat_map(|(key, _)| expanded(key)) {
@@ -80,7 +82,8 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let run =
         json(&format!("run --ftl page --workload mixed:read=20:uniform {shape} --interval 4000 --cut-at-end --json"));
     let of_trace = json(&format!("run --ftl page --trace {trace} --json"));
-    check("phelsuma.run/1", &[run.clone(), of_trace]);
+    let paged = json(&format!("run --ftl dftl --workload uniform {shape} --json"));
+    check("phelsuma.run/1", &[run.clone(), of_trace, paged]);
     // Several keys of a result that is compared, one by one, are those of a run.
     let compared = json(&format!("compare --ftl page,fifo --workload uniform {shape} --json"));
     for result in compared.as_array().unwrap() {
@@ -92,7 +95,7 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let mut crash = json("crash --ftl page --writes 10 --cuts 2 --json");
     let failed = Failed { id: "1.torn-seen".into(), kind: "lost", message: "page 7".into() };
     crash[0]["failures"] = serde_json::to_value([failed]).unwrap();
-    check("phelsuma.crash/1", &[crash]);
+    check("phelsuma.crash/1", &[crash, json("crash --ftl dftl --writes 10 --cuts 2 --json")]);
 
     check("phelsuma.limits/1", &[json("limits --ratio 0.7 --json"), json("limits --ratio 0.7 --hot 80/20 --json")]);
     let commented =
@@ -102,4 +105,41 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let out = common::file("keys-out.csv", b"");
     check("phelsuma.trace-written/1", &[json(&format!("trace convert {trace} {} --to csv --json", out.display()))]);
     check("phelsuma.list/1", &[json("list --json")]);
+}
+
+/// The names in the first column of the table under a heading.
+fn table_under(heading: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(DOCUMENT).unwrap();
+    let section = text.split("\n### ").find(|s| s.starts_with(heading)).expect(heading);
+    let section = section.split("\n## ").next().unwrap();
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
+    cells.flat_map(|(cell, _)| cell.split(", ").map(|name| name.replace('`', "")).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn every_counter_and_structure_is_in_the_document_and_no_other() {
+    let runs = ["page", "fifo", "d-choices", "pl-greedy", "dftl", "geckoftl", "dftl --set validity=flash-bitmap"];
+    let (mut counters, mut structures) = (BTreeSet::new(), BTreeSet::new());
+    for ftl in runs {
+        let run = json(&format!("run --ftl {ftl} --workload uniform --capacity 64MiB --json"));
+        let names = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        counters.extend(names(&run["counters"]));
+        structures.extend(names(&run["ram_bytes"]["papers"]).into_iter().filter(|name| name != "total"));
+        let all = names(&run["ram_bytes"]["all"]);
+        assert!(all.iter().all(|name| {
+            name.starts_with("index.") || name.starts_with("buffer.") || name == "total" || structures.contains(name)
+        }));
+    }
+    assert_eq!(counters, table_under("Counters"));
+    let documented = table_under("Structures in RAM");
+    let covers = |row: &str, name: &str| match row.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == row,
+    };
+    for name in &structures {
+        assert!(documented.iter().any(|row| covers(row, name)), "{name} is not in the document");
+    }
+    for row in &documented {
+        assert!(structures.iter().any(|name| covers(row, name)), "{row} is no structure");
+    }
 }

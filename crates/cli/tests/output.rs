@@ -214,7 +214,9 @@ fn limits_are_computed() {
 
 #[test]
 fn traces_are_described_converted_and_generated() {
-    let dir = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    // A folder that no other test writes to at the same time.
+    let dir = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("converted");
+    std::fs::create_dir_all(&dir).unwrap();
     let (made, turned) = (dir.join("made.csv"), dir.join("turned.txt"));
     let (made, turned) = (made.display(), turned.display());
     let said = json(&format!("trace generate --workload zipf:0.9 --requests 500 --pages 1000 -o {made} --json"));
