@@ -6,7 +6,8 @@ TRACE := traces/sqlite-postgres-ext4.csv.zst
 FTLS  := page,fifo,d-choices,pl-greedy
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl
-# The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, the share that GeckoFTL's paper takes.
+# The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
+# that GeckoFTL's paper takes, and far fewer than the 72,721 pages that the trace touches.
 DEMO := page,dftl,geckoftl
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
