@@ -71,8 +71,8 @@ pub(crate) struct DriveArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: an entry for each
-    /// translation page, at least 1,024]
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 1/512 of the
+    /// table, at least 1,024 entries]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     cache: Option<u64>,
     /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated

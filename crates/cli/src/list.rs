@@ -62,8 +62,10 @@ fn as_json() -> serde_json::Value {
         .iter()
         .map(|p| {
             let [mapping, validity, victim, placement] = p.composition.names();
+            let [metadata, power] = p.composition.names_of_metadata_and_power();
             json!({"name": p.name, "about": p.about, "power_loss": p.composition.power_loss(), "composition":
-                {"mapping": mapping, "validity": validity, "victim": victim, "placement": placement}})
+                {"mapping": mapping, "validity": validity, "victim": victim, "placement": placement,
+                 "metadata": metadata, "power": power}})
         })
         .collect();
     let parameters: Vec<_> = PARAMETERS

@@ -29,9 +29,9 @@ fn every_request_of_every_trace_is_completed() {
     for path in &traces {
         let path = path.display();
         let info = json(&format!("trace info {path} --json"));
-        let all = json(&format!("compare --ftl page,fifo,d-choices,pl-greedy --trace {path} --json"));
+        let all = json(&format!("compare --ftl page,fifo,d-choices,pl-greedy,dftl,geckoftl --trace {path} --json"));
         let all = all.as_array().unwrap();
-        assert_eq!(all.len(), 4);
+        assert_eq!(all.len(), 6);
         for result in all {
             let host = |key: &str| result["host"][key].as_u64().unwrap();
             assert_eq!(host("trace_requests"), info["requests"].as_u64().unwrap(), "{path} {}", result["ftl"]);

@@ -111,6 +111,7 @@ impl Measurement {
         let total = stats.total();
         let delta = config.timing.delta();
         let [mapping, validity, victim, placement] = config.composition.names();
+        let [metadata, power] = config.composition.names_of_metadata_and_power();
         let (workload, fold) = match &config.input {
             Input::Workload(workload) => (workload.to_string(), None),
             Input::Trace { path, fold, .. } => {
@@ -125,7 +126,7 @@ impl Measurement {
         RunResult {
             schema: "phelsuma.run/1",
             ftl: config.ftl.clone(),
-            composition: CompositionNames { mapping, validity, victim, placement },
+            composition: CompositionNames { mapping, validity, victim, placement, metadata, power },
             seed: config.seed,
             oracle: false,
             geometry: geometry_result(drive, geometry),

@@ -14,6 +14,10 @@ pub struct CompositionNames {
     pub victim: String,
     /// Which stream a page is written to.
     pub placement: String,
+    /// What becomes of blocks of metadata.
+    pub metadata: &'static str,
+    /// How a power cut is survived.
+    pub power: &'static str,
 }
 
 /// The drive.

@@ -65,7 +65,7 @@ impl<'a> Ticker<'a> {
 pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunError> {
     if config.cut_at_end && !config.composition.survives_power_cuts() {
         let how = config.composition.power_loss();
-        return Err(RunError::Input(format!("{} cannot be cut at the end: power loss is {how}", config.ftl)));
+        return Err(RunError::Input(format!("{} cannot be cut at the end: {how}", config.ftl)));
     }
     let began = Instant::now();
     let cpu_began = thread_cpu_seconds();

@@ -11,7 +11,8 @@ pub enum MappingPart {
     RamTable,
     /// Translation pages on flash, their directory and a cache of entries in RAM (DFTL; GeckoFTL section 4).
     Paged {
-        /// C, the entries that the cache holds; 0 for the default: one for each translation page, at least 1,024.
+        /// C, the entries that the cache holds; 0 for the default: 1/512 of the table at 8 bytes an entry, at
+        /// least 1,024.
         cache_entries: u32,
         /// What a write does when its entry is not cached.
         on_miss: OnMiss,
@@ -400,11 +401,25 @@ impl Composition {
     /// How a power cut is survived, in a few words.
     pub fn power_loss(&self) -> &'static str {
         match self.power {
-            _ if !self.survives_power_cuts() => "not survived: no recovery for these parts",
+            _ if !self.survives_power_cuts() => "no recovery for these parts",
             PowerPart::Scan => "scan of spare areas",
             PowerPart::Battery => "battery",
-            PowerPart::Nothing => "not survived",
+            PowerPart::Nothing => "no recovery for these parts",
         }
+    }
+
+    /// What becomes of metadata and how a power cut is survived, as in results.
+    pub fn names_of_metadata_and_power(&self) -> [&'static str; 2] {
+        let metadata = match self.metadata {
+            MetadataPart::Collected => "collected",
+            MetadataPart::Left => "left",
+        };
+        let power = match self.power {
+            PowerPart::Scan => "scan",
+            PowerPart::Battery => "battery",
+            PowerPart::Nothing => "nothing",
+        };
+        [metadata, power]
     }
 
     /// The names of the four parts, as in results: mapping, validity, victim, placement.

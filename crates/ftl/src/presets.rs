@@ -62,7 +62,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "geckoftl",
-        about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata never collected (GeckoFTL)",
+        about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata left until it is stale (GeckoFTL)",
         composition: Composition {
             mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
             validity: GECKO,

@@ -108,7 +108,7 @@ impl PageMapped {
         let mapping = match composition.mapping {
             MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
             MappingPart::Paged { cache_entries: asked, on_miss } => {
-                let entries = cache_entries(geometry, logical_pages, asked);
+                let entries = cache_entries(logical_pages, asked);
                 Mapping::Paged(PagedMapping::new(geometry, logical_pages, entries, on_miss, config.barriers()))
             }
         };

@@ -37,9 +37,10 @@ impl Needs {
     }
 }
 
-/// The entries that a demand-paged mapping caches: as asked for, or one for each translation page, at least 1,024.
-pub(super) fn cache_entries(geometry: &Geometry, logical_pages: u32, asked: u32) -> u32 {
-    if asked == 0 { translation_pages(geometry, logical_pages).max(1024) } else { asked }
+/// The entries that a demand-paged mapping caches: as asked for, or 1/512 of the table (of four bytes an entry) at eight
+/// bytes an entry, at least 1,024.
+pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
+    if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
 }
 
 fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
@@ -53,7 +54,7 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
         }
         MappingPart::Paged { cache_entries: asked, on_miss } => {
             let pages = u64::from(translation_pages(geometry, most));
-            let entries = u64::from(cache_entries(geometry, most, asked));
+            let entries = u64::from(cache_entries(most, asked));
             unidentified = if on_miss == OnMiss::Lazy { entries } else { 0 };
             let battery = if config.composition.power == PowerPart::Battery { entries.min(pages) } else { 0 };
             Needs { live_pages: pages, programs: block, unidentified, battery }
