@@ -7,8 +7,10 @@ mod common;
 
 use common::{Host, Step, chips, composition, config, most_pages, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, MappingPart, MetadataPart, ValidityPart};
+use phelsuma_nand::{Block, Kind, Nand, Op, Page, Purpose, SpareRead, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
 
 fn compositions() -> Vec<Composition> {
     let mut all = Vec::new();
@@ -53,6 +55,13 @@ fn every_composition_is_a_map() {
                         assert!(findings.is_empty(), "{}: {findings:#?}", context(n));
                     }
                 }
+                host.compare_all();
+                host.check();
+                // Everything at once: more than any one step sets room aside for.
+                host.trim(0, logical_pages).unwrap_or_else(|e| panic!("trimming all: {}: {e}", context(0)));
+                host.check();
+                host.overwrite().unwrap_or_else(|e| panic!("after trimming all: {}: {e}", context(0)));
+                host.close().unwrap_or_else(|e| panic!("closing: {}: {e}", context(0)));
                 host.compare_all();
                 host.check();
                 if composition.metadata == MetadataPart::Collected && has_metadata(&composition) {
@@ -101,4 +110,56 @@ fn geckoftl_dftl_and_page_return_the_same_data() {
     }
     assert!(hosts[1].counter("metadata_collections") > 100, "dftl collects metadata");
     assert!(hosts[0].counter("gecko_merges") > 100, "gecko merges");
+}
+
+/// A translation page that has gone bad costs its own pages, as read errors, and brings no older version back.
+#[test]
+fn a_translation_page_that_goes_bad_brings_nothing_old_back() {
+    let geometry = small(32, 160, 1, 1);
+    for preset in ["dftl", "geckoftl"] {
+        let logical_pages = most_pages(preset, geometry);
+        let mut host = Host::new(chips(geometry), config(preset, logical_pages), 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+        host.overwrite().unwrap();
+        for round in 0..scaled(4, 40) {
+            damage_translation_pages(&mut host, round % 3);
+            for n in 0..3_000 {
+                let step = Step::by_chance(&mut rng, logical_pages);
+                if !matches!(step, Step::Read { .. }) {
+                    host.step(&step).unwrap();
+                }
+                if n % 500 == 0 {
+                    host.compare_or_unreadable();
+                }
+            }
+        }
+        assert!(host.counter("translation_pages_unreadable") > 0);
+        host.compare_or_unreadable();
+        host.overwrite().unwrap();
+        host.compare_all();
+    }
+}
+
+/// Flips a bit in the newest copy of every third translation page.
+fn damage_translation_pages(host: &mut Host, which: u32) {
+    let geometry = *host.plug.geometry();
+    let mut newest: BTreeMap<u32, (u64, Page)> = BTreeMap::new();
+    for block in 0..geometry.blocks() {
+        for index in 0..geometry.pages_per_block() {
+            let page = geometry.page(Block(block), index);
+            if let SpareRead::Written(spare) = host.plug.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0
+                && spare.kind == Kind::Translation
+            {
+                let newest = newest.entry(spare.key).or_insert((0, page));
+                if spare.seq >= newest.0 {
+                    *newest = (spare.seq, page);
+                }
+            }
+        }
+    }
+    let mut sim = host.plug.copy();
+    for (_, (_, page)) in newest.iter().filter(|(key, _)| *key % 3 == which) {
+        sim.flip_bit(*page, 77);
+    }
+    host.plug.replace(sim);
 }

@@ -14,15 +14,16 @@ impl PageMapped {
     #[inline(never)]
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut done = at;
-        self.hear_news(nand, at)?;
-        let mut identified = false;
+        self.settle(nand, at)?;
+        let mut unidentified_from = Some(0);
         while self.blocks.free() < self.shape.reserve_blocks {
             match self.next_victim().filter(|victim| self.can_gain(*victim)) {
                 Some(victim) => done = done.max(self.collect(nand, victim, at)?),
                 // Perhaps there are stale pages that nobody has identified.
-                None if self.mapping.is_lazy() && !identified => {
-                    identified = true;
-                    self.mapping.synchronize_all(mapping_io!(self, nand, at), &mut self.before)?;
+                None if self.mapping.is_lazy() && unidentified_from.is_some() => {
+                    let from = unidentified_from.unwrap_or(0);
+                    let io = mapping_io!(self, nand, at);
+                    unidentified_from = self.mapping.synchronize_next(io, from, &mut self.before)?;
                     self.settle(nand, at)?;
                 }
                 None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
@@ -68,10 +69,18 @@ impl PageMapped {
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
         let stream = self.blocks.stream_of(victim);
-        let mut done = if self.blocks.is_metadata(stream) {
-            self.move_metadata(nand, victim, stream, at)?
+        let moved = if self.blocks.is_metadata(stream) {
+            self.move_metadata(nand, victim, stream, at)
         } else {
-            self.move_user_pages(nand, victim, at)?
+            self.move_user_pages(nand, victim, at)
+        };
+        let mut done = match moved {
+            Ok(done) => done,
+            Err(error) => {
+                // What is left in it can be collected when there is room again.
+                self.blocks.close(victim, stream);
+                return Err(error);
+            }
         };
         if self.mapping.has_pending_trims() && !self.barriers.forget(Barrier::TrimsBeforeReuse) {
             let io = mapping_io!(self, nand, at);
@@ -104,6 +113,7 @@ impl PageMapped {
         let answer = self.validity.live_in(io, victim, &mut live);
         let at = at.max(io.read_done());
         let one_by_one = self.barriers.forget(Barrier::JudgedBeforeMoved);
+        let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         if !one_by_one && (answer != Answer::Exact || self.mapping.is_lazy()) {
             self.keep_what_is_live(nand, victim, answer, &mut live, at);
         }

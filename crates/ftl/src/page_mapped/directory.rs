@@ -38,6 +38,11 @@ impl Directory {
         page_of(self.pages[part as usize])
     }
 
+    /// Whether the part was never written.
+    pub(crate) fn was_never_written(&self, part: u32) -> bool {
+        self.pages[part as usize] == NONE
+    }
+
     /// The part is there, or nowhere, from now on; where it was before.
     #[inline]
     pub(crate) fn set(&mut self, part: u32, page: Option<Page>) -> Option<Page> {

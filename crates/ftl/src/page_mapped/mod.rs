@@ -214,6 +214,7 @@ impl PageMapped {
     fn settle<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         while let Some(page) = self.before.pop() {
             self.drop_user_page(nand, page, at)?;
+            self.hear_news(nand, at)?;
         }
         self.hear_news(nand, at)
     }
@@ -362,9 +363,15 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        self.make_space(nand, at)?;
-        self.mapping.synchronize_all(mapping_io!(self, nand, at), &mut self.before)?;
-        self.settle(nand, at)?;
+        let mut part = Some(0);
+        while let Some(from) = part {
+            if self.blocks.free() < self.shape.reserve_blocks {
+                // Where nothing can be gained, the reserve is for this.
+                let _ = self.make_space(nand, at);
+            }
+            part = self.mapping.synchronize_next(mapping_io!(self, nand, at), from, &mut self.before)?;
+            self.settle(nand, at)?;
+        }
         self.validity.flush(validity_io!(self, nand, at))?;
         self.hear_news(nand, at)?;
         Ok(at.max(self.blocks.clock.horizon()))
@@ -376,7 +383,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
         }
         let stream = self.mapping_stream;
         let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Battery, at);
-        self.mapping.synchronize_all(io, &mut self.before)?;
+        let mut part = Some(0);
+        while let Some(from) = part {
+            part = self.mapping.synchronize_next(io, from, &mut self.before)?;
+        }
         // What the mapping has found to be stale is found again when the table is read.
         Ok(at.max(self.blocks.clock.horizon()))
     }

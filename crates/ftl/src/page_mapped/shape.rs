@@ -60,8 +60,9 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
             Needs { live_pages: pages, programs: block, unidentified, battery }
         }
     };
-    // Every page moved may make a synchronization report all that it finds.
-    let reports = unidentified + block;
+    // Every page moved may make a synchronization report all that it finds; and a trim takes so many pages at a time, one
+    // for each entry of a translation page.
+    let reports = unidentified + block.max(u64::from(geometry.page_bytes() / 4));
     let validity = match config.composition.validity {
         ValidityPart::RamBitmap => Needs::default(),
         ValidityPart::FlashBitmap => {
@@ -73,7 +74,7 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
         ValidityPart::Gecko { size_ratio, partitions, merge } => {
             let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
             let longest = u64::from(tuning.longest_run());
-            let flushes = reports / tuning.entries() as u64 + 2;
+            let flushes = reports / tuning.buffer_entries() as u64 + 2;
             // A run stays in its level until it has T times the pages, and where entries have met in it, the runs below
             // the longest may together be twice as long as that one.
             let live_pages = 3 * longest + 2;

@@ -243,6 +243,24 @@ impl Host {
         }
     }
 
+    /// As [`Host::compare_all`], but a page may be a read error as well.
+    pub(crate) fn compare_or_unreadable(&mut self) {
+        for (page, found) in self.read(0, self.logical_pages()).into_iter().enumerate() {
+            let expected = &self.expected[page];
+            assert!(
+                found == expected.now() || found == u64::MAX,
+                "logical page {page} reads as {found}, not as what was written last: {expected:?}"
+            );
+        }
+    }
+
+    /// Stops in good order, and goes on.
+    pub(crate) fn close(&mut self) -> Result<(), FtlError> {
+        let done = self.ftl.as_mut().unwrap().close(&mut self.plug, self.at)?;
+        self.acknowledged(done);
+        Ok(())
+    }
+
     pub(crate) fn compare_all(&mut self) {
         self.compare(0, self.logical_pages());
     }

@@ -50,13 +50,15 @@ pub(crate) struct Columns {
     /// Gap in program order to the page before; empty until it is needed.
     gap: Vec<u8>,
     wide: BTreeMap<u32, Box<[u32]>>,
-    /// The page whose gaps were summed up last, and their sum: who reads a block from front to back pays for each gap
-    /// once.
-    summed: Cell<(u32, u32)>,
+    /// Of a few blocks, the page whose gaps were summed up last, and their sum: who reads a block from front to back pays
+    /// for each gap once, though he looks elsewhere in between.
+    summed: [Cell<(u32, u32)>; SUMS],
     pub(crate) blocks: Vec<BlockState>,
 }
 
 const NOTHING_SUMMED: (u32, u32) = (u32::MAX, 0);
+/// A power of two.
+const SUMS: usize = 16;
 
 #[inline]
 fn kind_of(byte: u8) -> Kind {
@@ -82,7 +84,7 @@ impl Columns {
             version: vec![0; geometry.page_numbers()],
             gap: Vec::new(),
             wide: BTreeMap::new(),
-            summed: Cell::new(NOTHING_SUMMED),
+            summed: [const { Cell::new(NOTHING_SUMMED) }; SUMS],
             blocks: vec![fresh; geometry.blocks() as usize],
         }
     }
@@ -115,14 +117,14 @@ impl Columns {
         if state.flags & WIDE != 0 {
             return state.seq_base + self.wide.get(&block.0).map_or(0, |w| u64::from(w[index as usize]));
         }
-        let (before, sum) = self.summed.get();
+        let (before, sum) = self.summed[block.index() % SUMS].get();
         let offset = if index > 0 && before == page.0 - 1 {
             sum + u32::from(self.gap[page.index()])
         } else {
             let first = page.index() - index as usize;
             self.gap[first..=page.index()].iter().map(|g| u32::from(*g)).sum::<u32>()
         };
-        self.summed.set((page.0, offset));
+        self.summed[block.index() % SUMS].set((page.0, offset));
         state.seq_base + u64::from(offset)
     }
 
@@ -167,7 +169,7 @@ impl Columns {
 
     #[inline(never)]
     fn store_gap(&mut self, geometry: &Geometry, page: Page, block: Block, index: u32, offset: u32) {
-        self.summed.set(NOTHING_SUMMED);
+        self.summed[block.index() % SUMS].set(NOTHING_SUMMED);
         let state = &mut self.blocks[block.index()];
         let first = page.index() - index as usize;
         let gap = offset - state.last_seq_offset;

@@ -234,18 +234,27 @@ impl Mapping {
         }
     }
 
-    /// Makes everything durable that only RAM knows.
+    /// Makes a piece of what only RAM knows durable, from part `from` of the table on; the part to go on with.
     ///
     /// # Errors
     /// No block is left.
-    pub(crate) fn synchronize_all<N: Nand>(
+    pub(crate) fn synchronize_next<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
+        from: u32,
         before: &mut Vec<Page>,
-    ) -> Result<(), FtlError> {
+    ) -> Result<Option<u32>, FtlError> {
         match self {
-            Self::Ram(ram) => ram.write_pending(io, None).map(drop),
-            Self::Paged(paged) => paged.synchronize_all(io, before),
+            Self::Ram(ram) => ram.write_pending(io, None).map(|_| None),
+            Self::Paged(paged) => paged.synchronize_next(io, from, before),
+        }
+    }
+
+    /// Whether stale pages may be taken for live because a part of the table could not be read.
+    pub(crate) fn is_damaged(&self) -> bool {
+        match self {
+            Self::Ram(_) => false,
+            Self::Paged(paged) => paged.is_damaged(),
         }
     }
 

@@ -9,14 +9,19 @@ use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Page};
 
-/// How many logical pages one trim takes at a time: the list of what they make stale must not grow with the request.
-const TRIM_REACH: u32 = 1024;
+/// How many logical pages one trim takes at a time, a quarter of a page's bytes as entries of a
+/// translation page would be: the list of what they make
+/// stale must not grow with the request.
+pub(crate) fn trim_reach(geometry: &Geometry) -> u32 {
+    geometry.page_bytes() / 4
+}
 
 /// The table in RAM, and the directory of tombstone pages.
 #[derive(Clone)]
 pub(crate) struct RamMapping {
     table: RamTable,
     pub(crate) trims: TrimMap,
+    trim_reach: u32,
     tombstones_written: u64,
 }
 
@@ -25,6 +30,7 @@ impl RamMapping {
         Self {
             table: RamTable::new(logical_pages),
             trims: TrimMap::new(geometry, logical_pages),
+            trim_reach: trim_reach(geometry),
             tombstones_written: 0,
         }
     }
@@ -46,7 +52,7 @@ impl RamMapping {
 
     pub(super) fn trim_reach(&self, key: LogicalPage) -> u32 {
         let end = self.trims.pages_of(self.trims.region_of(key)).end;
-        (end - key.0).min(TRIM_REACH)
+        (end - key.0).min(self.trim_reach)
     }
 
     /// Discards logical pages of one region; durable when the pending trims are written.

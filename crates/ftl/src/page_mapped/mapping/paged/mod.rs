@@ -39,6 +39,8 @@ pub(crate) struct PagedMapping {
     cache: MappingCache,
     on_miss: OnMiss,
     barriers: Barriers,
+    /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is live.
+    damaged: bool,
     /// The translation page being changed.
     page: Vec<u8>,
     tally: Tally,
@@ -93,6 +95,7 @@ impl PagedMapping {
             cache: MappingCache::new(entries, pages, entries_per_page),
             on_miss,
             barriers,
+            damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
             tally: Tally::default(),
         }
@@ -118,6 +121,7 @@ impl PagedMapping {
             PartRead::Bytes(bytes) => get(bytes, key % self.entries_per_page),
             PartRead::Unreadable => {
                 self.tally.translation_pages_unreadable += 1;
+                self.damaged = true;
                 entry_of(Place::Lost)
             }
         }
@@ -166,6 +170,7 @@ impl PagedMapping {
             PartRead::Nowhere => self.page.fill(0xff),
             PartRead::Unreadable => {
                 self.tally.translation_pages_unreadable += 1;
+                self.damaged = true;
                 for index in 0..self.entries_per_page {
                     put(&mut self.page, index, entry_of(Place::Lost));
                 }
@@ -309,7 +314,7 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         let part = self.translation_page_of(pages.start);
         debug_assert_eq!(part, self.translation_page_of(pages.end - 1));
-        if self.gmd.page_of(part).is_none() && !self.cache.has_dirty(part) {
+        if self.gmd.was_never_written(part) && !self.cache.has_dirty(part) {
             return Ok(());
         }
         self.load(io, part);
@@ -349,18 +354,21 @@ impl PagedMapping {
         written
     }
 
-    /// Writes every entry that translation pages do not know of.
-    pub(crate) fn synchronize_all<N: Nand>(
+    /// Synchronizes the first translation page from `from` on that has dirty entries; the one after it.
+    pub(crate) fn synchronize_next<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
+        from: u32,
         before: &mut Vec<Page>,
-    ) -> Result<(), FtlError> {
-        for part in 0..self.gmd.parts() {
-            if self.cache.has_dirty(part) {
-                self.synchronize(io, part, before)?;
-            }
-        }
-        Ok(())
+    ) -> Result<Option<u32>, FtlError> {
+        let Some(part) = (from..self.gmd.parts()).find(|part| self.cache.has_dirty(*part)) else { return Ok(None) };
+        self.synchronize(io, part, before)?;
+        Ok(Some(part + 1))
+    }
+
+    /// Whether a translation page could not be read: stale pages that it named may be taken for live.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.damaged
     }
 
     /// How many logical pages one trim can take: up to the end of `key`'s translation page.

@@ -59,9 +59,9 @@ impl Tuning {
         Ok(Self { size_ratio, merge, layout, blocks: geometry.blocks() })
     }
 
-    /// V, the entries of a page and of the buffer.
-    pub(crate) fn entries(&self) -> usize {
-        self.layout.entries()
+    /// The entries that fill the buffer: V less what keeps all entries of a block on one page.
+    pub(crate) fn buffer_entries(&self) -> usize {
+        self.layout.entries() - self.layout.parts as usize + 1
     }
 
     /// Pages of a run that has an entry for every part of every block: no run has more.
