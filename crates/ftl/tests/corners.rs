@@ -75,10 +75,14 @@ fn goes_wrong_on(geometry: Geometry, forgets: Option<Barrier>) -> Option<String>
         }));
         match outcome {
             Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error),
+            Ok(Err(error)) => panic!("refused: {error}"),
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().cloned();
-                Some(text.or(panic.downcast_ref::<&str>().map(|t| (*t).to_string())).unwrap_or_default())
+                let text = text.or(panic.downcast_ref::<&str>().map(|t| (*t).to_string())).unwrap_or_default();
+                // Wrong data, or structures that disagree; anything else is another defect.
+                let expected = ["is not what was written last", "structures disagree", "has no live page to lose"];
+                assert!(expected.iter().any(|e| text.contains(e)), "{text}");
+                Some(text)
             }
         }
     })

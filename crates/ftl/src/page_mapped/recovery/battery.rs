@@ -6,10 +6,10 @@
 
 use super::steps::Steps;
 use crate::blocks::{Clock, EPOCH};
+use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
-use crate::page_mapped::{PageMapped, anchor};
 use crate::recovery_report::RecoveryReport;
-use crate::{ANCHOR_BLOCKS, Config, FtlError};
+use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Page, Spare, SpareRead, Time};
@@ -74,15 +74,7 @@ impl PageMapped {
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
-        let mut steps = Steps::new(at);
-        steps.begin("find the drive's description");
-        let anchors = anchor::find(nand, config, at)?;
-        steps.step.reads += anchors.reads;
-        steps.step.programs += anchors.programs;
-        steps.now = steps.now.max(anchors.done);
-        let mut ftl = Self::empty(&geometry, config, anchors.blocks, Clock::new(geometry.dies(), 0, 0))?;
-        let usable = ftl.usable_blocks(nand);
-        ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
+        let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
         let Mapping::Paged(paged) = &mut ftl.mapping else {
             return Err(FtlError::Unsupported("a battery saves a demand-paged mapping"));
         };

@@ -60,23 +60,32 @@ impl PageMapped {
         }
     }
 
+    /// What every recovery begins with: the drive's description, an FTL that knows nothing yet, and the blocks it may use.
+    fn find_description<N: Nand>(
+        nand: &mut N,
+        config: &Config,
+        at: Time,
+    ) -> Result<(Self, Vec<Block>, Steps), FtlError> {
+        let geometry = *nand.geometry();
+        let mut steps = Steps::new(at);
+        steps.begin("find the drive's description");
+        let anchors = anchor::find(nand, config, at)?;
+        steps.step.reads += anchors.reads;
+        steps.step.programs += anchors.programs;
+        steps.now = steps.now.max(anchors.done);
+        let mut ftl = Self::empty(&geometry, config, anchors.blocks, Clock::new(geometry.dies(), 0, 0))?;
+        let usable = ftl.usable_blocks(nand);
+        ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
+        Ok((ftl, usable, steps))
+    }
+
     fn recover_by_scanning<N: Nand>(
         nand: &mut N,
         config: &Config,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
-        let mut steps = Steps::new(at);
-
-        steps.begin("find the drive's description");
-        let anchors = anchor::find(nand, config, at)?;
-        steps.step.reads += anchors.reads;
-        steps.step.programs += anchors.programs;
-        steps.now = steps.now.max(anchors.done);
-        let clock = Clock::new(geometry.dies(), 0, 0);
-        let mut ftl = Self::empty(&geometry, config, anchors.blocks, clock)?;
-        let usable = ftl.usable_blocks(nand);
-        ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
+        let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
 
         steps.begin("scan spare areas and last pages");
         let mut scan = Scan::new(&mut ftl, &geometry);

@@ -308,7 +308,7 @@ impl LogarithmicGecko {
         ledger.structure("validity.buffer", page_bytes);
         ledger.structure("validity.merge_buffers", self.merging.bytes());
         ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.runs.len() as u64 * 48);
-        ledger.index("buffer.gecko_page", page_bytes);
+        ledger.index("buffer.gecko_page", page_bytes + self.stale.capacity() as u64 * 4);
         ledger.index("buffer.gecko_buffer_room", self.buffer.bytes().saturating_sub(page_bytes));
     }
 
