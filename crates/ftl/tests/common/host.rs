@@ -71,6 +71,17 @@ impl Expected {
     fn now(&self) -> u64 {
         self.later.last().map_or(self.certain, |(tag, _)| *tag)
     }
+
+    /// Something newer, sure to survive a cut from a moment on. What a newer one has made history by `now` goes.
+    fn push(&mut self, tag: u64, sure: Time, now: Time) {
+        self.later.push((tag, sure));
+        if self.later.len() > 8
+            && let Some(last) = self.later.iter().rposition(|(_, sure)| *sure <= now)
+        {
+            self.certain = self.later[last].0;
+            self.later.drain(..=last);
+        }
+    }
 }
 
 /// A host with its drive. Tag 0 stands for zeros, `u64::MAX` for a page that cannot be read.
@@ -79,6 +90,8 @@ pub(crate) struct Host {
     pub(crate) config: Config,
     pub(crate) ftl: Option<Box<dyn Ftl<Plug>>>,
     expected: Vec<Expected>,
+    /// The pages written or trimmed since the last flush.
+    unflushed: Vec<u32>,
     /// The moment of the next request.
     pub(crate) at: Time,
     /// When all requests so far are acknowledged.
@@ -96,7 +109,7 @@ impl Host {
         let (ftl, at) = format(&mut plug, &config, Time::ZERO).unwrap();
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let expected = vec![Expected::default(); config.logical_pages as usize];
-        Self { plug, config, ftl: Some(ftl), expected, at, acked: at, next_tag: 1, waits: true, rng }
+        Self { plug, config, ftl: Some(ftl), expected, unflushed: Vec::new(), at, acked: at, next_tag: 1, waits: true, rng }
     }
 
     /// Another host in the same state, with the drive not up.
@@ -107,6 +120,7 @@ impl Host {
             config: self.config.clone(),
             ftl: None,
             expected: self.expected.clone(),
+            unflushed: self.unflushed.clone(),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             ..*self
         }
@@ -168,17 +182,19 @@ impl Host {
         let result = self.ftl.as_mut().unwrap().write(&mut self.plug, &request, self.at);
         let sure = *result.as_ref().unwrap_or(&NEVER);
         for page in first..first + pages {
-            self.expected[page as usize].later.push((tag, sure));
+            self.expected[page as usize].push(tag, sure, self.at);
+            self.unflushed.push(page);
         }
         result.map(|done| self.acknowledged(done))
     }
 
     pub(crate) fn trim(&mut self, first: u32, pages: u32) -> Result<(), FtlError> {
         let result = self.ftl.as_mut().unwrap().trim(&mut self.plug, LogicalPage(first), pages, self.at);
-        for page in first..first + pages {
-            let page = &mut self.expected[page as usize];
+        for number in first..first + pages {
+            let page = &mut self.expected[number as usize];
             if page.now() != 0 {
-                page.later.push((0, NEVER));
+                page.push(0, NEVER, self.at);
+                self.unflushed.push(number);
             }
         }
         result.map(|done| self.acknowledged(done))
@@ -186,8 +202,10 @@ impl Host {
 
     pub(crate) fn flush(&mut self) -> Result<(), FtlError> {
         let done = self.ftl.as_mut().unwrap().flush(&mut self.plug, self.at)?;
-        for (_, sure) in self.expected.iter_mut().flat_map(|p| &mut p.later) {
-            *sure = done.min(*sure);
+        for page in self.unflushed.drain(..) {
+            for (_, sure) in &mut self.expected[page as usize].later {
+                *sure = done.min(*sure);
+            }
         }
         self.acknowledged(done);
         Ok(())
