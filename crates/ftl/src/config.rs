@@ -95,6 +95,9 @@ pub enum PowerPart {
     /// A battery keeps the flash going while what RAM alone knows is saved
     /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with validity in RAM.
     Battery,
+    /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
+    /// Gecko.
+    GeckoRec,
     /// Not at all.
     Nothing,
 }
@@ -210,6 +213,16 @@ pub enum Barrier {
     FailuresReported,
     /// Metadata that takes too much space is collected (against GeckoFTL section 4.2).
     MetadataBounded,
+    /// A trim that was synchronized overrules an older page that a recovery finds (GeckoFTL knows no trims).
+    TrimsOverruleFound,
+    /// What a translation page names is stale only if it was written before that page was synchronized (GeckoFTL
+    /// appendix C.2.2 and C.3.2 look at the logical page alone).
+    SeqBeforeSynchronization,
+    /// Older copies of a logical page that a recovery meets are reported (against GeckoFTL appendix C.2, which rebuilds
+    /// the buffer from synchronizations alone).
+    OlderCopiesReported,
+    /// Part-filled blocks of metadata are collected (against GeckoFTL section 4.2).
+    PartFilledCollected,
 }
 
 #[cfg(feature = "mutants")]
@@ -286,7 +299,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("victim", "greedy | fifo | d-choices", "which block is collected next"),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
     ("placement", "one-stream | host-gc", "which stream a page is written to"),
-    ("power", "scan | battery | nothing", "how a power cut is survived"),
+    ("power", "scan | battery | gecko-rec | nothing", "how a power cut is survived"),
     ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
 ];
 
@@ -338,8 +351,9 @@ impl Composition {
             ("placement", _) => return Err(bad("it can be one-stream or host-gc")),
             ("power", "scan") => self.power = PowerPart::Scan,
             ("power", "battery") => self.power = PowerPart::Battery,
+            ("power", "gecko-rec") => self.power = PowerPart::GeckoRec,
             ("power", "nothing") => self.power = PowerPart::Nothing,
-            ("power", _) => return Err(bad("it can be scan, battery or nothing")),
+            ("power", _) => return Err(bad("it can be scan, battery, gecko-rec or nothing")),
             ("metadata", "collected") => self.metadata = MetadataPart::Collected,
             ("metadata", "left") => self.metadata = MetadataPart::Left,
             ("metadata", _) => return Err(bad("it can be collected or left")),
@@ -390,12 +404,12 @@ impl Composition {
     /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.
     pub fn survives_power_cuts(&self) -> bool {
         let paged = matches!(self.mapping, MappingPart::Paged { .. });
-        self.validity == ValidityPart::RamBitmap
-            && match self.power {
-                PowerPart::Scan => !paged,
-                PowerPart::Battery => paged,
-                PowerPart::Nothing => false,
-            }
+        match self.power {
+            PowerPart::Scan => !paged && self.validity == ValidityPart::RamBitmap,
+            PowerPart::Battery => paged && self.validity == ValidityPart::RamBitmap,
+            PowerPart::GeckoRec => paged && matches!(self.validity, ValidityPart::Gecko { .. }),
+            PowerPart::Nothing => false,
+        }
     }
 
     /// How a power cut is survived, in a few words.
@@ -404,6 +418,7 @@ impl Composition {
             _ if !self.survives_power_cuts() => "no recovery for these parts",
             PowerPart::Scan => "scan of spare areas",
             PowerPart::Battery => "battery",
+            PowerPart::GeckoRec => "checkpoints and GeckoRec",
             PowerPart::Nothing => "no recovery for these parts",
         }
     }
@@ -417,6 +432,7 @@ impl Composition {
         let power = match self.power {
             PowerPart::Scan => "scan",
             PowerPart::Battery => "battery",
+            PowerPart::GeckoRec => "gecko-rec",
             PowerPart::Nothing => "nothing",
         };
         [metadata, power]

@@ -67,7 +67,7 @@ pub const PRESETS: &[Preset] = &[
             mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
             validity: GECKO,
             metadata: MetadataPart::Left,
-            power: PowerPart::Nothing,
+            power: PowerPart::GeckoRec,
             ..PAGE
         },
     },

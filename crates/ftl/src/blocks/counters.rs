@@ -13,11 +13,14 @@ const NO_CANDIDATE: u16 = 0x8000;
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
     keys: Vec<u16>,
+    /// After a recovery that reported stale pages without knowing whether they were reported before (GeckoFTL appendix
+    /// C.3.2): blocks may have more live pages than counted. A collection asks validity, so it is a hint that is off.
+    pub(crate) may_be_low: bool,
 }
 
 impl Counters {
     pub(crate) fn new(blocks: u32) -> Self {
-        Self { keys: vec![NO_CANDIDATE; blocks as usize] }
+        Self { keys: vec![NO_CANDIDATE; blocks as usize], may_be_low: false }
     }
 
     /// All keys, by block.
@@ -49,8 +52,16 @@ impl Counters {
 
     #[inline]
     pub(crate) fn remove(&mut self, block: Block) {
-        debug_assert!(self.live(block) > 0, "{block} has no live page to lose");
-        self.keys[block.index()] -= 1;
+        debug_assert!(self.live(block) > 0 || self.may_be_low, "{block} has no live page to lose");
+        if !self.may_be_low || self.live(block) > 0 {
+            self.keys[block.index()] -= 1;
+        }
+    }
+
+    /// The block has so many live pages.
+    pub(crate) fn set(&mut self, block: Block, live: u16) {
+        let key = &mut self.keys[block.index()];
+        *key = *key & NO_CANDIDATE | live;
     }
 
     pub(crate) fn set_candidate(&mut self, block: Block, candidate: bool) {

@@ -10,11 +10,13 @@
 mod clock;
 mod counters;
 mod group_minima;
+mod held;
 mod news;
 
 pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use counters::Counters;
 pub(crate) use group_minima::GroupMinima;
+pub(crate) use held::{Held, ScanFrom, held_blocks};
 
 use crate::config::{Barrier, Barriers};
 use crate::{FtlError, RamLedger};
@@ -33,6 +35,8 @@ use phelsuma_nand::{
 pub(crate) enum BlockUse {
     /// In the free pool.
     Free,
+    /// Nothing in it is live, and it must not be erased yet.
+    Held,
     /// Being written.
     Open,
     /// Written; a candidate for collection.
@@ -48,6 +52,8 @@ pub(crate) enum BlockUse {
 struct OpenBlock {
     block: Block,
     next: u32,
+    /// The seq of its first page.
+    first_seq: u64,
     /// When its erase has completed.
     ready: Time,
 }
@@ -95,6 +101,10 @@ pub(crate) struct Blocks {
     /// Written metadata blocks that are no candidates: they wait until all of their pages are stale (GeckoFTL
     /// section 4.2).
     waiting: Vec<Block>,
+    /// Free blocks that must not be erased yet, where there are such.
+    pub(crate) held: Option<Held>,
+    /// A recovery is at work: what it writes says so.
+    pub(crate) recovering: bool,
     barriers: Barriers,
 }
 
@@ -132,6 +142,8 @@ impl Blocks {
             metadata_from,
             collects_metadata,
             waiting: Vec::new(),
+            held: None,
+            recovering: false,
             barriers,
         }
     }
@@ -140,15 +152,40 @@ impl Blocks {
         &self.geometry
     }
 
-    /// Free blocks.
+    /// Free blocks, those included that will be when Gecko's buffer is flushed.
     #[inline]
     pub(crate) fn free(&self) -> u32 {
+        match &self.held {
+            None => self.free,
+            Some(held) => self.free + held.len() as u32,
+        }
+    }
+
+    pub(crate) fn dbg(&self) -> alloc::vec::Vec<(u8, usize, u32)> {
+        let mut v = alloc::vec::Vec::new();
+        for st in 0..4u8 { for u in 0..6u8 { let l: alloc::vec::Vec<_> = (0..self.geometry.blocks()).filter(|b| self.uses[*b as usize] as u8 == u && self.streams[*b as usize] == st).collect(); if !l.is_empty() { v.push((st * 10 + u, l.len(), l.iter().map(|b| u32::from(self.counters.live(Block(*b)))).sum())); } } }
+        v
+    }
+
+    /// Free blocks that can be erased.
+    pub(crate) fn in_pool(&self) -> u32 {
         self.free
+    }
+
+    /// Whether Gecko's buffer should be flushed although it is not full.
+    #[inline]
+    pub(crate) fn wants_flush(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.wants_flush() || held.can_let_go() && self.free < self.critical)
+    }
+
+    /// Whether it is written, or being written: not free, bad, or on its way there.
+    pub(crate) fn is_in_use(&self, block: Block) -> bool {
+        matches!(self.use_of(block), BlockUse::Open | BlockUse::Closed | BlockUse::Victim)
     }
 
     /// Whether so few blocks are free that nothing but making more counts.
     pub(crate) fn emergency(&self) -> bool {
-        self.free < self.critical
+        self.free() < self.critical
     }
 
     pub(crate) fn use_of(&self, block: Block) -> BlockUse {
@@ -159,8 +196,26 @@ impl Blocks {
         self.streams[block.index()]
     }
 
-    /// Puts a block without live pages into the pool; it may be erased once every program so far has completed.
+    /// A block has no live pages: it goes into the pool, or is held until it may.
     pub(crate) fn release(&mut self, block: Block) {
+        let stream = self.stream_of(block);
+        let Some(held) = self.held.as_mut().filter(|_| stream <= self.metadata_from) else {
+            return self.release_now(block);
+        };
+        // Whose pages they are: Gecko keeps user pages alone.
+        held.push(block, stream == self.metadata_from);
+        if stream < self.metadata_from {
+            self.news.freed(block);
+        }
+        self.counters.set_candidate(block, false);
+        if let Some(at) = self.waiting.iter().position(|b| *b == block) {
+            self.waiting.swap_remove(at);
+        }
+        self.uses[block.index()] = BlockUse::Held;
+    }
+
+    /// Puts a block without live pages into the pool; it may be erased once every program so far has completed.
+    pub(crate) fn release_now(&mut self, block: Block) {
         debug_assert_eq!(self.counters.live(block), 0, "{block} has live pages");
         self.counters.set_candidate(block, false);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
@@ -197,6 +252,24 @@ impl Blocks {
         }
     }
 
+    /// A block of metadata that a power cut left part-filled: a candidate whatever becomes of other metadata, or a run
+    /// of cuts would fill the drive with such blocks.
+    pub(crate) fn close_part_filled(&mut self, block: Block, stream: u8) {
+        self.uses[block.index()] = BlockUse::Closed;
+        self.streams[block.index()] = stream;
+        self.counters.set_candidate(block, true);
+        self.news.closed(block);
+    }
+
+    /// A block that held metadata and holds none that is live, but must not be erased before the next flush.
+    pub(crate) fn hold(&mut self, block: Block, stream: u8) {
+        self.uses[block.index()] = BlockUse::Held;
+        self.streams[block.index()] = stream;
+        if let Some(held) = &mut self.held {
+            held.push(block, true);
+        }
+    }
+
     fn look_if_emptied(&mut self, block: Block) {
         if self.is_emptied(block) {
             self.news.emptied(block);
@@ -207,9 +280,10 @@ impl Blocks {
     pub(crate) fn drop_metadata(&mut self, page: Page) {
         let block = self.geometry.block_of(page);
         self.counters.remove(block);
-        if self.collects_metadata {
+        if self.collects_metadata || self.counters.is_candidate(block) {
             self.news.lowered(block);
-        } else {
+        }
+        if !self.collects_metadata {
             self.look_if_emptied(block);
         }
     }
@@ -260,6 +334,8 @@ impl Blocks {
             let dies = self.geometry.dies();
             let from = (0..dies).map(|d| (die + d) % dies).find(|d| !self.pool[*d as usize].is_empty());
             let Some(block) = from.and_then(|d| self.pool[d as usize].pop_front()) else {
+                #[cfg(feature = "std")]
+                std::eprintln!("DBG open: free {} {:?} waiting {} held {:?} {}", self.free, self.dbg(), self.waiting.len(), self.held, std::backtrace::Backtrace::force_capture());
                 return Err(FtlError::Full { bad_blocks: self.bad });
             };
             self.free -= 1;
@@ -267,14 +343,14 @@ impl Blocks {
                 let first = self.geometry.page(block, 0);
                 if nand.read_spare(first, Op::new(at, purpose)).0 == SpareRead::Erased {
                     self.uses[block.index()] = BlockUse::Open;
-                    return Ok(OpenBlock { block, next: 0, ready: at });
+                    return Ok(OpenBlock { block, next: 0, first_seq: 0, ready: at });
                 }
             }
             match nand.erase(block, Op::new(at.max(self.pool_safe), purpose)) {
                 Ok(ready) => {
                     self.uses[block.index()] = BlockUse::Open;
                     self.news.erased(block);
-                    return Ok(OpenBlock { block, next: 0, ready });
+                    return Ok(OpenBlock { block, next: 0, first_seq: 0, ready });
                 }
                 Err(EraseError::Failed(_) | EraseError::Bad(_)) => self.retire(nand, block),
                 Err(error) => return Err(error.into()),
@@ -325,9 +401,12 @@ impl Blocks {
             let slot = self.slot(nand, stream, purpose, at)?;
             let Some(open) = &mut self.open[slot] else { return Err(FtlError::Full { bad_blocks: self.bad }) };
             let (seq, start) = self.clock.next_program(at.max(open.ready));
+            if open.next == 0 {
+                open.first_seq = seq;
+            }
             let spare = Spare {
                 kind: page.kind,
-                stream: label,
+                stream: if self.recovering { RECOVERY_STREAM } else { label },
                 key: page.key,
                 version: page.version,
                 seq,
@@ -376,6 +455,9 @@ impl Blocks {
         let lists = self.failing.capacity() + self.waiting.capacity() + 3 * self.retiring.capacity();
         ledger.index("index.failing_and_waiting", (lists * size_of::<Block>()) as u64);
         self.news.ram(ledger);
+        if let Some(held) = &self.held {
+            held.ram(ledger);
+        }
         ledger
             .structure("blocks.open", (self.open.len() * size_of::<Option<OpenBlock>>() + self.turn.len() * 4) as u64);
         self.clock.ram(ledger);

@@ -16,6 +16,8 @@ pub(crate) enum Item {
     Lowered(Block),
     /// It was erased.
     Erased(Block),
+    /// Nothing in it is live, and it waits for its erase.
+    Freed(Block),
     /// A program failed here: whatever the page says, it holds nothing.
     Failed(Page),
     /// A metadata block whose pages are all stale.
@@ -50,6 +52,10 @@ impl News {
         if self.of_erases {
             self.items.push(Item::Erased(block));
         }
+    }
+
+    pub(crate) fn freed(&mut self, block: Block) {
+        self.items.push(Item::Freed(block));
     }
 
     pub(crate) fn failed(&mut self, page: Page) {

@@ -26,7 +26,11 @@ impl PageMapped {
                     unidentified_from = self.mapping.synchronize_next(io, from, &mut self.before)?;
                     self.settle(nand, at)?;
                 }
-                None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
+                None => {
+                    #[cfg(feature = "std")]
+                    std::eprintln!("DBG full: free {} pool {} waiting {} uses {:?} live_total {} least {:?}", self.blocks.free(), self.blocks.in_pool(), self.blocks.waiting().len(), self.blocks.dbg(), self.blocks.counters.live_total(), self.blocks.counters.least_by_scan().map(|b| self.blocks.counters.live(b)));
+                    return Err(FtlError::Full { bad_blocks: self.blocks.bad });
+                }
             }
         }
         Ok(done)
@@ -179,6 +183,7 @@ impl PageMapped {
     ) {
         let geometry = *self.blocks.geometry();
         let mut counted = self.blocks.counters.live(victim);
+        let mut before = core::mem::take(&mut self.before);
         live.retain(|index| {
             let page = geometry.page(victim, u32::from(*index));
             let keep = match nand.read_spare(page, Op::new(at, Purpose::Gc)).0 {
@@ -188,6 +193,9 @@ impl PageMapped {
                 SpareRead::Written(spare) => {
                     let key = LogicalPage(spare.key);
                     let sound = spare.kind == Kind::User && spare.key < self.shape.logical_pages;
+                    if sound && self.mapping.is_unsure(key) {
+                        self.mapping.make_sure(mapping_io!(self, nand, at), key, &mut before);
+                    }
                     sound
                         && self.mapping.judge(key, page) == Judgement::Live
                         && (answer != Answer::Uncertain
@@ -201,6 +209,13 @@ impl PageMapped {
             }
             keep
         });
+        // What was found stale in the victim dies with it.
+        before.retain(|page| geometry.block_of(*page) != victim);
+        self.before = before;
+        if self.blocks.counters.may_be_low {
+            self.blocks.counters.set(victim, live.len() as u16);
+            return;
+        }
         // The rest were counted as live: nobody had identified them. They die with the victim.
         for _ in 0..counted {
             self.blocks.counters.remove(victim);

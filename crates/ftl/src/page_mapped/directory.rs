@@ -55,7 +55,10 @@ impl Directory {
         match self.pages[part as usize] {
             NONE => PartRead::Nowhere,
             LOST => PartRead::Unreadable,
-            page => io.read(Page(page), self.kind, part).map_or(PartRead::Unreadable, PartRead::Bytes),
+            page => match io.read_version(Page(page), self.kind, part) {
+                Some((bytes, version)) => PartRead::Bytes(bytes, version),
+                None => PartRead::Unreadable,
+            },
         }
     }
 
@@ -110,6 +113,27 @@ impl Directory {
         Ok(copied)
     }
 
+    /// Copies the parts that stand at `pages` to fresh pages. How many were copied.
+    pub(crate) fn copy_pages<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: &[Page],
+        buffer: &mut Vec<u8>,
+    ) -> Result<u64, FtlError> {
+        let mut copied = 0;
+        for from in pages {
+            let Some(part) = self.pages.iter().position(|p| *p == from.0) else { continue };
+            if let PageRead::Written { content: Content::Bytes(bytes), spare, .. } = io.read_any(*from) {
+                buffer.clear();
+                buffer.extend_from_slice(bytes);
+                self.pages[part] = io.append_copy(&spare, buffer)?.0;
+                io.drop_page(*from);
+                copied += 1;
+            }
+        }
+        Ok(copied)
+    }
+
     fn page_of_key(&self, key: u32) -> Option<Page> {
         if (key as usize) < self.pages.len() { self.page_of(key) } else { None }
     }
@@ -124,8 +148,8 @@ impl Directory {
 pub(crate) enum PartRead<'a> {
     /// It was never written.
     Nowhere,
-    /// Its bytes.
-    Bytes(&'a [u8]),
+    /// Its bytes, and their version.
+    Bytes(&'a [u8], u64),
     /// It was written, and the flash does not give it back.
     Unreadable,
 }

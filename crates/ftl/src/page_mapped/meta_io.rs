@@ -4,7 +4,7 @@
 //! an append takes a free block from the reserve, which is filled up before the next host page.
 
 use crate::FtlError;
-use crate::blocks::{Blocks, NewPage};
+use crate::blocks::{Blocks, NewPage, ScanFrom};
 use phelsuma_nand::{Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 
 /// The flash, lent to a part.
@@ -15,12 +15,21 @@ pub(crate) struct MetaIo<'a, N: Nand> {
     purpose: Purpose,
     now: Time,
     done: Time,
+    counts: Counts,
+}
+
+/// Flash operations, for a recovery's report.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    pub(crate) reads: u64,
+    pub(crate) spare_reads: u64,
+    pub(crate) programs: u64,
 }
 
 impl<'a, N: Nand> MetaIo<'a, N> {
     /// Flash for the part that writes to `stream`; nothing starts before `at`.
     pub(crate) fn new(nand: &'a mut N, blocks: &'a mut Blocks, stream: u8, purpose: Purpose, at: Time) -> Self {
-        Self { nand, blocks, stream, purpose, now: at, done: at }
+        Self { nand, blocks, stream, purpose, now: at, done: at, counts: Counts::default() }
     }
 
     pub(crate) fn geometry(&self) -> &Geometry {
@@ -30,14 +39,31 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// A page of this part's, if it is what the part takes it for: what is done next starts when it is there.
     #[inline]
     pub(crate) fn read(&mut self, page: Page, kind: Kind, key: u32) -> Option<&[u8]> {
+        self.counts.reads += 1;
         let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
         self.now = self.now.max(ready);
         self.done = self.done.max(ready);
         read.verified_as(kind, key)
     }
 
+    /// As [`MetaIo::read`], with the content's version.
+    #[inline]
+    pub(crate) fn read_version(&mut self, page: Page, kind: Kind, key: u32) -> Option<(&[u8], u64)> {
+        self.counts.reads += 1;
+        let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
+        self.now = self.now.max(ready);
+        self.done = self.done.max(ready);
+        match read.verified() {
+            Some((Content::Bytes(bytes), spare)) if spare.kind == kind && spare.key == key => {
+                Some((bytes, spare.version))
+            }
+            _ => None,
+        }
+    }
+
     /// As it stands, whatever it is.
     pub(crate) fn read_any(&mut self, page: Page) -> PageRead<'_> {
+        self.counts.reads += 1;
         let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
         self.now = self.now.max(ready);
         self.done = self.done.max(ready);
@@ -45,6 +71,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     pub(crate) fn read_spare(&mut self, page: Page) -> SpareRead {
+        self.counts.spare_reads += 1;
         let (read, ready) = self.nand.read_spare(page, Op::new(self.now, self.purpose));
         self.done = self.done.max(ready);
         read
@@ -66,6 +93,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
 
     /// Writes a page with a label of its own in the spare area, where one is given, instead of the stream's.
     pub(crate) fn append_labelled(&mut self, label: Option<u8>, page: &NewPage<'_>) -> Result<Page, FtlError> {
+        self.counts.programs += 1;
         let label = label.unwrap_or(self.stream);
         let (to, safe) = self.blocks.append(self.nand, self.stream, label, page, self.purpose, self.now)?;
         self.done = self.done.max(safe);
@@ -76,6 +104,45 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     #[inline]
     pub(crate) fn drop_page(&mut self, page: Page) {
         self.blocks.drop_metadata(page);
+    }
+
+    /// The moments that a recovery would need to know of if the buffer of Gecko were flushed now: when it is frozen, and
+    /// from where on to scan.
+    pub(crate) fn flush_marks(&self) -> (u64, ScanFrom) {
+        match &self.blocks.held {
+            Some(held) => (held.frozen.unwrap_or(self.seq()), held.scan_from),
+            None => (self.seq(), ScanFrom::default()),
+        }
+    }
+
+    /// The buffer of Gecko is on flash.
+    pub(crate) fn flushed(&mut self) {
+        self.blocks.flushed();
+    }
+
+    /// A translation page was synchronized.
+    #[inline]
+    pub(crate) fn synchronized(&mut self) {
+        if let Some(held) = &mut self.blocks.held {
+            held.synchronized();
+        }
+    }
+
+    /// From where on a recovery would have to scan that began with what is written from now on.
+    pub(crate) fn scan_from_now(&self) -> ScanFrom {
+        ScanFrom { after: self.seq(), oldest_open: self.blocks.oldest_open() }
+    }
+
+    /// Everything before is in translation pages.
+    pub(crate) fn mark(&mut self, scan_from: ScanFrom) {
+        if let Some(held) = &mut self.blocks.held {
+            held.mark(scan_from);
+        }
+    }
+
+    /// Whether a page stands in a block that is written or being written.
+    pub(crate) fn is_in_use(&self, page: Page) -> bool {
+        self.blocks.is_in_use(self.geometry().block_of(page))
     }
 
     /// A new content's version.
@@ -96,6 +163,11 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// When everything read here is there.
     pub(crate) fn read_done(&self) -> Time {
         self.now
+    }
+
+    /// What was done here so far; counting begins anew.
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        core::mem::take(&mut self.counts)
     }
 
     /// When everything done here has completed.

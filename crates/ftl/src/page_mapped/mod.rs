@@ -16,7 +16,7 @@ mod shape;
 mod validity;
 mod victim;
 
-use crate::blocks::{Blocks, Clock, Item, NewPage};
+use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom};
 use crate::config::{Barrier, Barriers, MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, Counter, FtlError, RamLedger, anchor};
@@ -95,7 +95,7 @@ impl PageMapped {
         let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
         ftl.blocks.bad = bad(nand);
         for block in ftl.usable_blocks(nand) {
-            ftl.blocks.release(block);
+            ftl.blocks.release_now(block);
         }
         Ok((ftl, done))
     }
@@ -133,6 +133,13 @@ impl PageMapped {
         let mut blocks = Blocks::new(*geometry, streams, mapping_stream, collects_metadata, clock, config.barriers());
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();
+        }
+        let mut mapping = mapping;
+        if composition.power == PowerPart::GeckoRec
+            && let (Mapping::Paged(paged), Validity::Gecko(gecko)) = (&mut mapping, &validity)
+        {
+            paged.take_checkpoints(ScanFrom::default());
+            blocks.held = Some(Held::new(geometry, gecko.buffer_entries()));
         }
         Ok(Self {
             barriers: config.barriers(),
@@ -183,14 +190,37 @@ impl PageMapped {
                 Item::Closed(block) => self.victim.closed(&self.blocks.counters, block),
                 Item::Lowered(block) => self.victim.invalidated(&self.blocks.counters, block),
                 Item::Erased(block) => self.validity.erased(validity_io!(self, nand, at), block)?,
+                Item::Freed(block) => {
+                    if let Some(held) = &mut self.blocks.held {
+                        held.heard_of(block);
+                    }
+                    self.validity.freed(validity_io!(self, nand, at), block)?;
+                }
                 Item::Failed(_) if self.barriers.forget(Barrier::FailuresReported) => {}
                 Item::Failed(page) => self.validity.failed(validity_io!(self, nand, at), page)?,
-                Item::Emptied(block) => {
-                    if self.blocks.is_emptied(block) {
-                        self.blocks.release(block);
-                    }
-                }
+                Item::Emptied(block) => self.release_if_emptied(block),
             }
+        }
+        Ok(())
+    }
+
+    fn release_if_emptied(&mut self, block: Block) {
+        if self.blocks.is_emptied(block) {
+            if self.blocks.counters.is_candidate(block) {
+                self.blocks.begin_collection(block);
+                self.victim.taken(&self.blocks.counters, block);
+            }
+            self.blocks.release(block);
+        }
+    }
+
+    /// Flushes Gecko's buffer where blocks wait for it, or a recovery would have to look back too far.
+    #[inline]
+    fn flush_if_wanted<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        if self.blocks.wants_flush() {
+            self.hear_news(nand, at)?;
+            self.validity.checkpoint(validity_io!(self, nand, at))?;
+            self.hear_news(nand, at)?;
         }
         Ok(())
     }
@@ -212,11 +242,13 @@ impl PageMapped {
     /// Passes on what the mapping has done: the pages that it found to be stale, and what happened to blocks.
     #[inline]
     fn settle<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        // Erases first: a flush of Gecko's buffer that a stale page brings about must know of all of them.
+        self.hear_news(nand, at)?;
         while let Some(page) = self.before.pop() {
             self.drop_user_page(nand, page, at)?;
             self.hear_news(nand, at)?;
         }
-        self.hear_news(nand, at)
+        self.flush_if_wanted(nand, at)
     }
 }
 
@@ -282,6 +314,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let stream = self.placement.host();
             let (to, safe) = self.blocks.append(nand, stream, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);
+            self.hear_news(nand, at)?;
             if let Before::Known(Place::At(old)) = self.mapping.written(key, to) {
                 self.drop_user_page(nand, old, at)?;
             }

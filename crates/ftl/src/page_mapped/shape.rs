@@ -3,7 +3,7 @@
 use super::mapping::{PENDING_MAX, regions, translation_pages};
 use super::validity::{Tuning, bitmap_pages};
 use super::{PageMapped, placement_of};
-use crate::blocks::critical_blocks;
+use crate::blocks::{critical_blocks, held_blocks};
 use crate::config::{GeckoMerge, MappingPart, MetadataPart, OnMiss, PowerPart, ValidityPart};
 use crate::ftl::Shape;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
@@ -57,7 +57,9 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
             let entries = u64::from(cache_entries(most, asked));
             unidentified = if on_miss == OnMiss::Lazy { entries } else { 0 };
             let battery = if config.composition.power == PowerPart::Battery { entries.min(pages) } else { 0 };
-            Needs { live_pages: pages, programs: block, unidentified, battery }
+            // A page moved may evict an entry, and the hand of the checkpoints find another.
+            let programs = if config.composition.power == PowerPart::GeckoRec { 2 * block } else { block };
+            Needs { live_pages: pages, programs, unidentified, battery }
         }
     };
     // Every page moved may make a synchronization report all that it finds; and a trim takes so many pages at a time, one
@@ -109,9 +111,10 @@ impl PageMapped {
         let programs = if only_tombstones { 0 } else { blocks(needs.programs) };
         // The block that is open may have no room; on several dies each die opens one.
         let battery = if needs.battery == 0 { 0 } else { blocks(needs.battery) + geometry.dies() };
+        let held = if config.composition.power == PowerPart::GeckoRec { held_blocks(geometry) } else { 0 };
         Ok(Shape {
             logical_pages: config.logical_pages,
-            reserve_blocks: critical_blocks(geometry) + open_blocks + 1 + programs + battery,
+            reserve_blocks: critical_blocks(geometry) + open_blocks + 1 + programs + battery + held,
             open_blocks,
             fixed_blocks: ANCHOR_BLOCKS,
             metadata_blocks: metadata_blocks + blocks(needs.unidentified),

@@ -49,7 +49,8 @@ pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
 
 /// The presets that any power cut may meet.
 pub(crate) fn scanned() -> Vec<&'static Preset> {
-    PRESETS.iter().filter(|p| p.composition.power == PowerPart::Scan).collect()
+    let any_cut = |p: &&Preset| matches!(p.composition.power, PowerPart::Scan | PowerPart::GeckoRec);
+    PRESETS.iter().filter(any_cut).collect()
 }
 
 /// The presets that power cuts may meet between requests: those as well that have a battery.

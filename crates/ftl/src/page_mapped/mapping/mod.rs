@@ -182,6 +182,30 @@ impl Mapping {
         }
     }
 
+    /// Whether `key`'s entry was found by a recovery, and its translation page not asked since.
+    #[inline]
+    pub(crate) fn is_unsure(&self, key: LogicalPage) -> bool {
+        match self {
+            Self::Ram(_) => false,
+            Self::Paged(paged) => paged.is_unsure(key),
+        }
+    }
+
+    /// Whether there is any such entry.
+    pub(crate) fn has_unsure(&self) -> bool {
+        match self {
+            Self::Ram(_) => false,
+            Self::Paged(paged) => paged.has_unsure(),
+        }
+    }
+
+    /// Asks the translation page about it.
+    pub(crate) fn make_sure<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) {
+        if let Self::Paged(paged) = self {
+            paged.make_sure(io, key, before);
+        }
+    }
+
     /// Whose page `page` is, for one that cannot say so itself. Looks at everything.
     pub(crate) fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
         match self {

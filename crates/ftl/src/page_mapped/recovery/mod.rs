@@ -13,6 +13,7 @@
 //! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, it is what counts.
 
 mod battery;
+mod gecko_rec;
 mod scan;
 mod steps;
 
@@ -56,7 +57,8 @@ impl PageMapped {
                 Err(FtlError::Unsupported("there is no recovery for an FTL of these parts"))
             }
             PowerPart::Battery => Self::recover_from_battery(nand, config, at),
-            _ => Self::recover_by_scanning(nand, config, at),
+            PowerPart::GeckoRec => Self::recover_with_gecko_rec(nand, config, at),
+            PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
         }
     }
 

@@ -1,5 +1,7 @@
 //! A recovery's table of named steps, and reads that are counted in it.
 
+use crate::blocks::Blocks;
+use crate::page_mapped::meta_io::MetaIo;
 use crate::recovery_report::{RecoveryReport, RecoveryStep};
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
@@ -43,6 +45,28 @@ impl Steps {
         let (read, done) = nand.read(page, Op::new(self.began, Purpose::Recovery));
         self.now = self.now.max(done);
         read
+    }
+
+    /// Counts what was done through `io`, and goes on when it has completed.
+    pub(super) fn count<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
+        let counts = io.take_counts();
+        self.step.reads += counts.reads;
+        self.step.spare_reads += counts.spare_reads;
+        self.step.programs += counts.programs;
+        self.now = self.now.max(io.done());
+    }
+
+    /// Does something through a [`MetaIo`], and counts it.
+    pub(super) fn with_io<N: Nand, T>(
+        &mut self,
+        nand: &mut N,
+        blocks: &mut Blocks,
+        body: impl FnOnce(&mut MetaIo<'_, N>) -> T,
+    ) -> T {
+        let mut io = MetaIo::new(nand, blocks, 0, Purpose::Recovery, self.now);
+        let result = body(&mut io);
+        self.count(&mut io);
+        result
     }
 }
 

@@ -71,7 +71,7 @@ impl FlashBitmap {
         change: impl FnOnce(&mut [u8]),
     ) -> Result<(), FtlError> {
         match self.directory.read(io, part) {
-            PartRead::Bytes(bytes) => self.page.copy_from_slice(bytes),
+            PartRead::Bytes(bytes, _) => self.page.copy_from_slice(bytes),
             PartRead::Nowhere => self.page.fill(0),
             PartRead::Unreadable => {
                 self.damaged = true;
@@ -123,7 +123,7 @@ impl FlashBitmap {
         }
         let first = self.first_bit(block);
         match self.directory.read(io, self.part_of(block)) {
-            PartRead::Bytes(bytes) => {
+            PartRead::Bytes(bytes, _) => {
                 out.extend(all.filter(|index| {
                     let bit = first + u32::from(*index);
                     bytes[bit as usize / 8] >> (bit % 8) & 1 == 0

@@ -8,7 +8,7 @@ mod gecko;
 mod ram_bitmap;
 
 pub(crate) use flash_bitmap::{FlashBitmap, bitmap_pages};
-pub(crate) use gecko::{LogarithmicGecko, Tuning};
+pub(crate) use gecko::{GeckoScan, LogarithmicGecko, Tuning};
 pub(crate) use ram_bitmap::RamBitmap;
 
 use super::meta_io::MetaIo;
@@ -98,6 +98,28 @@ impl Validity {
             Self::Ram(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.erased(io, block),
             Self::Gecko(gecko) => gecko.erased(io, block),
+        }
+    }
+
+    /// Nothing in `block` is live, and it waits for its erase.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn freed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => Ok(()),
+            Self::Gecko(gecko) => gecko.freed(io, block),
+        }
+    }
+
+    /// As [`Validity::flush`], and writes down what a recovery is to begin with even where there is nothing to flush.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => Ok(()),
+            Self::Gecko(gecko) => gecko.checkpoint(io),
         }
     }
 

@@ -12,6 +12,10 @@ const NONE: u32 = u32::MAX;
 
 const DIRTY: u8 = 1;
 const UIP: u8 = 2;
+/// Updated since the checkpoints' hand came by.
+const UPDATED: u8 = 4;
+/// Found by a recovery: perhaps its translation page knows it, or knows better (GeckoFTL appendix C.3).
+const UNSURE: u8 = 8;
 
 /// A cached mapping entry, by its slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +45,7 @@ pub(super) struct MappingCache {
     dirty: Vec<u32>,
     entries_per_page: u32,
     dirty_count: u32,
+    unsure_count: u32,
 }
 
 #[inline]
@@ -59,6 +64,7 @@ impl MappingCache {
             dirty: vec![NONE; translation_pages as usize],
             entries_per_page,
             dirty_count: 0,
+            unsure_count: 0,
         }
     }
 
@@ -96,6 +102,71 @@ impl MappingCache {
     #[inline]
     pub(super) fn is_dirty(&self, slot: Slot) -> bool {
         self.entries[slot.0 as usize].flags & DIRTY != 0
+    }
+
+    /// Whether a recovery found it, and nobody has asked its translation page since.
+    #[inline]
+    pub(super) fn is_unsure(&self, slot: Slot) -> bool {
+        self.entries[slot.0 as usize].flags & UNSURE != 0
+    }
+
+    /// Whether there is any such entry.
+    #[inline]
+    pub(super) fn has_unsure(&self) -> bool {
+        self.unsure_count > 0
+    }
+
+    /// Its translation page has been asked: the entry is dirty, and its before-image reported.
+    pub(super) fn made_sure(&mut self, slot: Slot) {
+        let flags = &mut self.entries[slot.0 as usize].flags;
+        self.unsure_count -= u32::from(*flags & UNSURE != 0);
+        *flags &= !(UNSURE | UIP);
+    }
+
+    /// Its translation page has been asked, and says `value`: the entry is clean.
+    pub(super) fn overruled(&mut self, slot: Slot, value: u32) {
+        self.made_sure(slot);
+        let Entry { key, dirty_next, .. } = self.entries[slot.0 as usize];
+        let head = &mut self.dirty[(key / self.entries_per_page) as usize];
+        if *head == slot.0 {
+            *head = dirty_next;
+        } else {
+            let mut at = *head;
+            while at != NONE {
+                let next = self.entries[at as usize].dirty_next;
+                if next == slot.0 {
+                    self.entries[at as usize].dirty_next = dirty_next;
+                    break;
+                }
+                at = next;
+            }
+        }
+        self.dirty_count -= 1;
+        let entry = &mut self.entries[slot.0 as usize];
+        entry.flags &= !DIRTY;
+        entry.value = value;
+    }
+
+    /// An entry that a recovery found: taken for dirty, and for having an unidentified before-image.
+    pub(super) fn set_unsure(&mut self, slot: Slot, value: u32) {
+        self.set_dirty(slot, value);
+        let flags = &mut self.entries[slot.0 as usize].flags;
+        self.unsure_count += u32::from(*flags & UNSURE == 0);
+        *flags = *flags & !UPDATED | UNSURE | UIP;
+    }
+
+    /// The hand of the checkpoints comes by: whether the entry there is dirty and was not updated since last time.
+    #[inline]
+    pub(super) fn visited(&mut self, at: u32) -> Option<Slot> {
+        let flags = &mut self.entries.get_mut(at as usize)?.flags;
+        let old = *flags & (DIRTY | UPDATED) == DIRTY;
+        *flags &= !UPDATED;
+        old.then_some(Slot(at))
+    }
+
+    /// How many entries there are.
+    pub(super) fn len(&self) -> u32 {
+        self.entries.len() as u32
     }
 
     /// Every entry.
@@ -161,7 +232,8 @@ impl MappingCache {
     pub(super) fn replace_oldest(&mut self, key: u32, value: u32) -> Slot {
         let at = self.oldest;
         let old = &mut self.entries[at as usize];
-        debug_assert!(old.flags == 0, "a dirty entry is evicted");
+        debug_assert!(old.flags & (DIRTY | UIP) == 0, "a dirty entry is evicted");
+        old.flags = 0;
         let old_key = core::mem::replace(&mut old.key, key);
         old.value = value;
         if let Ok(found) = self.table.find_entry(hash(old_key), |slot| *slot == at) {
@@ -184,10 +256,11 @@ impl MappingCache {
     pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
         let entry = &mut self.entries[slot.0 as usize];
         entry.value = value;
-        if entry.flags & DIRTY != 0 {
+        let was_dirty = entry.flags & DIRTY != 0;
+        entry.flags |= DIRTY | UPDATED;
+        if was_dirty {
             return;
         }
-        entry.flags |= DIRTY;
         self.dirty_count += 1;
         let head = &mut self.dirty[(entry.key / self.entries_per_page) as usize];
         entry.dirty_next = core::mem::replace(head, slot.0);
@@ -214,6 +287,7 @@ impl MappingCache {
         let mut cleaned = 0;
         while at != NONE {
             let entry = &mut self.entries[at as usize];
+            debug_assert!(entry.flags & UNSURE == 0, "synchronized without asking");
             entry.flags = 0;
             at = entry.dirty_next;
             cleaned += 1;

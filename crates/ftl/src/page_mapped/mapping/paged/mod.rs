@@ -18,6 +18,8 @@
 //! durable at once.
 
 mod cache;
+mod checkpoints;
+mod recovered;
 
 use super::{Before, Judgement, Place, entry_of, place_of};
 use crate::config::{Barrier, Barriers, OnMiss};
@@ -27,6 +29,7 @@ use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
+use checkpoints::Checkpoints;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
 
 /// The demand-paged mapping.
@@ -39,10 +42,14 @@ pub(crate) struct PagedMapping {
     cache: MappingCache,
     on_miss: OnMiss,
     barriers: Barriers,
+    /// What bounds a recovery's scan, where there is one to come.
+    checkpoints: Option<Checkpoints>,
     /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is live.
     damaged: bool,
     /// The translation page being changed.
     page: Vec<u8>,
+    /// When `page` was synchronized last, in program order; 0 where it never was.
+    loaded: u64,
     tally: Tally,
 }
 
@@ -54,6 +61,8 @@ struct Tally {
     synchronizations: u64,
     entries_synchronized: u64,
     translation_pages_unreadable: u64,
+    checkpoint_synchronizations: u64,
+    synchronizations_aborted: u64,
 }
 
 fn entries_per_page(geometry: &Geometry) -> u32 {
@@ -95,8 +104,10 @@ impl PagedMapping {
             cache: MappingCache::new(entries, pages, entries_per_page),
             on_miss,
             barriers,
+            checkpoints: None,
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
+            loaded: 0,
             tally: Tally::default(),
         }
     }
@@ -118,7 +129,7 @@ impl PagedMapping {
         let part = self.translation_page_of(key);
         match self.gmd.read(io, part) {
             PartRead::Nowhere => entry_of(Place::Nowhere),
-            PartRead::Bytes(bytes) => get(bytes, key % self.entries_per_page),
+            PartRead::Bytes(bytes, _) => get(bytes, key % self.entries_per_page),
             PartRead::Unreadable => {
                 self.tally.translation_pages_unreadable += 1;
                 self.damaged = true;
@@ -159,14 +170,26 @@ impl PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         self.load(io, part);
+        if self.cache.has_unsure() {
+            self.make_loaded_sure(io, part, before);
+            if !self.cache.has_dirty(part) {
+                // It knew all of them.
+                self.tally.synchronizations_aborted += 1;
+                return Ok(());
+            }
+        }
         self.write_loaded(io, part, before)
     }
 
     /// Fetches a translation page into `page`.
     #[inline]
     fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
+        self.loaded = 0;
         match self.gmd.read(io, part) {
-            PartRead::Bytes(bytes) => self.page.copy_from_slice(bytes),
+            PartRead::Bytes(bytes, version) => {
+                self.page.copy_from_slice(bytes);
+                self.loaded = version;
+            }
             PartRead::Nowhere => self.page.fill(0xff),
             PartRead::Unreadable => {
                 self.tally.translation_pages_unreadable += 1;
@@ -196,12 +219,17 @@ impl PagedMapping {
             }
             put(&mut self.page, index, self.cache.value(slot));
         }
-        let version = io.next_version();
+        // What it names must be on flash before it is: older copies are not looked for then.
+        io.barrier();
+        // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
+        // the seq of user pages.
+        let version = io.seq() + 1;
         if let Err(error) = self.gmd.write(io, part, version, &self.page) {
             // The entries stay dirty, and what they make stale unidentified.
             before.truncate(identified);
             return Err(error);
         }
+        io.synchronized();
         self.tally.synchronizations += 1;
         self.tally.entries_synchronized += u64::from(self.cache.clean(part));
         Ok(())
@@ -217,6 +245,9 @@ impl PagedMapping {
         if let Some(slot) = self.cache.find(key.0) {
             self.tally.hits += 1;
             self.cache.touch(slot);
+            if self.cache.is_unsure(slot) {
+                self.make_sure(io, key, before);
+            }
             return place_of(self.cache.value(slot));
         }
         self.tally.misses += 1;
@@ -231,6 +262,7 @@ impl PagedMapping {
     /// Where `key` is, without any change to the cache.
     pub(crate) fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
         match self.cache.find(key.0) {
+            Some(slot) if self.cache.is_unsure(slot) => self.peek_unsure(io, slot),
             Some(slot) => place_of(self.cache.value(slot)),
             None => place_of(self.entry_on_flash(io, key.0)),
         }
@@ -244,6 +276,13 @@ impl PagedMapping {
         by_host: bool,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
+        if let Some(checkpoints) = &mut self.checkpoints {
+            let at = checkpoints.step(io, self.cache.len());
+            if let Some(old) = self.cache.visited(at) {
+                self.tally.checkpoint_synchronizations += 1;
+                self.synchronize(io, self.translation_page_of(self.cache.key(old)), before)?;
+            }
+        }
         if let Some(slot) = self.cache.find(key.0) {
             self.tally.hits += u64::from(by_host);
             self.cache.touch(slot);
@@ -318,6 +357,9 @@ impl PagedMapping {
             return Ok(());
         }
         self.load(io, part);
+        if self.cache.has_unsure() {
+            self.make_loaded_sure(io, part, before);
+        }
         let mut changes = false;
         for key in pages.clone() {
             if let Some(slot) = self.cache.find(key) {
@@ -387,7 +429,7 @@ impl PagedMapping {
             return Some(LogicalPage(self.cache.key(slot)));
         }
         for part in 0..self.gmd.parts() {
-            if let PartRead::Bytes(bytes) = self.gmd.read(io, part) {
+            if let PartRead::Bytes(bytes, _) = self.gmd.read(io, part) {
                 let found = (0..self.entries_per_page).find(|index| get(bytes, *index) == page.0);
                 if let Some(index) = found {
                     let key = part * self.entries_per_page + index;
@@ -399,14 +441,19 @@ impl PagedMapping {
         None
     }
 
+    /// C.
+    pub(crate) fn cache_entries(&self) -> u32 {
+        self.cache.capacity()
+    }
+
     /// How many translation pages the table has.
     pub(crate) fn translation_pages(&self) -> u32 {
         self.gmd.parts()
     }
 
-    /// A recovery has found a translation page.
-    pub(crate) fn enter_translation_page(&mut self, translation_page: u32, page: Page) {
-        self.gmd.set(translation_page, Some(page));
+    /// A recovery has found a translation page; the one it takes the place of.
+    pub(crate) fn enter_translation_page(&mut self, translation_page: u32, page: Page) -> Option<Page> {
+        self.gmd.set(translation_page, Some(page))
     }
 
     /// The physical pages that a translation page's bytes name.
@@ -420,8 +467,12 @@ impl PagedMapping {
 
     /// Before-images that are not identified yet: for checks.
     pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
-        let uip: Vec<u32> =
-            self.cache.iter().filter(|slot| self.cache.is_uip(*slot)).map(|slot| self.cache.key(slot)).collect();
+        let uip: Vec<u32> = self
+            .cache
+            .iter()
+            .filter(|slot| self.cache.is_uip(*slot) && !self.cache.is_unsure(*slot))
+            .map(|slot| self.cache.key(slot))
+            .collect();
         let mut pages = Vec::new();
         for key in uip {
             if let Place::At(page) = place_of(self.entry_on_flash(io, key)) {
@@ -444,6 +495,9 @@ impl PagedMapping {
         ledger.structure("mapping.gmd", self.gmd.bytes());
         self.cache.ram(ledger);
         ledger.index("buffer.translation_page", self.page.capacity() as u64);
+        if let Some(checkpoints) = &self.checkpoints {
+            ledger.structure("mapping.checkpoints", checkpoints.bytes());
+        }
     }
 
     pub(crate) fn counters(&self, out: &mut Vec<Counter>) {
@@ -455,6 +509,8 @@ impl PagedMapping {
             Counter::sum("synchronizations", self.tally.synchronizations),
             Counter::sum("entries_synchronized", self.tally.entries_synchronized),
             Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
+            Counter::sum("checkpoint_synchronizations", self.tally.checkpoint_synchronizations),
+            Counter::sum("synchronizations_aborted", self.tally.synchronizations_aborted),
         ]);
     }
 }

@@ -1,6 +1,6 @@
 //! The buffer of Logarithmic Gecko: the entries that no run holds yet, sorted by key (algorithms 1 and 2).
 
-use super::page::Layout;
+use super::page::{ERASED, FREE, Layout};
 use crate::config::{Barrier, Barriers};
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ pub(super) struct Buffer {
     layout: Layout,
     keys: Vec<u32>,
     words: Vec<u32>,
-    erase: Vec<bool>,
+    flags: Vec<u8>,
     barriers: Barriers,
 }
 
@@ -22,7 +22,7 @@ impl Buffer {
             layout,
             keys: Vec::with_capacity(room),
             words: Vec::with_capacity(room * layout.words),
-            erase: Vec::with_capacity(room),
+            flags: Vec::with_capacity(room),
             barriers,
         }
     }
@@ -39,7 +39,7 @@ impl Buffer {
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         self.words.clear();
-        self.erase.clear();
+        self.flags.clear();
     }
 
     pub(super) fn key(&self, index: usize) -> u32 {
@@ -50,8 +50,9 @@ impl Buffer {
         self.words[index * self.layout.words + word]
     }
 
-    pub(super) fn erase(&self, index: usize) -> bool {
-        self.erase[index]
+    /// [`ERASED`](super::page::ERASED) and [`FREE`](super::page::FREE).
+    pub(super) fn flags(&self, index: usize) -> u8 {
+        self.flags[index]
     }
 
     /// The first entry whose key is not below `key`.
@@ -64,7 +65,7 @@ impl Buffer {
         let at = self.lower_bound(key);
         if self.keys.get(at) != Some(&key) {
             self.keys.insert(at, key);
-            self.erase.insert(at, false);
+            self.flags.insert(at, 0);
             let words = self.layout.words;
             if words == 1 {
                 self.words.insert(at, 0);
@@ -85,23 +86,32 @@ impl Buffer {
     /// Algorithm 2: what was known of the block is void. What the buffer itself knew goes, too, which the printed
     /// algorithm is silent about. One entry, for the first part, stands for all parts.
     pub(super) fn erased(&mut self, block: u32) {
+        self.void(block, ERASED);
+    }
+
+    /// What was known of the block is void, because nothing in it is live.
+    pub(super) fn freed(&mut self, block: u32) {
+        self.void(block, ERASED | FREE);
+    }
+
+    fn void(&mut self, block: u32, flags: u8) {
         let first = block * self.layout.parts;
         if self.barriers.forget(Barrier::EraseClearsBuffer) {
             let at = self.entry(first);
-            self.erase[at] = true;
+            self.flags[at] = flags;
             return;
         }
         let from = self.lower_bound(first);
         let to = self.lower_bound(first + self.layout.parts);
         let words = self.layout.words;
         self.keys.drain(from..to);
-        self.erase.drain(from..to);
+        self.flags.drain(from..to);
         self.words.drain(from * words..to * words);
         let at = self.entry(first);
-        self.erase[at] = true;
+        self.flags[at] = flags;
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        (self.keys.capacity() * 4 + self.words.capacity() * 4 + self.erase.capacity()) as u64
+        (self.keys.capacity() * 4 + self.words.capacity() * 4 + self.flags.capacity()) as u64
     }
 }

@@ -1,7 +1,7 @@
 //! Merging runs: a sort-merge in which newer entries overrule older ones (section 3.1, algorithm 3, appendix A).
 
 use super::buffer::Buffer;
-use super::page::{GeckoPage, GeckoPageBuilder, Layout, RunHeader};
+use super::page::{ERASED, FREE, GeckoPage, GeckoPageBuilder, Layout, RunHeader};
 use super::run::{DirectoryEntry, Run, RunDirectory};
 use crate::FtlError;
 use crate::page_mapped::meta_io::MetaIo;
@@ -19,6 +19,8 @@ struct Input<'a> {
     at: usize,
     end: usize,
     key: u32,
+    /// The first block of each page read so far, for those who ask.
+    first_blocks: Option<Vec<u32>>,
 }
 
 enum Source<'a> {
@@ -44,10 +46,16 @@ impl Input<'_> {
             }
             Source::Run { run, next_page } => {
                 while self.at >= self.end && *next_page < run.directory.len() {
-                    *lost |= !read_page(io, run, *next_page, page);
+                    let read = read_page(io, run, *next_page, page);
+                    *lost |= !read;
                     *next_page += 1;
                     self.at = 0;
-                    self.end = GeckoPage::new(layout, page).entries();
+                    let view = GeckoPage::new(layout, page);
+                    self.end = view.entries();
+                    if let Some(first_blocks) = &mut self.first_blocks {
+                        let before = first_blocks.last().copied().unwrap_or(0);
+                        first_blocks.push(if read { view.first_block() } else { before });
+                    }
                 }
                 self.key = if self.at < self.end { GeckoPage::new(layout, page).key(self.at) } else { DONE };
             }
@@ -108,70 +116,120 @@ impl MergeBuffers {
         header: &RunHeader,
         oldest: bool,
     ) -> Result<(RunDirectory, bool), FtlError> {
+        let version = io.next_version();
+        let mut output = Output { directory: Vec::new(), header: *header, version, parts: self.layout.parts };
+        let page = &mut self.output;
+        page.clear();
+        let inputs = Inputs { layout: self.layout, buffer, runs, pages: &mut self.inputs, words: &mut self.words };
+        let combined = inputs.combine(io, self.page_bytes, false, |io, key, words, flags| {
+            // Where no older run remains, what an erase made void is nowhere any more.
+            let flags = if oldest && flags & FREE == 0 { 0 } else { flags };
+            if oldest && flags == 0 && words.iter().all(|word| *word == 0) {
+                return Ok(());
+            }
+            output.push(io, page, key, words, flags)
+        });
+        let lost = match combined {
+            Ok((lost, _)) => lost,
+            Err(error) => return Err(output.given_up(io, error)),
+        };
+        match output.program(io, &mut self.output, true) {
+            Ok(()) => Ok((output.directory, lost)),
+            Err(error) => Err(output.given_up(io, error)),
+        }
+    }
+
+    /// Shows every entry that `runs`, newest first, come to, in the order of their keys. The first block of each page of
+    /// each run, and whether some page could not be read.
+    pub(super) fn visit<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        runs: &[Run],
+        mut entry: impl FnMut(u32, &[u32], u8),
+    ) -> (Vec<Vec<u32>>, bool) {
+        let inputs =
+            Inputs { layout: self.layout, buffer: None, runs, pages: &mut self.inputs, words: &mut self.words };
+        let combined = inputs.combine(io, self.page_bytes, true, |_, key, words, flags| {
+            entry(key, words, flags);
+            Ok(())
+        });
+        combined.map_or((Vec::new(), true), |(lost, first_blocks)| (first_blocks, lost))
+    }
+}
+
+/// What is combined: the buffer and runs, newest first, with a page buffer for each run.
+struct Inputs<'a> {
+    layout: Layout,
+    buffer: Option<&'a Buffer>,
+    runs: &'a [Run],
+    pages: &'a mut Vec<Vec<u8>>,
+    words: &'a mut [u32],
+}
+
+impl Inputs<'_> {
+    /// The sort-merge: newer entries overrule older ones. Whether some page could not be read, and where it is asked
+    /// for, the first block of each page of each run.
+    fn combine<N: Nand>(
+        self,
+        io: &mut MetaIo<'_, N>,
+        page_bytes: usize,
+        tell_first_blocks: bool,
+        mut emit: impl FnMut(&mut MetaIo<'_, N>, u32, &[u32], u8) -> Result<(), FtlError>,
+    ) -> Result<(bool, Vec<Vec<u32>>), FtlError> {
         let layout = self.layout;
         let mut lost = false;
-        let mut inputs: Vec<Input<'_>> = Vec::with_capacity(runs.len() + 1);
-        inputs.extend(buffer.map(|b| Input { from: Source::Buffer(b), at: 0, end: b.len(), key: 0 }));
-        inputs.extend(runs.iter().map(|run| Input { from: Source::Run { run, next_page: 0 }, at: 0, end: 0, key: 0 }));
-        while self.inputs.len() < inputs.len() {
-            self.inputs.push(vec![0; self.page_bytes]);
+        let mut inputs: Vec<Input<'_>> = Vec::with_capacity(self.runs.len() + 1);
+        let input = |from, end| {
+            let first_blocks = tell_first_blocks.then(Vec::new);
+            Input { from, at: 0, end, key: 0, first_blocks }
+        };
+        inputs.extend(self.buffer.map(|b| input(Source::Buffer(b), b.len())));
+        let of_run = |run| input(Source::Run { run, next_page: 0 }, 0);
+        inputs.extend(self.runs.iter().map(of_run));
+        while self.pages.len() < inputs.len() {
+            self.pages.push(vec![0; page_bytes]);
         }
-        for (input, page) in inputs.iter_mut().zip(&mut self.inputs) {
+        for (input, page) in inputs.iter_mut().zip(self.pages.iter_mut()) {
             input.settle(io, layout, page, &mut lost);
         }
-        let version = io.next_version();
-        let mut output = Output { directory: Vec::new(), header: *header, version, parts: layout.parts };
-        self.output.clear();
         // The block whose entries are void in inputs older than the one that erased it.
         let mut erased = (u32::MAX, 0);
         loop {
             let key = inputs.iter().map(|input| input.key).min().unwrap_or(DONE);
             if key == DONE {
-                break;
+                return Ok((lost, inputs.into_iter().filter_map(|input| input.first_blocks).collect()));
             }
             let block = key / layout.parts;
             self.words.fill(0);
-            let mut erase = false;
-            for (rank, (input, page)) in inputs.iter_mut().zip(&mut self.inputs).enumerate() {
+            let mut flags = 0;
+            for (rank, (input, page)) in inputs.iter_mut().zip(self.pages.iter_mut()).enumerate() {
                 if input.key != key {
                     continue;
                 }
                 if erased.0 != block || rank <= erased.1 {
-                    let flag = match input.from {
+                    let own = match input.from {
                         Source::Buffer(buffer) => {
                             for (n, word) in self.words.iter_mut().enumerate() {
                                 *word |= buffer.word(input.at, n);
                             }
-                            buffer.erase(input.at)
+                            buffer.flags(input.at)
                         }
                         Source::Run { .. } => {
                             let view = GeckoPage::new(layout, page);
                             for (n, word) in self.words.iter_mut().enumerate() {
                                 *word |= view.word(input.at, n);
                             }
-                            view.erase(input.at)
+                            view.flags(input.at)
                         }
                     };
-                    if flag && erased.0 != block {
+                    if own & ERASED != 0 && erased.0 != block {
                         erased = (block, rank);
                     }
-                    erase |= flag;
+                    flags |= own;
                 }
                 input.advance(io, layout, page, &mut lost);
             }
-            if oldest {
-                erase = false;
-                if self.words.iter().all(|word| *word == 0) {
-                    continue;
-                }
-            }
-            if let Err(error) = output.push(io, &mut self.output, key, &self.words, erase) {
-                return Err(output.given_up(io, error));
-            }
-        }
-        match output.program(io, &mut self.output, true) {
-            Ok(()) => Ok((output.directory, lost)),
-            Err(error) => Err(output.given_up(io, error)),
+            emit(io, key, self.words, flags)?;
         }
     }
 }
@@ -191,14 +249,14 @@ impl Output {
         page: &mut GeckoPageBuilder,
         key: u32,
         words: &[u32],
-        erase: bool,
+        flags: u8,
     ) -> Result<(), FtlError> {
         // All entries of a block stand on one page.
         let begins_block = page.last_key().is_none_or(|last| last / self.parts != key / self.parts);
         if page.room() == 0 || begins_block && page.room() < self.parts as usize {
             self.program(io, page, false)?;
         }
-        page.push(key, words, erase);
+        page.push(key, words, flags);
         Ok(())
     }
 
@@ -219,7 +277,7 @@ impl Output {
     ) -> Result<(), FtlError> {
         let place = self.directory.len() as u32;
         page.seal(&self.header, place, last);
-        let first_block = page.first_key().map_or(0, |key| key / self.parts);
+        let first_block = GeckoPage::new(page.layout(), &page.bytes).first_block();
         let to = io.append(Kind::Gecko, place | if last { LAST } else { 0 }, self.version, &page.bytes)?;
         self.directory.push(DirectoryEntry { first_block, page: to });
         page.clear();

@@ -14,13 +14,19 @@
 //! - Multi-way merging lets a run take part where what is merged so far may be large enough for its level. With T = 2
 //!   that is the paper's policy; with larger T that one would merge large runs with small ones over and over.
 //! - A flush is not programmed before everything that it reports on is on flash.
+//! - For recovery an entry has a *free flag* as well: nothing in the block is live, and it is not erased yet. Blocks are
+//!   erased right before they are written again, so that flash alone would not tell. The entry of the erase follows.
 
 mod buffer;
 mod merge;
 mod page;
+mod restore;
 mod run;
 
+pub(crate) use restore::GeckoScan;
+
 use super::Answer;
+use crate::blocks::ScanFrom;
 use crate::config::{Barriers, GeckoMerge};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
@@ -28,7 +34,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use buffer::Buffer;
 use merge::MergeBuffers;
-use page::{GeckoPage, Layout, RunHeader};
+use page::{ERASED, GeckoPage, Layout, RunHeader};
 use phelsuma_nand::{Block, Content, Geometry, Nand, Page, PageRead};
 use run::{Run, level_of};
 
@@ -94,6 +100,7 @@ pub(crate) struct LogarithmicGecko {
 struct Tally {
     inserts: u64,
     erases: u64,
+    freed: u64,
     queries: u64,
     query_reads: u64,
     merges: u64,
@@ -117,6 +124,11 @@ impl LogarithmicGecko {
         }
     }
 
+    /// V: the entries that fill the buffer.
+    pub(crate) fn buffer_entries(&self) -> u32 {
+        self.tuning.buffer_entries() as u32
+    }
+
     /// Algorithm 1: `page` is stale.
     #[inline]
     pub(super) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
@@ -135,24 +147,36 @@ impl LogarithmicGecko {
         if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
     }
 
-    /// Turns the buffer into a run, and merges.
+    /// Nothing in `block` is live, and it waits for its erase: with this on flash a recovery knows.
+    pub(super) fn freed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        self.tally.freed += 1;
+        self.buffer.freed(block.0);
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
+    /// Turns the buffer into a run if there is anything in it, and merges.
     pub(super) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        if self.buffer.len() == 0 {
-            return Ok(());
-        }
+        if self.buffer.len() == 0 { Ok(()) } else { self.checkpoint(io) }
+    }
+
+    /// Turns the buffer into a run, even if that is empty but for its header, and merges.
+    pub(super) fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         // What is reported stale must have been replaced on flash, and what is reported erased be erased.
         io.barrier();
         self.flushes += 1;
-        let frozen = io.seq();
+        let frozen = io.flush_marks();
         match self.tuning.merge {
             GeckoMerge::MultiWay => {
                 let joining = self.runs_that_will_merge();
                 self.merge(io, true, joining, frozen)?;
+                io.flushed();
             }
             GeckoMerge::TwoWay => {
                 self.merge(io, true, 0, frozen)?;
+                io.flushed();
                 while self.runs.len() >= 2 && self.runs[0].header.level == self.runs[1].header.level {
-                    self.merge(io, false, 2, self.runs[0].header.frozen)?;
+                    let newest = self.runs[0].header;
+                    self.merge(io, false, 2, (newest.frozen, newest.scan_from))?;
                 }
             }
         }
@@ -179,7 +203,7 @@ impl LogarithmicGecko {
         io: &mut MetaIo<'_, N>,
         with_buffer: bool,
         runs: usize,
-        frozen: u64,
+        (frozen, scan_from): (u64, ScanFrom),
     ) -> Result<(), FtlError> {
         let merged = &self.runs[..runs];
         let flushes =
@@ -191,6 +215,7 @@ impl LogarithmicGecko {
             level: level_of(pages, self.tuning.size_ratio),
             flushes: (first.unwrap_or(self.flushes), last),
             frozen,
+            scan_from,
         };
         let oldest = runs == self.runs.len();
         let buffer = with_buffer.then_some(&self.buffer);
@@ -225,7 +250,7 @@ impl LogarithmicGecko {
             for word in 0..layout.words {
                 stale[part * layout.words + word] |= self.buffer.word(at, word);
             }
-            erased |= self.buffer.erase(at);
+            erased |= self.buffer.flags(at) & ERASED != 0;
             at += 1;
         }
         for run in &self.runs {
@@ -248,7 +273,7 @@ impl LogarithmicGecko {
                 for word in 0..layout.words {
                     stale[part * layout.words + word] |= view.word(index, word);
                 }
-                erased |= view.erase(index);
+                erased |= view.flags(index) & ERASED != 0;
             }
         }
         for index in 0..self.pages_per_block {
@@ -263,10 +288,19 @@ impl LogarithmicGecko {
     /// Copies Gecko pages out of a victim.
     pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
         let geometry = *io.geometry();
+        self.relocate_pages(io, |page| geometry.block_of(page) == victim)
+    }
+
+    /// Copies the Gecko pages that are to go.
+    fn relocate_pages<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        goes: impl Fn(Page) -> bool,
+    ) -> Result<u64, FtlError> {
         let mut copied = 0;
         for run in &mut self.runs {
             for entry in &mut run.directory {
-                if geometry.block_of(entry.page) != victim {
+                if !goes(entry.page) {
                     continue;
                 }
                 let from = entry.page;
@@ -294,7 +328,7 @@ impl LogarithmicGecko {
         Ok(copied)
     }
 
-    pub(super) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
+    pub(crate) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
         let pages = self.runs.iter().flat_map(|run| run.directory.iter().map(|entry| entry.page));
         pages.filter(|page| *page != LOST_PAGE)
     }
@@ -316,6 +350,7 @@ impl LogarithmicGecko {
         out.extend([
             Counter::sum("gecko_inserts", self.tally.inserts),
             Counter::sum("gecko_erases", self.tally.erases),
+            Counter::sum("gecko_freed", self.tally.freed),
             Counter::sum("gecko_flushes", self.flushes),
             Counter::sum("gecko_merges", self.tally.merges),
             Counter::sum("gecko_queries", self.tally.queries),

@@ -1,13 +1,19 @@
 //! A Gecko page on flash: entries sorted by key, as columns (GeckoFTL sections 3 and 3.3, figures 3 and 6).
 //!
-//! Little-endian. A header of 32 bytes: entries on the page (u16), the run's level (u8), 1 on a run's last page (u8),
-//! page's place in the run (u32), the first and the last flush that the run covers (u64 each), the program order at
-//! which the last of them froze the buffer (u64). Then V keys of four bytes, V parts of a block's bitmap, V erase
-//! flags, the last two packed bit by bit.
+//! Little-endian. A header of 48 bytes: entries on the page (u16), the run's level (u8), 1 on a run's last page (u8),
+//! page's place in the run (u32), the first and the last flush that the run covers (u64 each), and of the last of them
+//! three moments in program order (u64 each): when it froze the buffer, and the two of its [`ScanFrom`]. Then V keys of
+//! four bytes, V parts of a block's bitmap, V erase flags, V free flags, the last three packed bit by bit.
 
+use crate::blocks::ScanFrom;
 use phelsuma_nand::Geometry;
 
-const HEADER: usize = 32;
+const HEADER: usize = 48;
+
+/// Flag of an entry: everything older about its block is void, the erase flag of the paper.
+pub(super) const ERASED: u8 = 1;
+/// Flag of an entry: since then its block holds nothing live, and was not written anew.
+pub(super) const FREE: u8 = 2;
 /// Bits of a key: which part of which block.
 const KEY_BITS: u32 = 32;
 
@@ -24,6 +30,7 @@ pub(crate) struct Layout {
     pub(super) entries: usize,
     bits_at: usize,
     erase_at: usize,
+    free_at: usize,
 }
 
 /// What a page says of its run.
@@ -34,6 +41,8 @@ pub(super) struct RunHeader {
     pub(super) flushes: (u64, u64),
     /// Program order when the last of them froze the buffer.
     pub(super) frozen: u64,
+    /// What a recovery has to scan if this is the last flush.
+    pub(super) scan_from: ScanFrom,
 }
 
 impl Layout {
@@ -42,18 +51,19 @@ impl Layout {
     pub(crate) fn new(geometry: &Geometry, parts: u32) -> Option<Self> {
         let part_bits = geometry.pages_per_block().div_ceil(parts);
         let room = geometry.page_bytes() as usize - HEADER;
-        let mut entries = room * 8 / (KEY_BITS + part_bits + 1) as usize;
+        let mut entries = room * 8 / (KEY_BITS + part_bits + 2) as usize;
         let sizes = |entries: usize| {
             let bits_at = HEADER + entries * 4;
             let erase_at = bits_at + (entries * part_bits as usize).div_ceil(8);
-            (bits_at, erase_at, erase_at + entries.div_ceil(8))
+            let free_at = erase_at + entries.div_ceil(8);
+            (bits_at, erase_at, free_at, free_at + entries.div_ceil(8))
         };
-        while sizes(entries).2 > geometry.page_bytes() as usize {
+        while sizes(entries).3 > geometry.page_bytes() as usize {
             entries -= 1;
         }
-        let (bits_at, erase_at, _) = sizes(entries);
+        let (bits_at, erase_at, free_at, _) = sizes(entries);
         let words = part_bits.div_ceil(32) as usize;
-        (entries >= 2 * parts as usize).then_some(Self { parts, part_bits, words, entries, bits_at, erase_at })
+        (entries >= 2 * parts as usize).then_some(Self { parts, part_bits, words, entries, bits_at, erase_at, free_at })
     }
 
     /// V.
@@ -64,6 +74,10 @@ impl Layout {
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
 /// Up to 32 bits from bit `at` on.
@@ -124,9 +138,26 @@ impl<'a> GeckoPage<'a> {
         bits_at(self.bytes, self.layout.bits_at * 8 + index * bits as usize + word * 32, count)
     }
 
+    /// [`ERASED`] and [`FREE`].
     #[inline]
-    pub(super) fn erase(&self, index: usize) -> bool {
-        self.bytes[self.layout.erase_at + index / 8] >> (index % 8) & 1 == 1
+    pub(super) fn flags(&self, index: usize) -> u8 {
+        let bit = |at: usize| self.bytes[at + index / 8] >> (index % 8) & 1;
+        bit(self.layout.erase_at) * ERASED | bit(self.layout.free_at) * FREE
+    }
+
+    /// What the page says of its run.
+    pub(super) fn header(&self) -> RunHeader {
+        RunHeader {
+            level: self.bytes[2],
+            flushes: (u64_at(self.bytes, 8), u64_at(self.bytes, 16)),
+            frozen: u64_at(self.bytes, 24),
+            scan_from: ScanFrom { after: u64_at(self.bytes, 32), oldest_open: u64_at(self.bytes, 40) },
+        }
+    }
+
+    /// The first block that the page has an entry of.
+    pub(super) fn first_block(&self) -> u32 {
+        if self.entries > 0 { self.key(0) / self.layout.parts } else { 0 }
     }
 
     /// The first entry whose key is not below `key`.
@@ -157,6 +188,10 @@ impl GeckoPageBuilder {
         Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0 }
     }
 
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
+    }
+
     pub(super) fn room(&self) -> usize {
         self.layout.entries - self.entries
     }
@@ -170,12 +205,8 @@ impl GeckoPageBuilder {
         (self.entries > 0).then(|| u32_at(&self.bytes, HEADER + (self.entries - 1) * 4))
     }
 
-    pub(super) fn first_key(&self) -> Option<u32> {
-        (self.entries > 0).then(|| u32_at(&self.bytes, HEADER))
-    }
-
     #[inline]
-    pub(super) fn push(&mut self, key: u32, words: &[u32], erase: bool) {
+    pub(super) fn push(&mut self, key: u32, words: &[u32], flags: u8) {
         let index = self.entries;
         self.bytes[HEADER + index * 4..HEADER + index * 4 + 4].copy_from_slice(&key.to_le_bytes());
         let bits = self.layout.part_bits;
@@ -183,8 +214,11 @@ impl GeckoPageBuilder {
             let count = (bits - word as u32 * 32).min(32);
             put_bits(&mut self.bytes, self.layout.bits_at * 8 + index * bits as usize + word * 32, count, *value);
         }
-        if erase {
+        if flags & ERASED != 0 {
             self.bytes[self.layout.erase_at + index / 8] |= 1 << (index % 8);
+        }
+        if flags & FREE != 0 {
+            self.bytes[self.layout.free_at + index / 8] |= 1 << (index % 8);
         }
         self.entries += 1;
     }
@@ -198,6 +232,8 @@ impl GeckoPageBuilder {
         self.bytes[8..16].copy_from_slice(&header.flushes.0.to_le_bytes());
         self.bytes[16..24].copy_from_slice(&header.flushes.1.to_le_bytes());
         self.bytes[24..32].copy_from_slice(&header.frozen.to_le_bytes());
+        self.bytes[32..40].copy_from_slice(&header.scan_from.after.to_le_bytes());
+        self.bytes[40..48].copy_from_slice(&header.scan_from.oldest_open.to_le_bytes());
     }
 }
 
@@ -207,7 +243,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_papers_page_holds_five_hundred_entries() {
+    fn the_papers_page_holds_nearly_five_hundred_entries() {
         // The paper's 504 less what the header takes.
         let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
         assert_eq!(Layout::new(&geometry, 4).unwrap().entries, 500);
@@ -240,16 +276,19 @@ mod tests {
             while builder.room() > 0 {
                 let mut words: Vec<u32> = (0..layout.words).map(|_| next()).collect();
                 *words.last_mut().unwrap() &= mask;
-                let entry = (expected.len() as u32 * 3, words, next() % 2 == 0);
+                let entry = (expected.len() as u32 * 3, words, (next() % 4) as u8);
                 builder.push(entry.0, &entry.1, entry.2);
                 expected.push(entry);
             }
-            builder.seal(&RunHeader { level: 3, flushes: (1, 2), frozen: 9 }, 7, true);
+            let scan_from = ScanFrom { after: 1 << 40, oldest_open: 7 };
+            let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, scan_from };
+            builder.seal(&header, 7, true);
             let page = GeckoPage::new(layout, &builder.bytes);
+            prop_assert_eq!(page.header(), header);
             prop_assert_eq!(page.entries(), expected.len());
-            for (index, (key, words, erase)) in expected.iter().enumerate() {
+            for (index, (key, words, flags)) in expected.iter().enumerate() {
                 prop_assert_eq!(page.key(index), *key);
-                prop_assert_eq!(page.erase(index), *erase);
+                prop_assert_eq!(page.flags(index), *flags);
                 prop_assert_eq!(page.lower_bound(*key), index);
                 for (n, word) in words.iter().enumerate() {
                     prop_assert_eq!(page.word(index, n), *word);

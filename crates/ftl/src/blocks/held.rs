@@ -1,0 +1,117 @@
+//! Blocks that are free but must not be erased yet, and what the next flush of Logarithmic Gecko is to write down for a
+//! recovery (GeckoFTL section 4.3 and appendix C.2).
+//!
+//! What only Gecko's buffer knows is lost when the power fails, and found again by holding old translation pages against
+//! newer ones. So a block of stale translation pages is held until the buffer is flushed. A block of stale user pages is
+//! held as well, until it is on flash that nothing in it is live: a recovery would have to take it for a written one.
+
+use super::Blocks;
+use crate::RamLedger;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry};
+
+/// From where on a recovery has to scan: everything before is in translation pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ScanFrom {
+    /// The seq after which user pages may be unknown to their translation pages.
+    pub(crate) after: u64,
+    /// The lowest seq of the first page of a block that was open then: those written later have higher ones.
+    pub(crate) oldest_open: u64,
+}
+
+/// Full turns of the mapping's marks between two flushes, at the most.
+const MARKS_MAX: u32 = 8;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    /// With whether Gecko has heard of it.
+    blocks: Vec<(Block, bool)>,
+    most: usize,
+    pub(crate) scan_from: ScanFrom,
+    /// While a recovery is at work: what the flush before the power failed had frozen.
+    pub(crate) frozen: Option<u64>,
+    /// Since the last flush.
+    synchronizations: u32,
+    synchronizations_max: u32,
+    marks: u32,
+}
+
+impl Held {
+    /// For a drive on which so many synchronizations may lie between two flushes.
+    pub(crate) fn new(geometry: &Geometry, synchronizations_max: u32) -> Self {
+        Self {
+            blocks: Vec::new(),
+            most: held_blocks(geometry) as usize,
+            scan_from: ScanFrom::default(),
+            frozen: None,
+            synchronizations: 0,
+            synchronizations_max,
+            marks: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether the buffer should be flushed although it is not full.
+    pub(crate) fn wants_flush(&self) -> bool {
+        self.blocks.len() > self.most || self.synchronizations >= self.synchronizations_max || self.marks >= MARKS_MAX
+    }
+
+    /// Whether a flush would let anything go.
+    pub(crate) fn can_let_go(&self) -> bool {
+        self.frozen.is_none() && !self.blocks.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, block: Block, heard_of: bool) {
+        self.blocks.push((block, heard_of));
+    }
+
+    /// Gecko is going to hear of it now.
+    pub(crate) fn heard_of(&mut self, block: Block) {
+        if let Some(entry) = self.blocks.iter_mut().find(|(b, _)| *b == block) {
+            entry.1 = true;
+        }
+    }
+
+    pub(crate) fn synchronized(&mut self) {
+        self.synchronizations += 1;
+    }
+
+    pub(crate) fn mark(&mut self, scan_from: ScanFrom) {
+        self.scan_from = scan_from;
+        self.marks += 1;
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("blocks.held", self.blocks.capacity() as u64 * 4 + size_of::<Self>() as u64);
+    }
+}
+
+/// Blocks that are held at the most before the buffer is flushed for their sake.
+pub(crate) fn held_blocks(geometry: &Geometry) -> u32 {
+    (geometry.blocks() / 256).clamp(1, 8)
+}
+
+impl Blocks {
+    /// The buffer is on flash: what was held for it goes to the pool.
+    pub(crate) fn flushed(&mut self) {
+        let Some(held) = self.held.as_mut().filter(|held| held.frozen.is_none()) else { return };
+        held.synchronizations = 0;
+        held.marks = 0;
+        let (heard_of, rest) = core::mem::take(&mut held.blocks).into_iter().partition(|(_, heard_of)| *heard_of);
+        held.blocks = rest;
+        let heard_of: Vec<(Block, bool)> = heard_of;
+        for (block, _) in heard_of {
+            self.release_now(block);
+        }
+    }
+
+    /// The lowest seq of the first page of a block of user data that is open; of the next page to come where none is.
+    pub(crate) fn oldest_open(&self) -> u64 {
+        let user = usize::from(self.metadata_from) * self.geometry.dies() as usize;
+        let open = self.open[..user].iter().flatten().filter(|open| open.next > 0);
+        open.map(|open| open.first_seq).min().unwrap_or(self.clock.seq() + 1)
+    }
+}

@@ -1,0 +1,68 @@
+//! Checkpoints: what bounds how far back a recovery must look for entries that no translation page knows (GeckoFTL
+//! section 4.3).
+//!
+//! The paper puts a symbol into the queue of recently used entries, once every C updates, and synchronizes what it
+//! finds behind the last one. A read moves an entry of old before the symbol, so that it is never found. Here a hand
+//! goes round the cache by one entry an update, and synchronizes the entry that it finds dirty and not updated since it
+//! came by last: whatever was updated more than 2 C updates ago is in its translation page, and no host write has to
+//! wait for a whole checkpoint. Where the moment of 2 C updates ago lies in program order is known by marks.
+
+use crate::blocks::ScanFrom;
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::collections::VecDeque;
+use phelsuma_nand::Nand;
+
+/// Marks for each C updates.
+const MARKS_PER_TURN: u32 = 8;
+/// Marks kept: those of the last 2 C updates, and one before them.
+const MARKS: usize = 2 * MARKS_PER_TURN as usize + 1;
+
+/// The hand, and the marks.
+#[derive(Clone, Debug)]
+pub(super) struct Checkpoints {
+    pub(super) hand: u32,
+    interval: u32,
+    left: u32,
+    marks: VecDeque<ScanFrom>,
+}
+
+impl Checkpoints {
+    /// Of a cache of `capacity` entries; what was written after `scan_from` may be in no translation page.
+    pub(super) fn new(capacity: u32, scan_from: ScanFrom) -> Self {
+        let interval = capacity.div_ceil(MARKS_PER_TURN);
+        let mut marks = VecDeque::with_capacity(MARKS + 1);
+        marks.push_back(scan_from);
+        Self { hand: 0, interval, left: interval, marks }
+    }
+
+    /// An update is coming: moves the hand on, round `entries` of them.
+    #[inline]
+    pub(super) fn step<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, entries: u32) -> u32 {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.interval;
+            self.marks.push_back(io.scan_from_now());
+            if self.marks.len() > MARKS {
+                self.marks.pop_front();
+            }
+            if let Some(oldest) = self.marks.front() {
+                io.mark(*oldest);
+            }
+        }
+        let at = self.hand;
+        self.hand = if at + 1 >= entries { 0 } else { at + 1 };
+        at
+    }
+
+    /// Everything written so far is in translation pages.
+    pub(super) fn all_synchronized<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
+        let now = io.scan_from_now();
+        self.marks.clear();
+        self.marks.push_back(now);
+        io.mark(now);
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (size_of::<Self>() + self.marks.capacity() * size_of::<ScanFrom>()) as u64
+    }
+}

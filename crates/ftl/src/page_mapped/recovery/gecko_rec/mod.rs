@@ -1,0 +1,544 @@
+//! GeckoRec: recovery of a demand-paged mapping with Logarithmic Gecko (GeckoFTL section 4.3 and appendix C).
+//!
+//! The paper's steps: 1 the blocks information directory; 2 the global mapping directory; 3 the run directories; 4 the
+//! buffer, as far as it tells of erases (C.2.1) and of synchronizations (C.2.2); 5 the counters of live pages; 6 the
+//! dirty entries of the mapping; 7 marks them as unsure; 8 goes on. Here 3 comes before 2, because the newest run tells
+//! which translation pages the buffer had not heard of, and 6 before 5, so that what is found to be stale is counted.
+//!
+//! Not as in the paper, each for the sake of data that would be lost or a drive that would get stuck:
+//! - How far to scan back is written in the newest run, not counted in pages: several cuts less than C writes apart
+//!   would let dirty entries outlive the count, and a block that is open for long would hide them.
+//! - Older copies of a logical page that the scan meets are reported as stale: those of entries that were cached were
+//!   known to the buffer alone.
+//! - Translation pages are held against all of their versions since the last flush, not just one: a read may evict a
+//!   dirty entry, and so synchronize a page at any time.
+//! - What may have been in flight is read in full, and copied to fresh pages before anything is reported that rests
+//!   on it.
+//! - Blocks of metadata that are part-filled become candidates for collection.
+
+mod blocks_information;
+mod translation;
+
+use super::steps::{Owned, Steps};
+use crate::blocks::{Clock, EPOCH, NewPage, RECOVERY_STREAM, ScanFrom};
+use crate::config::Barrier;
+use crate::page_mapped::PageMapped;
+use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::{GeckoScan, LogarithmicGecko, Validity};
+use crate::recovery_report::RecoveryReport;
+use crate::{Config, FtlError};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use blocks_information::{BlockInformation, BlocksInformation, Found};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, PageRead, Purpose, SpareRead, Time};
+use translation::TranslationPages;
+
+/// Scanning this many times C pages means that cuts come faster than checkpoints: everything is synchronized then.
+const SCANNED_MAX: u64 = 4;
+
+/// A user page that may have been in flight: read in full, and sound by now.
+struct Suspect {
+    found: Found,
+    data: Owned,
+}
+
+/// What is gathered on the way.
+struct Gathered {
+    bid: BlocksInformation,
+    /// Metadata pages that may have been in flight, and are sound by now.
+    suspect_translation: Vec<Page>,
+    suspect_gecko: Vec<Page>,
+    /// User pages that may have been.
+    suspects: Vec<Suspect>,
+    /// Pages that are stale, and that Gecko may not know to be.
+    reports: Vec<Page>,
+    /// Newest pages for whose entries the cache has no room.
+    overflow: BTreeMap<u32, Page>,
+    scanned: u64,
+}
+
+impl PageMapped {
+    fn paged(&mut self) -> &mut PagedMapping {
+        match &mut self.mapping {
+            Mapping::Paged(paged) => paged,
+            Mapping::Ram(_) => unreachable!("GeckoRec begins with a demand-paged mapping"),
+        }
+    }
+
+    fn gecko(&mut self) -> &mut LogarithmicGecko {
+        match &mut self.validity {
+            Validity::Gecko(gecko) => gecko,
+            _ => unreachable!("GeckoRec begins with Logarithmic Gecko"),
+        }
+    }
+
+    /// Brings a drive up from what is on flash.
+    pub(super) fn recover_with_gecko_rec<N: Nand>(
+        nand: &mut N,
+        config: &Config,
+        at: Time,
+    ) -> Result<(Self, RecoveryReport), FtlError> {
+        let geometry = *nand.geometry();
+        let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
+        ftl.blocks.recovering = true;
+
+        steps.begin("1 blocks information directory");
+        let mut g = Gathered {
+            bid: BlocksInformation::new(&geometry),
+            suspect_translation: Vec::new(),
+            suspect_gecko: Vec::new(),
+            suspects: Vec::new(),
+            reports: Vec::new(),
+            overflow: BTreeMap::new(),
+            scanned: 0,
+        };
+        for block in &usable {
+            g.bid.look_at(nand, &mut steps, *block);
+        }
+
+        steps.begin("3 run directories");
+        let mut part_filled = vec![false; geometry.blocks() as usize];
+        let scan = g.scan_gecko(&ftl, nand, &mut steps, &mut part_filled);
+        let (frozen, scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.validity {
+            Validity::Gecko(gecko) => gecko.restore(io, scan),
+            _ => (0, ScanFrom::default()),
+        });
+        for page in ftl.gecko().metadata_pages().collect::<Vec<_>>() {
+            ftl.blocks.counters.add(geometry.block_of(page));
+        }
+
+        steps.begin("2 global mapping directory");
+        let translation = g.scan_translation(&mut ftl, nand, &mut steps, frozen, &mut part_filled);
+        for (part, page) in translation.newest() {
+            ftl.paged().enter_translation_page(part, page);
+            ftl.blocks.counters.add(geometry.block_of(page));
+        }
+
+        steps.begin("4 Gecko's buffer");
+        g.compare_versions(&mut ftl, nand, &mut steps, &translation);
+
+        steps.begin("6 entries of the pages written last");
+        ftl.paged().take_checkpoints(scan_from);
+        g.scan_user(&mut ftl, nand, &mut steps, scan_from)?;
+        ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + EPOCH, g.bid.seq_max + EPOCH);
+        if let Some(held) = &mut ftl.blocks.held {
+            held.frozen = Some(frozen);
+            held.scan_from = scan_from;
+        }
+
+        steps.begin("5 counters of live pages");
+        let emptied = g.count(&mut ftl, nand, &mut steps, frozen, &translation, &part_filled)?;
+
+        steps.begin("7 copies of what may have been in flight");
+        g.copy_suspects(&mut ftl, nand, &mut steps)?;
+        g.write_down(&mut ftl, nand, &mut steps, frozen)?;
+        for block in emptied {
+            ftl.blocks.release_now(block);
+        }
+        if let Some(held) = &mut ftl.blocks.held {
+            held.frozen = None;
+        }
+        if g.scanned > SCANNED_MAX * u64::from(ftl.paged().cache_entries()) {
+            ftl.synchronize_everything(nand, &mut steps)?;
+        }
+        ftl.hear_news(nand, steps.now)?;
+        ftl.blocks.recovering = false;
+        steps.now = steps.now.max(ftl.blocks.clock.horizon());
+        steps.end();
+        let mut report = steps.report;
+        report.done = steps.now;
+        Ok((ftl, report))
+    }
+
+    /// Leaves nothing for the next recovery to scan.
+    fn synchronize_everything<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
+        let mut part = Some(0);
+        while let Some(from) = part {
+            let io = &mut MetaIo::new(nand, &mut self.blocks, self.mapping_stream, Purpose::Recovery, steps.now);
+            part = self.mapping.synchronize_next(io, from, &mut self.before)?;
+            steps.count(io);
+            self.settle(nand, steps.now)?;
+        }
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.validity_stream, Purpose::Recovery, steps.now);
+        if let Mapping::Paged(paged) = &mut self.mapping {
+            paged.all_synchronized(io);
+        }
+        self.validity.checkpoint(io)?;
+        steps.count(io);
+        Ok(())
+    }
+}
+
+impl Gathered {
+    /// Whether the last page of a block holds what it says; where it may have been in flight, by reading it.
+    fn is_sound<N: Nand>(
+        &self,
+        ftl: &PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        last: &Found,
+    ) -> (bool, Option<Owned>) {
+        if !self.bid.may_have_been_in_flight(&last.spare) {
+            return (true, None);
+        }
+        steps.report.last_pages += 1;
+        let data = match steps.read(nand, last.page) {
+            PageRead::Written { content, .. } if ftl.barriers.forget(Barrier::SuspectsVerified) => {
+                Some(Owned::of(content))
+            }
+            read => read.verified().map(|(content, _)| Owned::of(content)),
+        };
+        steps.report.last_pages_bad += u64::from(data.is_none());
+        (data.is_some(), data)
+    }
+
+    /// The pages of a block of metadata that can be believed; the last one as well, if it may have been in flight.
+    fn metadata_pages<N: Nand>(
+        &mut self,
+        ftl: &PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+        part_filled: &mut [bool],
+    ) -> (Vec<Found>, Option<Page>) {
+        let mut pages = self.bid.pages_of(nand, steps, block);
+        let geometry = nand.geometry();
+        part_filled[block.index()] =
+            pages.last().is_none_or(|last| last.page != geometry.page(block, geometry.pages_per_block() - 1));
+        let mut suspect = None;
+        if let Some(last) = pages.last().copied() {
+            match self.is_sound(ftl, nand, steps, &last) {
+                (false, _) => drop(pages.pop()),
+                (true, Some(_)) => suspect = Some(last.page),
+                (true, None) => {}
+            }
+        }
+        (pages, suspect)
+    }
+
+    fn scan_gecko<N: Nand>(
+        &mut self,
+        ftl: &PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        part_filled: &mut [bool],
+    ) -> GeckoScan {
+        let mut scan = GeckoScan::default();
+        for information in self.bid.gecko.clone() {
+            let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block, part_filled);
+            for found in pages.iter().filter(|found| found.spare.kind == Kind::Gecko) {
+                scan.note(found.page, &found.spare);
+            }
+            self.suspect_gecko.extend(suspect);
+        }
+        scan
+    }
+
+    fn scan_translation<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        frozen: u64,
+        part_filled: &mut [bool],
+    ) -> TranslationPages {
+        let mut translation = TranslationPages::new(ftl.paged().translation_pages(), frozen);
+        for information in self.bid.translation.clone() {
+            let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block, part_filled);
+            for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
+                translation.note(found);
+            }
+            self.suspect_translation.extend(suspect);
+        }
+        translation.sort();
+        translation
+    }
+
+    /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
+    fn compare_versions<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &TranslationPages,
+    ) {
+        let mut older: Vec<u8> = Vec::new();
+        for (part, before, version) in translation.replaced() {
+            let Some(before) = before else { continue };
+            older.clear();
+            if let Some(bytes) = steps.read(nand, before.page).verified_as(Kind::Translation, part) {
+                older.extend_from_slice(bytes);
+            }
+            let Some(newer) = steps.read(nand, version.page).verified_as(Kind::Translation, part) else { continue };
+            if older.len() != newer.len() {
+                continue;
+            }
+            let differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, newer).collect();
+            for (key, page) in differing {
+                if let SpareRead::Written(spare) = steps.read_spare(nand, page)
+                    && spare.kind == Kind::User
+                    && spare.key == key.0
+                    && (spare.seq < version.synchronized || ftl.barriers.forget(Barrier::SeqBeforeSynchronization))
+                {
+                    self.reports.push(page);
+                }
+            }
+        }
+    }
+
+    /// Section 4.3: the pages written last, newest first, as far back as the newest run says.
+    fn scan_user<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        scan_from: ScanFrom,
+    ) -> Result<(), FtlError> {
+        let geometry = *nand.geometry();
+        let mut blocks: Vec<BlockInformation> =
+            self.bid.user.iter().filter(|i| i.first_seq >= scan_from.oldest_open).copied().collect();
+        blocks.sort_unstable_by_key(|information| core::cmp::Reverse(information.first_seq));
+        for information in blocks {
+            let end = geometry.page(information.block, geometry.pages_per_block() - 1);
+            if information.first_seq <= scan_from.after
+                && let SpareRead::Written(spare) = steps.read_spare(nand, end)
+                && spare.seq <= scan_from.after
+            {
+                continue;
+            }
+            self.scan_user_block(ftl, nand, steps, information.block, scan_from)?;
+        }
+        Ok(())
+    }
+
+    fn scan_user_block<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+        scan_from: ScanFrom,
+    ) -> Result<(), FtlError> {
+        let geometry = *nand.geometry();
+        let mut pages = self.bid.pages_of(nand, steps, block);
+        if let Some(last) = pages.last().copied() {
+            match self.is_sound(ftl, nand, steps, &last) {
+                (false, _) => drop(pages.pop()),
+                (true, Some(data)) => self.suspects.push(Suspect { found: last, data }),
+                (true, None) => {}
+            }
+        }
+        // What was never written, or is torn, is not live.
+        let end = pages.last().map_or(0, |last| geometry.index_of(last.page) + 1);
+        self.reports.extend((end..geometry.pages_per_block()).map(|index| geometry.page(block, index)));
+        for found in pages.iter().rev() {
+            let sound = found.spare.kind == Kind::User && found.spare.key < ftl.shape.logical_pages;
+            if sound && found.spare.seq > scan_from.after {
+                self.scanned += 1;
+                self.enter(ftl, nand, steps, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A user page that was written lately: its logical page is there, unless a newer one is known. The older of two is
+    /// stale, and perhaps only the buffer knew.
+    fn enter<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        found: &Found,
+    ) -> Result<(), FtlError> {
+        let key = LogicalPage(found.spare.key);
+        let cached = ftl.paged().cached(key);
+        let known = cached.or_else(|| self.overflow.get(&key.0).map(|page| Place::At(*page)));
+        if let Some(Place::At(known)) = known {
+            let newer = match steps.read_spare(nand, known) {
+                SpareRead::Written(other) => (other.version, other.seq) > (found.spare.version, found.spare.seq),
+                _ => false,
+            };
+            let older = if newer { found.page } else { known };
+            if !ftl.barriers.forget(Barrier::OlderCopiesReported) {
+                self.reports.push(older);
+            }
+            if newer {
+                return Ok(());
+            }
+        }
+        if cached.is_none() && !ftl.paged().has_room() {
+            self.overflow.insert(key.0, found.page);
+            return Ok(());
+        }
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+        match &mut ftl.mapping {
+            Mapping::Paged(paged) => paged.enter_found(io, key, found.page, &mut ftl.before),
+            Mapping::Ram(_) => Ok(()),
+        }
+    }
+
+    /// Step 5: live pages by block, and with that the pool. Blocks of metadata that turn out to be empty, which must
+    /// not be erased before the copies of what may have been in flight are on flash.
+    fn count<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        frozen: u64,
+        translation: &TranslationPages,
+        part_filled: &[bool],
+    ) -> Result<Vec<Block>, FtlError> {
+        const FREE: u16 = u16::MAX;
+        let geometry: Geometry = *nand.geometry();
+        let since: Vec<Block> = {
+            let bid = &self.bid;
+            let all = bid.user.iter().chain(&bid.translation).chain(&bid.gecko);
+            let mut since: Vec<Block> = all.filter(|i| i.first_seq > frozen).map(|i| i.block).collect();
+            since.extend(&bid.empty);
+            since.sort_unstable();
+            since
+        };
+        self.reports.sort_unstable();
+        self.reports.dedup();
+        let mut stale = vec![0u16; geometry.blocks() as usize];
+        let reports = &mut self.reports;
+        let validity = &mut ftl.validity;
+        steps.with_io(nand, &mut ftl.blocks, |io| {
+            if let Validity::Gecko(gecko) = validity {
+                let erased = |block: Block| since.binary_search(&block).is_ok();
+                gecko.block_states(io, erased, reports, |block, state| {
+                    stale[block.index()] = if state.free { FREE } else { state.stale };
+                });
+            }
+        });
+        self.reports.retain(|page| stale[geometry.block_of(*page).index()] != FREE);
+        for block in &self.bid.empty {
+            ftl.blocks.release_now(*block);
+        }
+        // Those written longest ago first: that is the order in which a first-in-first-out policy takes them.
+        self.bid.user.sort_unstable_by_key(|information| information.first_seq);
+        for information in &self.bid.user {
+            let block = information.block;
+            if stale[block.index()] == FREE {
+                ftl.blocks.release_now(block);
+            } else {
+                let written = geometry.pages_per_block() as u16;
+                ftl.blocks.counters.set(block, written.saturating_sub(stale[block.index()]));
+                ftl.blocks.close(block, 0);
+                ftl.hear_news(nand, steps.now)?;
+            }
+        }
+        let needed: Vec<Block> = {
+            let mut needed: Vec<Block> = translation.needed().map(|page| geometry.block_of(page)).collect();
+            needed.sort_unstable();
+            needed
+        };
+        let mut emptied = Vec::new();
+        let of = |list: &[BlockInformation], stream: u8| list.iter().map(|i| (i.block, stream)).collect::<Vec<_>>();
+        let metadata =
+            [of(&self.bid.translation, ftl.mapping_stream), of(&self.bid.gecko, ftl.validity_stream)].concat();
+        for (block, stream) in metadata {
+            if ftl.blocks.counters.live(block) > 0 {
+                if part_filled[block.index()] && !ftl.barriers.forget(Barrier::PartFilledCollected) {
+                    ftl.blocks.close_part_filled(block, stream);
+                } else {
+                    ftl.blocks.close(block, stream);
+                }
+                ftl.hear_news(nand, steps.now)?;
+            } else if needed.binary_search(&block).is_ok() {
+                ftl.blocks.hold(block, stream);
+            } else {
+                emptied.push(block);
+            }
+        }
+        ftl.blocks.counters.may_be_low = true;
+        Ok(emptied)
+    }
+
+    /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
+    fn copy_suspects<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+    ) -> Result<(), FtlError> {
+        if ftl.barriers.forget(Barrier::SuspectsCopied) {
+            return Ok(());
+        }
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.validity_stream, Purpose::Recovery, steps.now);
+        if let Validity::Gecko(gecko) = &mut ftl.validity {
+            gecko.copy_pages(io, &self.suspect_gecko)?;
+        }
+        steps.count(io);
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+        if let Mapping::Paged(paged) = &mut ftl.mapping {
+            paged.copy_pages(io, &self.suspect_translation)?;
+        }
+        steps.count(io);
+        for suspect in &self.suspects {
+            let Found { page, spare } = suspect.found;
+            let key = LogicalPage(spare.key);
+            if spare.kind != Kind::User || key.0 >= ftl.shape.logical_pages {
+                continue;
+            }
+            if ftl.paged().cached(key) != Some(Place::At(page)) {
+                continue;
+            }
+            // A copy looks newer than any trim: whether there was one is asked first.
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+            ftl.mapping.make_sure(io, key, &mut ftl.before);
+            steps.count(io);
+            if ftl.paged().cached(key) != Some(Place::At(page)) {
+                continue;
+            }
+            let content = suspect.data.content();
+            let copy =
+                NewPage { kind: Kind::User, key: key.0, version: spare.version, content, data_crc: spare.data_crc };
+            let stream = ftl.placement.host();
+            let (to, safe) = ftl.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;
+            steps.step.programs += 1;
+            steps.now = steps.now.max(safe);
+            ftl.paged().copied(key, to);
+            ftl.before.push(page);
+        }
+        Ok(())
+    }
+
+    /// Appendix C.2: the buffer is what it was, and more; and the entries for which there was no room.
+    fn write_down<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        frozen: u64,
+    ) -> Result<(), FtlError> {
+        let mut suspects = core::mem::take(&mut ftl.before);
+        if frozen > 0 {
+            let bid = &self.bid;
+            let all = bid.user.iter().chain(&bid.translation).chain(&bid.gecko);
+            for block in all.filter(|i| i.first_seq > frozen).map(|i| i.block) {
+                let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.validity_stream, Purpose::Recovery, steps.now);
+                ftl.validity.erased(io, block)?;
+                steps.count(io);
+            }
+        }
+        ftl.hear_news(nand, steps.now)?;
+        for page in self.reports.drain(..) {
+            ftl.before.push(page);
+            ftl.settle(nand, steps.now)?;
+        }
+        ftl.before.append(&mut suspects);
+        ftl.settle(nand, steps.now)?;
+        for (key, page) in core::mem::take(&mut self.overflow) {
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+            if let Mapping::Paged(paged) = &mut ftl.mapping {
+                paged.enter_found(io, LogicalPage(key), page, &mut ftl.before)?;
+            }
+            steps.count(io);
+            ftl.settle(nand, steps.now)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Finding the runs again when the power is back (GeckoFTL appendix C.1), and what they say of every block (step 5 of
+//! GeckoRec).
+//!
+//! The paper takes the newest run of each level. A run that was merged away but whose block is not erased yet can be
+//! that one; so here the first page of a run names the flushes that the run covers, and the runs are those that cover
+//! every flush once. A run of which a page is missing was never finished, or is being erased.
+
+use super::merge::LAST;
+use super::page::{FREE, GeckoPage, RunHeader};
+use super::run::{DirectoryEntry, Run, level_of};
+use super::{LOST_PAGE, LogarithmicGecko};
+use crate::blocks::ScanFrom;
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare};
+
+/// A Gecko page found by its spare area.
+#[derive(Clone, Copy)]
+struct FoundPage {
+    run: u64,
+    key: u32,
+    seq: u64,
+    page: Page,
+}
+
+/// The Gecko pages of a drive.
+#[derive(Default)]
+pub(crate) struct GeckoScan {
+    pages: Vec<FoundPage>,
+}
+
+impl GeckoScan {
+    /// A page whose spare area says that it is Gecko's.
+    pub(crate) fn note(&mut self, page: Page, spare: &Spare) {
+        self.pages.push(FoundPage { run: spare.version, key: spare.key, seq: spare.seq, page });
+    }
+
+    /// A page that turns out to be torn.
+    pub(crate) fn forget(&mut self, page: Page) {
+        self.pages.retain(|found| found.page != page);
+    }
+
+    /// The runs that are complete, newest first: the pages of each.
+    fn complete_runs(mut self) -> Vec<Vec<Page>> {
+        // Of two copies of a page either will do; the later one is not about to be erased.
+        self.pages.sort_unstable_by_key(|p| (core::cmp::Reverse(p.run), p.key & !LAST, core::cmp::Reverse(p.seq)));
+        self.pages.dedup_by_key(|p| (p.run, p.key & !LAST));
+        let mut runs = Vec::new();
+        for run in self.pages.chunk_by(|a, b| a.run == b.run) {
+            let in_order = run.iter().zip(0..).all(|(p, place)| p.key & !LAST == place);
+            let ends = run.last().is_some_and(|p| p.key & LAST != 0);
+            if in_order && ends {
+                runs.push(run.iter().map(|p| p.page).collect());
+            }
+        }
+        runs
+    }
+}
+
+/// What Gecko says of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BlockState {
+    /// Pages known to be stale.
+    pub(crate) stale: u16,
+    /// Nothing in it was live when it was last heard of.
+    pub(crate) free: bool,
+}
+
+impl LogarithmicGecko {
+    /// Takes the runs that are on flash for its own, the buffer being empty. What the last flush had frozen, and from
+    /// where on to scan: the beginning of time where there was none.
+    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: GeckoScan) -> (u64, ScanFrom) {
+        let mut newest: Option<RunHeader> = None;
+        // The flush that the next older run must have as its last.
+        let mut expected: Option<u64> = None;
+        for pages in scan.complete_runs() {
+            let Some(header) = self.header_of(io, &pages) else { continue };
+            if expected.is_some_and(|expected| header.flushes.1 > expected) {
+                continue;
+            }
+            // The newest run may not be the one wanted, but then nothing older covers what is missing.
+            self.damaged |= expected.is_some_and(|expected| header.flushes.1 != expected);
+            expected = Some(header.flushes.0 - 1);
+            newest.get_or_insert(header);
+            let level = level_of(pages.len(), self.tuning.size_ratio);
+            let directory = pages.iter().map(|page| DirectoryEntry { first_block: 0, page: *page }).collect();
+            self.runs.push(Run { header: RunHeader { level, ..header }, directory });
+            if expected == Some(0) {
+                break;
+            }
+        }
+        self.damaged |= expected.is_some_and(|expected| expected != 0);
+        self.flushes = newest.map_or(0, |header| header.flushes.1);
+        newest.map_or((0, ScanFrom::default()), |header| (header.frozen, header.scan_from))
+    }
+
+    fn header_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Option<RunHeader> {
+        let key = if pages.len() == 1 { LAST } else { 0 };
+        let bytes = io.read(*pages.first()?, Kind::Gecko, key)?;
+        let header = GeckoPage::new(self.tuning.layout, bytes).header();
+        // Flushes are counted from 1.
+        (header.flushes.0 > 0 && header.flushes.0 <= header.flushes.1).then_some(header)
+    }
+
+    /// Reads all runs once: what they say of each block that they know something of, but for those in `erased`, and the
+    /// index of their pages. Of `reports`, sorted, those that they know already are taken out.
+    pub(crate) fn block_states<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        erased: impl Fn(Block) -> bool,
+        reports: &mut Vec<Page>,
+        mut found: impl FnMut(Block, BlockState),
+    ) {
+        let (geometry, layout): (Geometry, _) = (*io.geometry(), self.tuning.layout);
+        let mut known = alloc::vec![false; reports.len()];
+        let mut current: Option<(Block, BlockState)> = None;
+        let (first_blocks, lost) = self.merging.visit(io, &self.runs, |key, words, flags| {
+            let (block, part) = (Block(key / layout.parts), key % layout.parts);
+            if erased(block) || block.0 >= geometry.blocks() {
+                return;
+            }
+            if current.is_some_and(|(other, _)| other != block)
+                && let Some((block, state)) = current.take()
+            {
+                found(block, state);
+            }
+            let (_, state) = current.get_or_insert((block, BlockState { stale: 0, free: false }));
+            state.stale += words.iter().map(|word| word.count_ones() as u16).sum::<u16>();
+            state.free |= flags & FREE != 0;
+            let first = geometry.page(block, part * layout.part_bits);
+            let from = reports.partition_point(|page| *page < first);
+            for (page, known) in reports[from..].iter().zip(&mut known[from..]) {
+                let bit = page.0 - first.0;
+                if bit >= layout.part_bits {
+                    break;
+                }
+                *known = words[bit as usize / 32] >> (bit % 32) & 1 == 1;
+            }
+        });
+        if let Some((block, state)) = current {
+            found(block, state);
+        }
+        self.damaged |= lost;
+        for (run, first_blocks) in self.runs.iter_mut().zip(first_blocks) {
+            for (entry, first_block) in run.directory.iter_mut().zip(first_blocks) {
+                entry.first_block = first_block;
+            }
+        }
+        let mut known = known.iter();
+        reports.retain(|_| known.next() != Some(&true));
+    }
+
+    /// Copies pages of its runs that may have been in flight when the power failed.
+    pub(crate) fn copy_pages<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: &[Page],
+    ) -> Result<u64, crate::FtlError> {
+        let geometry = *io.geometry();
+        self.relocate_pages(io, |page| page != LOST_PAGE && geometry.contains(page) && pages.contains(&page))
+    }
+}
