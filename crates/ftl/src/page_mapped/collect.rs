@@ -28,7 +28,15 @@ impl PageMapped {
                 }
                 None => {
                     #[cfg(feature = "std")]
-                    std::eprintln!("DBG full: free {} pool {} waiting {} uses {:?} live_total {} least {:?}", self.blocks.free(), self.blocks.in_pool(), self.blocks.waiting().len(), self.blocks.dbg(), self.blocks.counters.live_total(), self.blocks.counters.least_by_scan().map(|b| self.blocks.counters.live(b)));
+                    std::eprintln!(
+                        "DBG full: free {} pool {} waiting {} uses {:?} live_total {} least {:?}",
+                        self.blocks.free(),
+                        self.blocks.in_pool(),
+                        self.blocks.waiting().len(),
+                        self.blocks.dbg(),
+                        self.blocks.counters.live_total(),
+                        self.blocks.counters.least_by_scan().map(|b| self.blocks.counters.live(b))
+                    );
                     return Err(FtlError::Full { bad_blocks: self.blocks.bad });
                 }
             }

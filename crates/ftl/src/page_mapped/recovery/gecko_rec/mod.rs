@@ -33,7 +33,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use blocks_information::{BlockInformation, BlocksInformation, Found};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, PageRead, Purpose, SpareRead, Time};
-use translation::TranslationPages;
+use translation::{TranslationPages, Version};
 
 /// Scanning this many times C pages means that cuts come faster than checkpoints: everything is synchronized then.
 const SCANNED_MAX: u64 = 4;
@@ -48,14 +48,17 @@ struct Suspect {
 struct Gathered {
     bid: BlocksInformation,
     /// Metadata pages that may have been in flight, and are sound by now.
-    suspect_translation: Vec<Page>,
-    suspect_gecko: Vec<Page>,
+    suspect_metadata: Vec<Found>,
     /// User pages that may have been.
     suspects: Vec<Suspect>,
     /// Pages that are stale, and that Gecko may not know to be.
     reports: Vec<Page>,
     /// Newest pages for whose entries the cache has no room.
     overflow: BTreeMap<u32, Page>,
+    /// Metadata pages that will be needed if those that may have been in flight turn bad before they are copied.
+    fallbacks: Vec<Page>,
+    /// Newer and older copy of a page, where the scan met both.
+    older: Vec<(Page, Page)>,
     scanned: u64,
 }
 
@@ -87,11 +90,12 @@ impl PageMapped {
         steps.begin("1 blocks information directory");
         let mut g = Gathered {
             bid: BlocksInformation::new(&geometry),
-            suspect_translation: Vec::new(),
-            suspect_gecko: Vec::new(),
+            suspect_metadata: Vec::new(),
             suspects: Vec::new(),
             reports: Vec::new(),
             overflow: BTreeMap::new(),
+            fallbacks: Vec::new(),
+            older: Vec::new(),
             scanned: 0,
         };
         for block in &usable {
@@ -102,7 +106,7 @@ impl PageMapped {
         let mut part_filled = vec![false; geometry.blocks() as usize];
         let scan = g.scan_gecko(&ftl, nand, &mut steps, &mut part_filled);
         let (frozen, scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.validity {
-            Validity::Gecko(gecko) => gecko.restore(io, scan),
+            Validity::Gecko(gecko) => gecko.restore(io, scan.clone()),
             _ => (0, ScanFrom::default()),
         });
         for page in ftl.gecko().metadata_pages().collect::<Vec<_>>() {
@@ -110,7 +114,7 @@ impl PageMapped {
         }
 
         steps.begin("2 global mapping directory");
-        let translation = g.scan_translation(&mut ftl, nand, &mut steps, frozen, &mut part_filled);
+        let (translation, sure) = g.scan_translation(&mut ftl, nand, &mut steps, frozen, &mut part_filled);
         for (part, page) in translation.newest() {
             ftl.paged().enter_translation_page(part, page);
             ftl.blocks.counters.add(geometry.block_of(page));
@@ -127,6 +131,8 @@ impl PageMapped {
             held.frozen = Some(frozen);
             held.scan_from = scan_from;
         }
+
+        g.find_fallbacks(&mut ftl, nand, &mut steps, &scan, &translation, sure);
 
         steps.begin("5 counters of live pages");
         let emptied = g.count(&mut ftl, nand, &mut steps, frozen, &translation, &part_filled)?;
@@ -202,7 +208,7 @@ impl Gathered {
         steps: &mut Steps,
         block: Block,
         part_filled: &mut [bool],
-    ) -> (Vec<Found>, Option<Page>) {
+    ) -> (Vec<Found>, Option<Found>) {
         let mut pages = self.bid.pages_of(nand, steps, block);
         let geometry = nand.geometry();
         part_filled[block.index()] =
@@ -211,7 +217,7 @@ impl Gathered {
         if let Some(last) = pages.last().copied() {
             match self.is_sound(ftl, nand, steps, &last) {
                 (false, _) => drop(pages.pop()),
-                (true, Some(_)) => suspect = Some(last.page),
+                (true, Some(_)) => suspect = Some(last),
                 (true, None) => {}
             }
         }
@@ -231,7 +237,7 @@ impl Gathered {
             for found in pages.iter().filter(|found| found.spare.kind == Kind::Gecko) {
                 scan.note(found.page, &found.spare);
             }
-            self.suspect_gecko.extend(suspect);
+            self.suspect_metadata.extend(suspect);
         }
         scan
     }
@@ -243,17 +249,64 @@ impl Gathered {
         steps: &mut Steps,
         frozen: u64,
         part_filled: &mut [bool],
-    ) -> TranslationPages {
+    ) -> (TranslationPages, TranslationPages) {
         let mut translation = TranslationPages::new(ftl.paged().translation_pages(), frozen);
+        let mut sure = TranslationPages::new(ftl.paged().translation_pages(), frozen);
         for information in self.bid.translation.clone() {
             let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block, part_filled);
             for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
                 translation.note(found);
+                if suspect.is_none_or(|suspect| suspect.page != found.page) {
+                    sure.note(found);
+                }
             }
-            self.suspect_translation.extend(suspect);
+            self.suspect_metadata.extend(suspect);
         }
         translation.sort();
-        translation
+        (translation, sure)
+    }
+
+    /// Of what may have been in flight keeps what was, now that all pages written lately are known, and finds what will
+    /// be needed should that turn bad before it is copied.
+    fn find_fallbacks<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        scan: &GeckoScan,
+        translation: &TranslationPages,
+        mut sure: TranslationPages,
+    ) {
+        self.suspects.retain(|suspect| self.bid.was_in_flight(&suspect.found.spare));
+        let metadata = core::mem::take(&mut self.suspect_metadata);
+        let (suspects, others): (Vec<Found>, Vec<Found>) =
+            metadata.into_iter().partition(|found| self.bid.was_in_flight(&found.spare));
+        self.suspect_metadata = suspects;
+        if self.suspect_metadata.iter().any(|found| found.spare.kind == Kind::Translation) {
+            others.iter().filter(|found| found.spare.kind == Kind::Translation).for_each(|found| sure.note(found));
+            sure.sort();
+            self.fallbacks.extend(sure.newest().into_iter().map(|(_, page)| page));
+            // What a version that may turn bad says to be stale may be live without it.
+            let suspect = |page: Page| self.suspect_metadata.iter().any(|found| found.page == page);
+            let versions = translation.replaced().filter(|(_, _, version)| suspect(version.page));
+            for (part, before, version) in versions {
+                self.fallbacks.extend(stale_by(ftl, nand, steps, part, before, &version));
+            }
+        }
+        if self.suspect_metadata.iter().any(|found| found.spare.kind == Kind::Gecko) {
+            let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
+            if let Validity::Gecko(gecko) = &ftl.validity {
+                let needed = steps.with_io(nand, &mut ftl.blocks, |io| gecko.pages_in_use(io, scan.without(&suspects)));
+                self.fallbacks.extend(needed);
+            }
+        }
+        let suspects: Vec<(u32, Page)> = self.suspects.iter().map(|s| (s.found.spare.key, s.found.page)).collect();
+        self.fallbacks.extend(
+            self.older
+                .iter()
+                .filter(|(newest, _)| suspects.iter().any(|(_, page)| page == newest))
+                .map(|(_, older)| *older),
+        );
     }
 
     /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
@@ -264,27 +317,8 @@ impl Gathered {
         steps: &mut Steps,
         translation: &TranslationPages,
     ) {
-        let mut older: Vec<u8> = Vec::new();
         for (part, before, version) in translation.replaced() {
-            let Some(before) = before else { continue };
-            older.clear();
-            if let Some(bytes) = steps.read(nand, before.page).verified_as(Kind::Translation, part) {
-                older.extend_from_slice(bytes);
-            }
-            let Some(newer) = steps.read(nand, version.page).verified_as(Kind::Translation, part) else { continue };
-            if older.len() != newer.len() {
-                continue;
-            }
-            let differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, newer).collect();
-            for (key, page) in differing {
-                if let SpareRead::Written(spare) = steps.read_spare(nand, page)
-                    && spare.kind == Kind::User
-                    && spare.key == key.0
-                    && (spare.seq < version.synchronized || ftl.barriers.forget(Barrier::SeqBeforeSynchronization))
-                {
-                    self.reports.push(page);
-                }
-            }
+            self.reports.extend(stale_by(ftl, nand, steps, part, before, &version));
         }
     }
 
@@ -360,10 +394,11 @@ impl Gathered {
                 SpareRead::Written(other) => (other.version, other.seq) > (found.spare.version, found.spare.seq),
                 _ => false,
             };
-            let older = if newer { found.page } else { known };
+            let (older, newest) = if newer { (found.page, known) } else { (known, found.page) };
             if !ftl.barriers.forget(Barrier::OlderCopiesReported) {
                 self.reports.push(older);
             }
+            self.older.push((newest, older));
             if newer {
                 return Ok(());
             }
@@ -417,25 +452,35 @@ impl Gathered {
         for block in &self.bid.empty {
             ftl.blocks.release_now(*block);
         }
+        let blocks_of = |pages: &mut dyn Iterator<Item = Page>| {
+            let mut blocks: Vec<Block> = pages.map(|page| geometry.block_of(page)).collect();
+            blocks.sort_unstable();
+            blocks
+        };
+        let needed = blocks_of(&mut translation.needed());
+        let fallbacks = blocks_of(&mut self.fallbacks.iter().copied());
+        let hold_fallbacks = !ftl.barriers.forget(Barrier::FallbacksHeld);
+        let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();
+        for page in &self.reports {
+            stale[geometry.block_of(*page).index()] += 1;
+        }
+        let mut emptied = Vec::new();
         // Those written longest ago first: that is the order in which a first-in-first-out policy takes them.
         self.bid.user.sort_unstable_by_key(|information| information.first_seq);
+        let written = geometry.pages_per_block() as u16;
         for information in &self.bid.user {
             let block = information.block;
-            if stale[block.index()] == FREE {
-                ftl.blocks.release_now(block);
-            } else {
-                let written = geometry.pages_per_block() as u16;
-                ftl.blocks.counters.set(block, written.saturating_sub(stale[block.index()]));
+            let stale = stale[block.index()];
+            if stale < written {
+                ftl.blocks.counters.set(block, written - stale);
                 ftl.blocks.close(block, 0);
                 ftl.hear_news(nand, steps.now)?;
+            } else if is_fallback(block) {
+                emptied.push(block);
+            } else {
+                ftl.blocks.release_now(block);
             }
         }
-        let needed: Vec<Block> = {
-            let mut needed: Vec<Block> = translation.needed().map(|page| geometry.block_of(page)).collect();
-            needed.sort_unstable();
-            needed
-        };
-        let mut emptied = Vec::new();
         let of = |list: &[BlockInformation], stream: u8| list.iter().map(|i| (i.block, stream)).collect::<Vec<_>>();
         let metadata =
             [of(&self.bid.translation, ftl.mapping_stream), of(&self.bid.gecko, ftl.validity_stream)].concat();
@@ -449,8 +494,10 @@ impl Gathered {
                 ftl.hear_news(nand, steps.now)?;
             } else if needed.binary_search(&block).is_ok() {
                 ftl.blocks.hold(block, stream);
-            } else {
+            } else if is_fallback(block) {
                 emptied.push(block);
+            } else {
+                ftl.blocks.release_now(block);
             }
         }
         ftl.blocks.counters.may_be_low = true;
@@ -467,14 +514,17 @@ impl Gathered {
         if ftl.barriers.forget(Barrier::SuspectsCopied) {
             return Ok(());
         }
+        let suspects = |kind| -> Vec<Page> {
+            self.suspect_metadata.iter().filter(|found| found.spare.kind == kind).map(|found| found.page).collect()
+        };
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.validity_stream, Purpose::Recovery, steps.now);
         if let Validity::Gecko(gecko) = &mut ftl.validity {
-            gecko.copy_pages(io, &self.suspect_gecko)?;
+            gecko.copy_pages(io, &suspects(Kind::Gecko))?;
         }
         steps.count(io);
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
         if let Mapping::Paged(paged) = &mut ftl.mapping {
-            paged.copy_pages(io, &self.suspect_translation)?;
+            paged.copy_pages(io, &suspects(Kind::Translation))?;
         }
         steps.count(io);
         for suspect in &self.suspects {
@@ -526,8 +576,10 @@ impl Gathered {
         }
         ftl.hear_news(nand, steps.now)?;
         for page in self.reports.drain(..) {
-            ftl.before.push(page);
-            ftl.settle(nand, steps.now)?;
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.validity_stream, Purpose::Recovery, steps.now);
+            ftl.validity.invalidate(io, page)?;
+            steps.count(io);
+            ftl.hear_news(nand, steps.now)?;
         }
         ftl.before.append(&mut suspects);
         ftl.settle(nand, steps.now)?;
@@ -541,4 +593,29 @@ impl Gathered {
         }
         Ok(())
     }
+}
+
+/// What the synchronization that made `version` out of `before` replaced, as far as it is the same page still: stale.
+fn stale_by<N: Nand>(
+    ftl: &mut PageMapped,
+    nand: &mut N,
+    steps: &mut Steps,
+    part: u32,
+    before: Option<Version>,
+    version: &Version,
+) -> Vec<Page> {
+    let Some(before) = before else { return Vec::new() };
+    let Some(older) = steps.read(nand, before.page).verified_as(Kind::Translation, part).map(<[u8]>::to_vec) else {
+        return Vec::new();
+    };
+    let Some(newer) = steps.read(nand, version.page).verified_as(Kind::Translation, part) else { return Vec::new() };
+    let mut differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, newer).collect();
+    let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
+    differing.retain(|(key, page)| match steps.read_spare(nand, *page) {
+        SpareRead::Written(spare) if spare.kind == Kind::User && spare.key == key.0 => {
+            spare.seq < version.synchronized || by_key_alone
+        }
+        _ => false,
+    });
+    differing.into_iter().map(|(_, page)| page).collect()
 }

@@ -24,7 +24,7 @@ struct FoundPage {
 }
 
 /// The Gecko pages of a drive.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct GeckoScan {
     pages: Vec<FoundPage>,
 }
@@ -35,9 +35,9 @@ impl GeckoScan {
         self.pages.push(FoundPage { run: spare.version, key: spare.key, seq: spare.seq, page });
     }
 
-    /// A page that turns out to be torn.
-    pub(crate) fn forget(&mut self, page: Page) {
-        self.pages.retain(|found| found.page != page);
+    /// The same without some pages.
+    pub(crate) fn without(&self, pages: &[Page]) -> Self {
+        Self { pages: self.pages.iter().filter(|found| !pages.contains(&found.page)).copied().collect() }
     }
 
     /// The runs that are complete, newest first: the pages of each.
@@ -70,31 +70,46 @@ impl LogarithmicGecko {
     /// Takes the runs that are on flash for its own, the buffer being empty. What the last flush had frozen, and from
     /// where on to scan: the beginning of time where there was none.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: GeckoScan) -> (u64, ScanFrom) {
-        let mut newest: Option<RunHeader> = None;
+        let (runs, covered) = self.choose(io, scan);
+        self.damaged |= !covered;
+        for (header, pages) in runs {
+            let level = level_of(pages.len(), self.tuning.size_ratio);
+            let directory = pages.iter().map(|page| DirectoryEntry { first_block: 0, page: *page }).collect();
+            self.runs.push(Run { header: RunHeader { level, ..header }, directory });
+        }
+        let newest = self.runs.first().map(|run| run.header);
+        self.flushes = newest.map_or(0, |header| header.flushes.1);
+        newest.map_or((0, ScanFrom::default()), |header| (header.frozen, header.scan_from))
+    }
+
+    /// The pages of the runs that would be found in `scan`.
+    pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: GeckoScan) -> Vec<Page> {
+        self.choose(io, scan).0.into_iter().flat_map(|(_, pages)| pages).collect()
+    }
+
+    /// The runs that together cover every flush, newest first; and whether they do.
+    fn choose<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: GeckoScan) -> (Vec<(RunHeader, Vec<Page>)>, bool) {
+        let mut runs: Vec<(RunHeader, Vec<Page>)> = Vec::new();
         // The flush that the next older run must have as its last.
         let mut expected: Option<u64> = None;
+        let mut covered = true;
         for pages in scan.complete_runs() {
             let Some(header) = self.header_of(io, &pages) else { continue };
             if expected.is_some_and(|expected| header.flushes.1 > expected) {
                 continue;
             }
-            // The newest run may not be the one wanted, but then nothing older covers what is missing.
-            self.damaged |= expected.is_some_and(|expected| header.flushes.1 != expected);
+            // Of the runs that end with the same flush the newest covers most.
+            covered &= expected.is_none_or(|expected| header.flushes.1 == expected);
             expected = Some(header.flushes.0 - 1);
-            newest.get_or_insert(header);
-            let level = level_of(pages.len(), self.tuning.size_ratio);
-            let directory = pages.iter().map(|page| DirectoryEntry { first_block: 0, page: *page }).collect();
-            self.runs.push(Run { header: RunHeader { level, ..header }, directory });
+            runs.push((header, pages));
             if expected == Some(0) {
                 break;
             }
         }
-        self.damaged |= expected.is_some_and(|expected| expected != 0);
-        self.flushes = newest.map_or(0, |header| header.flushes.1);
-        newest.map_or((0, ScanFrom::default()), |header| (header.frozen, header.scan_from))
+        (runs, covered && expected.is_none_or(|expected| expected == 0))
     }
 
-    fn header_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Option<RunHeader> {
+    fn header_of<N: Nand>(&self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Option<RunHeader> {
         let key = if pages.len() == 1 { LAST } else { 0 };
         let bytes = io.read(*pages.first()?, Kind::Gecko, key)?;
         let header = GeckoPage::new(self.tuning.layout, bytes).header();
