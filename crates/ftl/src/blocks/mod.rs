@@ -105,6 +105,9 @@ pub(crate) struct Blocks {
     pub(crate) held: Option<Held>,
     /// A recovery is at work: what it writes says so.
     pub(crate) recovering: bool,
+    /// Pages of metadata that a recovery has read, and that may have been in flight: it may have been the last time that
+    /// they read well.
+    pub(crate) read_before: Vec<(Page, Spare, Vec<u8>)>,
     barriers: Barriers,
 }
 
@@ -144,6 +147,7 @@ impl Blocks {
             waiting: Vec::new(),
             held: None,
             recovering: false,
+            read_before: Vec::new(),
             barriers,
         }
     }

@@ -39,21 +39,13 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// A page of this part's, if it is what the part takes it for: what is done next starts when it is there.
     #[inline]
     pub(crate) fn read(&mut self, page: Page, kind: Kind, key: u32) -> Option<&[u8]> {
-        self.counts.reads += 1;
-        let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
-        self.now = self.now.max(ready);
-        self.done = self.done.max(ready);
-        read.verified_as(kind, key)
+        self.read_version(page, kind, key).map(|(bytes, _)| bytes)
     }
 
     /// As [`MetaIo::read`], with the content's version.
     #[inline]
     pub(crate) fn read_version(&mut self, page: Page, kind: Kind, key: u32) -> Option<(&[u8], u64)> {
-        self.counts.reads += 1;
-        let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
-        self.now = self.now.max(ready);
-        self.done = self.done.max(ready);
-        match read.verified() {
+        match self.read_any(page).verified() {
             Some((Content::Bytes(bytes), spare)) if spare.kind == kind && spare.key == key => {
                 Some((bytes, spare.version))
             }
@@ -62,7 +54,11 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     /// As it stands, whatever it is.
+    #[inline]
     pub(crate) fn read_any(&mut self, page: Page) -> PageRead<'_> {
+        if let Some((_, spare, bytes)) = self.blocks.read_before.iter().find(|(other, ..)| *other == page) {
+            return PageRead::Written { content: Content::Bytes(bytes), spare: *spare, corrected: 0 };
+        }
         self.counts.reads += 1;
         let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
         self.now = self.now.max(ready);

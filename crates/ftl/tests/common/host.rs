@@ -323,8 +323,13 @@ impl Host {
         self.ftl = Some(ftl);
         (self.at, self.acked) = (report.done, report.done);
         self.check();
-        for (page, found) in self.read(0, self.logical_pages()).into_iter().enumerate() {
-            let expected = &mut self.expected[page];
+        for page in 0..self.logical_pages() {
+            let found = self.read(page, 1)[0];
+            if self.plug.cut_at().is_some() {
+                // To read is to write, where entries must be evicted for others.
+                break;
+            }
+            let expected = &mut self.expected[page as usize];
             assert!(
                 found == expected.certain || expected.later.iter().any(|(tag, _)| *tag == found),
                 "logical page {page} reads as {} after a cut: {expected:?}",

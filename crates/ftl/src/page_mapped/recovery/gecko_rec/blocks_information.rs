@@ -92,15 +92,10 @@ impl BlocksInformation {
         }
     }
 
-    /// Whether the last page of a block may have been in flight at the last power cut, or at one that met the recovery
-    /// from an earlier one: among the last that can have been in flight, of all pages or of those that no recovery
-    /// wrote. True when all pages written lately have been noted.
-    pub(super) fn was_in_flight(&self, spare: &Spare) -> bool {
-        let before = self.seq_max_before_recovery;
-        spare.seq + self.window > self.seq_max || (spare.seq <= before && spare.seq + self.window > before)
-    }
-
-    /// Whether it may turn out to be so.
+    /// Whether the last page of a block may have been in flight at the last power cut, or at one that met a recovery from
+    /// an earlier one: it is among the last pages, of all or of those that no recovery wrote, or a recovery wrote it that
+    /// may never have come to its end. Not all pages written lately may have been noted yet, so this is said too often
+    /// rather than once too seldom.
     pub(super) fn may_have_been_in_flight(&self, spare: &Spare) -> bool {
         spare.seq + self.window > self.seq_max.min(self.seq_max_before_recovery)
     }

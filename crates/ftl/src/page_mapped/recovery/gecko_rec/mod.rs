@@ -57,8 +57,8 @@ struct Gathered {
     overflow: BTreeMap<u32, Page>,
     /// Metadata pages that will be needed if those that may have been in flight turn bad before they are copied.
     fallbacks: Vec<Page>,
-    /// Newer and older copy of a page, where the scan met both.
-    older: Vec<(Page, Page)>,
+    /// Older copies of pages, where the scan met a newer one.
+    older: Vec<Found>,
     scanned: u64,
 }
 
@@ -104,7 +104,7 @@ impl PageMapped {
 
         steps.begin("3 run directories");
         let mut part_filled = vec![false; geometry.blocks() as usize];
-        let scan = g.scan_gecko(&ftl, nand, &mut steps, &mut part_filled);
+        let scan = g.scan_gecko(&mut ftl, nand, &mut steps, &mut part_filled);
         let (frozen, scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.validity {
             Validity::Gecko(gecko) => gecko.restore(io, scan.clone()),
             _ => (0, ScanFrom::default()),
@@ -151,6 +151,7 @@ impl PageMapped {
         }
         ftl.hear_news(nand, steps.now)?;
         ftl.blocks.recovering = false;
+        ftl.blocks.read_before = Vec::new();
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
@@ -203,7 +204,7 @@ impl Gathered {
     /// The pages of a block of metadata that can be believed; the last one as well, if it may have been in flight.
     fn metadata_pages<N: Nand>(
         &mut self,
-        ftl: &PageMapped,
+        ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
         block: Block,
@@ -217,7 +218,12 @@ impl Gathered {
         if let Some(last) = pages.last().copied() {
             match self.is_sound(ftl, nand, steps, &last) {
                 (false, _) => drop(pages.pop()),
-                (true, Some(_)) => suspect = Some(last),
+                (true, Some(data)) => {
+                    suspect = Some(last);
+                    if let Owned::Bytes(bytes) = data {
+                        ftl.blocks.read_before.push((last.page, last.spare, bytes));
+                    }
+                }
                 (true, None) => {}
             }
         }
@@ -226,7 +232,7 @@ impl Gathered {
 
     fn scan_gecko<N: Nand>(
         &mut self,
-        ftl: &PageMapped,
+        ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
         part_filled: &mut [bool],
@@ -263,11 +269,11 @@ impl Gathered {
             self.suspect_metadata.extend(suspect);
         }
         translation.sort();
+        sure.sort();
         (translation, sure)
     }
 
-    /// Of what may have been in flight keeps what was, now that all pages written lately are known, and finds what will
-    /// be needed should that turn bad before it is copied.
+    /// Finds what will be needed should what may have been in flight turn bad before it is copied.
     fn find_fallbacks<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
@@ -275,16 +281,9 @@ impl Gathered {
         steps: &mut Steps,
         scan: &GeckoScan,
         translation: &TranslationPages,
-        mut sure: TranslationPages,
+        sure: TranslationPages,
     ) {
-        self.suspects.retain(|suspect| self.bid.was_in_flight(&suspect.found.spare));
-        let metadata = core::mem::take(&mut self.suspect_metadata);
-        let (suspects, others): (Vec<Found>, Vec<Found>) =
-            metadata.into_iter().partition(|found| self.bid.was_in_flight(&found.spare));
-        self.suspect_metadata = suspects;
         if self.suspect_metadata.iter().any(|found| found.spare.kind == Kind::Translation) {
-            others.iter().filter(|found| found.spare.kind == Kind::Translation).for_each(|found| sure.note(found));
-            sure.sort();
             self.fallbacks.extend(sure.newest().into_iter().map(|(_, page)| page));
             // What a version that may turn bad says to be stale may be live without it.
             let suspect = |page: Page| self.suspect_metadata.iter().any(|found| found.page == page);
@@ -300,13 +299,14 @@ impl Gathered {
                 self.fallbacks.extend(needed);
             }
         }
-        let suspects: Vec<(u32, Page)> = self.suspects.iter().map(|s| (s.found.spare.key, s.found.page)).collect();
-        self.fallbacks.extend(
-            self.older
-                .iter()
-                .filter(|(newest, _)| suspects.iter().any(|(_, page)| page == newest))
-                .map(|(_, older)| *older),
-        );
+        // Of the older copies of a suspect the newest that is none itself: each recovery that was cut left one more.
+        let suspects: Vec<Page> = self.suspects.iter().map(|suspect| suspect.found.page).collect();
+        for suspect in &self.suspects {
+            let spare = &suspect.found.spare;
+            let older = self.older.iter().filter(|o| o.spare.key == spare.key && !suspects.contains(&o.page));
+            let newest = older.max_by_key(|older| (older.spare.version, older.spare.seq));
+            self.fallbacks.extend(newest.map(|older| older.page));
+        }
     }
 
     /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
@@ -390,15 +390,17 @@ impl Gathered {
         let cached = ftl.paged().cached(key);
         let known = cached.or_else(|| self.overflow.get(&key.0).map(|page| Place::At(*page)));
         if let Some(Place::At(known)) = known {
-            let newer = match steps.read_spare(nand, known) {
-                SpareRead::Written(other) => (other.version, other.seq) > (found.spare.version, found.spare.seq),
-                _ => false,
+            let other = match steps.read_spare(nand, known) {
+                SpareRead::Written(spare) => Some(Found { page: known, spare }),
+                _ => None,
             };
-            let (older, newest) = if newer { (found.page, known) } else { (known, found.page) };
+            let order = |found: &Found| (found.spare.version, found.spare.seq);
+            let newer = other.is_some_and(|other| order(&other) > order(found));
+            let older = if newer { *found } else { other.unwrap_or(Found { page: known, ..*found }) };
             if !ftl.barriers.forget(Barrier::OlderCopiesReported) {
-                self.reports.push(older);
+                self.reports.push(older.page);
             }
-            self.older.push((newest, older));
+            self.older.push(older);
             if newer {
                 return Ok(());
             }
@@ -605,11 +607,10 @@ fn stale_by<N: Nand>(
     version: &Version,
 ) -> Vec<Page> {
     let Some(before) = before else { return Vec::new() };
-    let Some(older) = steps.read(nand, before.page).verified_as(Kind::Translation, part).map(<[u8]>::to_vec) else {
-        return Vec::new();
-    };
-    let Some(newer) = steps.read(nand, version.page).verified_as(Kind::Translation, part) else { return Vec::new() };
-    let mut differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, newer).collect();
+    let mut read =
+        |page| steps.with_io(nand, &mut ftl.blocks, |io| io.read(page, Kind::Translation, part).map(<[u8]>::to_vec));
+    let (Some(older), Some(newer)) = (read(before.page), read(version.page)) else { return Vec::new() };
+    let mut differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, &newer).collect();
     let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
     differing.retain(|(key, page)| match steps.read_spare(nand, *page) {
         SpareRead::Written(spare) if spare.kind == Kind::User && spare.key == key.0 => {
