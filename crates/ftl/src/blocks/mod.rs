@@ -366,6 +366,9 @@ impl Blocks {
                     return Ok(OpenBlock { block, next: 0, first_seq: 0, ready: at });
                 }
             }
+            if !self.read_before.is_empty() {
+                self.read_before.retain(|(page, ..)| self.geometry.block_of(*page) != block);
+            }
             match nand.erase(block, Op::new(at.max(self.pool_safe), purpose)) {
                 Ok(ready) => {
                     self.uses[block.index()] = BlockUse::Open;

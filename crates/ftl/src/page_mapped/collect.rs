@@ -169,6 +169,8 @@ impl PageMapped {
     /// A live page of a victim that cannot say whose it is any more; the mapping can.
     fn lose<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) {
         self.tally.pages_lost_moving += 1;
+        #[cfg(feature = "std")]
+        std::eprintln!("DBG unreadable LOSE {page:?}");
         if let Some(owner) = self.mapping.owner_of(mapping_io!(self, nand, at), page)
             && self.mapping.prepare(mapping_io!(self, nand, at), owner, false, &mut self.before).is_ok()
         {

@@ -133,7 +133,14 @@ impl PagedMapping {
             SpareRead::Written(spare) if spare.kind == Kind::User && spare.key == key => Some(spare.seq),
             _ => None,
         };
+        // Where the page names a copy that is gone, a recovery made that copy, and the next one took it for no better than
+        // the original.
+        let there = match place_of(on_flash) {
+            Place::At(page) => seq_of(page).is_some_and(|seq| seq < self.loaded),
+            _ => true,
+        };
         if let Place::At(page) = place_of(value)
+            && there
             && seq_of(page).is_some_and(|seq| seq < self.loaded)
             && !self.barriers.forget(Barrier::TrimsOverruleFound)
         {

@@ -139,6 +139,7 @@ impl PageMapped {
 
         steps.begin("7 copies of what may have been in flight");
         g.copy_suspects(&mut ftl, nand, &mut steps)?;
+        ftl.blocks.read_before = Vec::new();
         g.write_down(&mut ftl, nand, &mut steps, frozen)?;
         for block in emptied {
             ftl.blocks.release_now(block);
@@ -151,7 +152,6 @@ impl PageMapped {
         }
         ftl.hear_news(nand, steps.now)?;
         ftl.blocks.recovering = false;
-        ftl.blocks.read_before = Vec::new();
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
