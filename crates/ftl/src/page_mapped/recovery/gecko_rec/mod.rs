@@ -179,7 +179,8 @@ impl PageMapped {
 }
 
 impl Gathered {
-    /// Whether the last page of a block holds what it says; where it may have been in flight, by reading it.
+    /// Whether the last page of a block holds what it says, by reading it: some earlier cut may have torn it. Its data
+    /// where it may have been in flight at the last one.
     fn is_sound<N: Nand>(
         &self,
         ftl: &PageMapped,
@@ -187,9 +188,6 @@ impl Gathered {
         steps: &mut Steps,
         last: &Found,
     ) -> (bool, Option<Owned>) {
-        if !self.bid.may_have_been_in_flight(&last.spare) {
-            return (true, None);
-        }
         steps.report.last_pages += 1;
         let data = match steps.read(nand, last.page) {
             PageRead::Written { content, .. } if ftl.barriers.forget(Barrier::SuspectsVerified) => {
@@ -198,7 +196,7 @@ impl Gathered {
             read => read.verified().map(|(content, _)| Owned::of(content)),
         };
         steps.report.last_pages_bad += u64::from(data.is_none());
-        (data.is_some(), data)
+        (data.is_some(), data.filter(|_| self.bid.may_have_been_in_flight(&last.spare)))
     }
 
     /// The pages of a block of metadata that can be believed; the last one as well, if it may have been in flight.
@@ -502,6 +500,8 @@ impl Gathered {
                 ftl.blocks.release_now(block);
             }
         }
+        // Free blocks need no reports, and may be written anew before Gecko would hear of them.
+        self.reports.retain(|page| ftl.blocks.is_in_use(geometry.block_of(*page)));
         ftl.blocks.counters.may_be_low = true;
         Ok(emptied)
     }
