@@ -26,6 +26,7 @@ use crate::config::{Barrier, Barriers, OnMiss};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
@@ -44,6 +45,8 @@ pub(crate) struct PagedMapping {
     barriers: Barriers,
     /// What bounds a recovery's scan, where there is one to come.
     checkpoints: Option<Checkpoints>,
+    /// Entries that a recovery has found and for which the cache has no room. None afterwards.
+    overflow: BTreeMap<u32, u32>,
     /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is live.
     damaged: bool,
     /// The translation page being changed.
@@ -105,6 +108,7 @@ impl PagedMapping {
             on_miss,
             barriers,
             checkpoints: None,
+            overflow: BTreeMap::new(),
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
             loaded: 0,
@@ -136,7 +140,18 @@ impl PagedMapping {
                     let p = self.gmd.page_of(part);
                     let g = *io.geometry();
                     let b = p.map(|p| g.block_of(p));
-                    let l: Vec<_> = b.map(|b| (0..g.pages_per_block()).map(|i| match io.read_spare(g.page(b, i)) { phelsuma_nand::SpareRead::Written(s) => alloc::format!("{:?}{}v{}s{}st{}", s.kind, s.key, s.version, s.seq, s.stream), o => alloc::format!("{o:?}") }).collect()).unwrap_or_default();
+                    let l: Vec<_> = b
+                        .map(|b| {
+                            (0..g.pages_per_block())
+                                .map(|i| match io.read_spare(g.page(b, i)) {
+                                    phelsuma_nand::SpareRead::Written(s) => {
+                                        alloc::format!("{:?}{}v{}s{}st{}", s.kind, s.key, s.version, s.seq, s.stream)
+                                    }
+                                    o => alloc::format!("{o:?}"),
+                                })
+                                .collect()
+                        })
+                        .unwrap_or_default();
                     std::eprintln!("DBG unreadable tp {part} at {p:?} {l:?} seq {}", io.seq());
                 }
                 self.tally.translation_pages_unreadable += 1;
@@ -178,9 +193,10 @@ impl PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         self.load(io, part);
-        if self.cache.has_unsure() {
+        if self.cache.has_unsure() || !self.overflow.is_empty() {
             self.make_loaded_sure(io, part, before);
-            if !self.cache.has_dirty(part) {
+            self.make_overflow_sure(io, part, before);
+            if !self.cache.has_dirty(part) && self.overflow.range(self.pages_of(part)).next().is_none() {
                 // It knew all of them.
                 self.tally.synchronizations_aborted += 1;
                 return Ok(());
@@ -205,7 +221,18 @@ impl PagedMapping {
                     let p = self.gmd.page_of(part);
                     let g = *io.geometry();
                     let b = p.map(|p| g.block_of(p));
-                    let l: Vec<_> = b.map(|b| (0..g.pages_per_block()).map(|i| match io.read_spare(g.page(b, i)) { phelsuma_nand::SpareRead::Written(s) => alloc::format!("{:?}{}v{}s{}st{}", s.kind, s.key, s.version, s.seq, s.stream), o => alloc::format!("{o:?}") }).collect()).unwrap_or_default();
+                    let l: Vec<_> = b
+                        .map(|b| {
+                            (0..g.pages_per_block())
+                                .map(|i| match io.read_spare(g.page(b, i)) {
+                                    phelsuma_nand::SpareRead::Written(s) => {
+                                        alloc::format!("{:?}{}v{}s{}st{}", s.kind, s.key, s.version, s.seq, s.stream)
+                                    }
+                                    o => alloc::format!("{o:?}"),
+                                })
+                                .collect()
+                        })
+                        .unwrap_or_default();
                     std::eprintln!("DBG unreadable tp {part} at {p:?} {l:?} seq {}", io.seq());
                 }
                 self.tally.translation_pages_unreadable += 1;
@@ -235,6 +262,9 @@ impl PagedMapping {
             }
             put(&mut self.page, index, self.cache.value(slot));
         }
+        for (key, value) in self.overflow.range(self.pages_of(part)) {
+            put(&mut self.page, key % self.entries_per_page, *value);
+        }
         // What it names must be on flash before it is: older copies are not looked for then.
         io.barrier();
         // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
@@ -246,6 +276,10 @@ impl PagedMapping {
             return Err(error);
         }
         io.synchronized();
+        if !self.overflow.is_empty() {
+            let range = self.pages_of(part);
+            self.overflow.retain(|key, _| !range.contains(key));
+        }
         self.tally.synchronizations += 1;
         self.tally.entries_synchronized += u64::from(self.cache.clean(part));
         Ok(())

@@ -102,13 +102,51 @@ impl PagedMapping {
         self.make_loaded_sure(io, part, before);
     }
 
+    /// A recovery has found `key`'s newest page, and the cache has no room: the entry is kept apart until its translation
+    /// page is synchronized, which must know of it.
+    pub(crate) fn enter_overflow(&mut self, key: LogicalPage, page: Page) {
+        self.overflow.insert(key.0, page.0);
+    }
+
+    /// Where an entry that is kept apart says that `key` is.
+    pub(crate) fn overflowing(&self, key: LogicalPage) -> Option<Place> {
+        self.overflow.get(&key.0).map(|entry| place_of(*entry))
+    }
+
+    /// Synchronizes a translation page with entries that are kept apart; false where there are none left.
+    pub(crate) fn synchronize_overflow<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        before: &mut Vec<Page>,
+    ) -> Result<bool, FtlError> {
+        let Some((key, _)) = self.overflow.first_key_value() else { return Ok(false) };
+        let part = self.translation_page_of(*key);
+        self.synchronize(io, part, before)?;
+        Ok(true)
+    }
+
+    /// Settles the entries kept apart of the translation page in `page`.
+    pub(super) fn make_overflow_sure<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32, before: &mut Vec<Page>) {
+        let apart: Vec<(u32, u32)> = self.overflow.range(self.pages_of(part)).map(|(k, v)| (*k, *v)).collect();
+        for (key, value) in apart {
+            let on_flash = get(&self.page, key % self.entries_per_page);
+            match self.finding(io, key, value, true, on_flash) {
+                Finding::Clean => drop(self.overflow.remove(&key)),
+                Finding::Overruled => {
+                    before.extend(self.overflow.remove(&key).map(Page));
+                }
+                Finding::Newer(stale) => before.extend(stale),
+            }
+        }
+    }
+
     /// Settles all unsure entries of the translation page in `page`.
     pub(super) fn make_loaded_sure<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32, before: &mut Vec<Page>) {
         let unsure: Vec<Slot> = self.cache.dirty_of(part).filter(|slot| self.cache.is_unsure(*slot)).collect();
         for slot in unsure {
             let key = self.cache.key(slot);
             let on_flash = get(&self.page, key % self.entries_per_page);
-            match self.finding(io, slot, on_flash) {
+            match self.finding_of(io, slot, on_flash) {
                 Finding::Clean => self.cache.overruled(slot, on_flash),
                 Finding::Overruled => {
                     if let Place::At(page) = place_of(self.cache.value(slot)) {
@@ -124,8 +162,11 @@ impl PagedMapping {
         }
     }
 
-    fn finding<N: Nand>(&self, io: &mut MetaIo<'_, N>, slot: Slot, on_flash: u32) -> Finding {
-        let (key, value) = (self.cache.key(slot), self.cache.value(slot));
+    fn finding_of<N: Nand>(&self, io: &mut MetaIo<'_, N>, slot: Slot, on_flash: u32) -> Finding {
+        self.finding(io, self.cache.key(slot), self.cache.value(slot), self.cache.is_uip(slot), on_flash)
+    }
+
+    fn finding<N: Nand>(&self, io: &mut MetaIo<'_, N>, key: u32, value: u32, uip: bool, on_flash: u32) -> Finding {
         if value == on_flash {
             return Finding::Clean;
         }
@@ -147,7 +188,7 @@ impl PagedMapping {
             return Finding::Overruled;
         }
         let stale = match place_of(on_flash) {
-            Place::At(page) if self.cache.is_uip(slot) => seq_of(page)
+            Place::At(page) if uip => seq_of(page)
                 .filter(|seq| *seq < self.loaded || self.barriers.forget(Barrier::SeqBeforeSynchronization))
                 .map(|_| page),
             _ => None,
@@ -160,7 +201,7 @@ impl PagedMapping {
         let key = self.cache.key(slot);
         self.load(io, self.translation_page_of(key));
         let on_flash = get(&self.page, key % self.entries_per_page);
-        match self.finding(io, slot, on_flash) {
+        match self.finding_of(io, slot, on_flash) {
             Finding::Overruled => place_of(on_flash),
             _ => place_of(self.cache.value(slot)),
         }

@@ -28,7 +28,6 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{GeckoScan, LogarithmicGecko, Validity};
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use blocks_information::{BlockInformation, BlocksInformation, Found};
@@ -53,8 +52,6 @@ struct Gathered {
     suspects: Vec<Suspect>,
     /// Pages that are stale, and that Gecko may not know to be.
     reports: Vec<Page>,
-    /// Newest pages for whose entries the cache has no room.
-    overflow: BTreeMap<u32, Page>,
     /// Metadata pages that will be needed if those that may have been in flight turn bad before they are copied.
     fallbacks: Vec<Page>,
     /// Older copies of pages, where the scan met a newer one.
@@ -93,7 +90,6 @@ impl PageMapped {
             suspect_metadata: Vec::new(),
             suspects: Vec::new(),
             reports: Vec::new(),
-            overflow: BTreeMap::new(),
             fallbacks: Vec::new(),
             older: Vec::new(),
             scanned: 0,
@@ -386,7 +382,7 @@ impl Gathered {
     ) -> Result<(), FtlError> {
         let key = LogicalPage(found.spare.key);
         let cached = ftl.paged().cached(key);
-        let known = cached.or_else(|| self.overflow.get(&key.0).map(|page| Place::At(*page)));
+        let known = cached.or_else(|| ftl.paged().overflowing(key));
         if let Some(Place::At(known)) = known {
             let other = match steps.read_spare(nand, known) {
                 SpareRead::Written(spare) => Some(Found { page: known, spare }),
@@ -404,7 +400,7 @@ impl Gathered {
             }
         }
         if cached.is_none() && !ftl.paged().has_room() {
-            self.overflow.insert(key.0, found.page);
+            ftl.paged().enter_overflow(key, found.page);
             return Ok(());
         }
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
@@ -585,10 +581,11 @@ impl Gathered {
         }
         ftl.before.append(&mut suspects);
         ftl.settle(nand, steps.now)?;
-        for (key, page) in core::mem::take(&mut self.overflow) {
+        let mut more = true;
+        while more {
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
             if let Mapping::Paged(paged) = &mut ftl.mapping {
-                paged.enter_found(io, LogicalPage(key), page, &mut ftl.before)?;
+                more = paged.synchronize_overflow(io, &mut ftl.before)?;
             }
             steps.count(io);
             ftl.settle(nand, steps.now)?;
