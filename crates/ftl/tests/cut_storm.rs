@@ -48,9 +48,6 @@ fn storm(s: &Storm) {
                 if let Err(error) = host.step(&step) {
                     assert!(host.plug.cut_at().is_some(), "{step:?} fails with the power on: {error}");
                 }
-                if std::env::var("DBG").is_ok() && host.plug.cut_at().is_none() {
-                    host.check();
-                }
             } else {
                 host.plug.arm(below(&mut rng, s.operations_max + 1));
                 if let Err(error) = host.recover() {

@@ -165,26 +165,6 @@ impl Blocks {
         }
     }
 
-    pub(crate) fn dbg(&self) -> alloc::vec::Vec<(u8, usize, u32)> {
-        let mut v = alloc::vec::Vec::new();
-        for st in 0..4u8 {
-            for u in 0..6u8 {
-                let l: alloc::vec::Vec<_> = (0..self.geometry.blocks())
-                    .filter(|b| self.uses[*b as usize] as u8 == u && self.streams[*b as usize] == st)
-                    .collect();
-                if !l.is_empty() {
-                    v.push((st * 10 + u, l.len(), l.iter().map(|b| u32::from(self.counters.live(Block(*b)))).sum()));
-                }
-            }
-        }
-        v
-    }
-
-    /// Free blocks that can be erased.
-    pub(crate) fn in_pool(&self) -> u32 {
-        self.free
-    }
-
     /// Whether Gecko's buffer should be flushed although it is not full.
     #[inline]
     pub(crate) fn wants_flush(&self) -> bool {
@@ -347,15 +327,6 @@ impl Blocks {
             let dies = self.geometry.dies();
             let from = (0..dies).map(|d| (die + d) % dies).find(|d| !self.pool[*d as usize].is_empty());
             let Some(block) = from.and_then(|d| self.pool[d as usize].pop_front()) else {
-                #[cfg(feature = "std")]
-                std::eprintln!(
-                    "DBG open: free {} {:?} waiting {} held {:?} {}",
-                    self.free,
-                    self.dbg(),
-                    self.waiting.len(),
-                    self.held,
-                    1
-                );
                 return Err(FtlError::Full { bad_blocks: self.bad });
             };
             self.free -= 1;

@@ -24,44 +24,6 @@ impl PageMapped {
                 mapped.push(page);
                 match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
                     SpareRead::Written(s) if s.kind == Kind::User && s.key == key.0 => {}
-                    other if findings.is_empty() => {
-                        let mut tps = Vec::new();
-                        let part = key.0 / (geometry.page_bytes() / 4);
-                        for b in 0..geometry.blocks() {
-                            for i in 0..geometry.pages_per_block() {
-                                let p = geometry.page(Block(b), i);
-                                if let SpareRead::Written(s) =
-                                    nand.read_spare(p, Op::new(Time::ZERO, Purpose::Recovery)).0
-                                {
-                                    if s.kind == Kind::Translation && s.key == part {
-                                        let e = match nand
-                                            .read(p, Op::new(Time::ZERO, Purpose::Recovery))
-                                            .0
-                                            .verified_as(Kind::Translation, part)
-                                        {
-                                            Some(b) => {
-                                                let at = (key.0 % (geometry.page_bytes() / 4)) as usize * 4;
-                                                u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]) as i64
-                                            }
-                                            None => -1,
-                                        };
-                                        tps.push(format!("b{b}.{i} v{} s{} -> {e}", s.version, s.seq));
-                                    }
-                                    if s.kind == Kind::User && s.key == key.0 {
-                                        tps.push(format!(
-                                            "USER b{b}.{i} page {} v{} s{} st{}",
-                                            p.0, s.version, s.seq, s.stream
-                                        ));
-                                    }
-                                }
-                            }
-                        }
-                        findings.push(format!(
-                            "{key} at {page} {other:?}: {} {tps:?} {:?}",
-                            self.mapping.dbg(key),
-                            self.blocks.held
-                        ));
-                    }
                     other => findings.push(format!("{key} is mapped to {page}, whose spare area says {other:?}")),
                 }
             }

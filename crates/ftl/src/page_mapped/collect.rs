@@ -26,19 +26,7 @@ impl PageMapped {
                     unidentified_from = self.mapping.synchronize_next(io, from, &mut self.before)?;
                     self.settle(nand, at)?;
                 }
-                None => {
-                    #[cfg(feature = "std")]
-                    std::eprintln!(
-                        "DBG full: free {} pool {} waiting {} uses {:?} live_total {} least {:?}",
-                        self.blocks.free(),
-                        self.blocks.in_pool(),
-                        self.blocks.waiting().len(),
-                        self.blocks.dbg(),
-                        self.blocks.counters.live_total(),
-                        self.blocks.counters.least_by_scan().map(|b| self.blocks.counters.live(b))
-                    );
-                    return Err(FtlError::Full { bad_blocks: self.blocks.bad });
-                }
+                None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
             }
         }
         Ok(done)
@@ -169,8 +157,6 @@ impl PageMapped {
     /// A live page of a victim that cannot say whose it is any more; the mapping can.
     fn lose<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) {
         self.tally.pages_lost_moving += 1;
-        #[cfg(feature = "std")]
-        std::eprintln!("DBG unreadable LOSE {page:?}");
         if let Some(owner) = self.mapping.owner_of(mapping_io!(self, nand, at), page)
             && self.mapping.prepare(mapping_io!(self, nand, at), owner, false, &mut self.before).is_ok()
         {

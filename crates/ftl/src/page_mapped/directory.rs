@@ -103,14 +103,6 @@ impl Directory {
                     buffer.extend_from_slice(bytes);
                     Some(io.append_copy(&spare, buffer)?)
                 }
-                #[cfg(feature = "std")]
-                _ if {
-                    std::eprintln!("DBG unreadable RELOC {from:?}");
-                    false
-                } =>
-                {
-                    None
-                }
                 // Gone: what it held cannot be had from here any more, and stays unreadable.
                 _ => None,
             };

@@ -358,29 +358,6 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 }
                 _ => {
                     self.tally.unreadable_reads += 1;
-                    #[cfg(feature = "std")]
-                    {
-                        let b = self.blocks.geometry().block_of(page);
-                        let all: Vec<_> = (0..self.blocks.geometry().pages_per_block())
-                            .map(|i| {
-                                let p = self.blocks.geometry().page(b, i);
-                                match nand.read_spare(p, Op::new(at, cause)).0 {
-                                    phelsuma_nand::SpareRead::Written(s) => {
-                                        alloc::format!("{:?}{}v{}s{}st{}", s.kind, s.key, s.version, s.seq, s.stream)
-                                    }
-                                    o => alloc::format!("{o:?}"),
-                                }
-                            })
-                            .collect();
-                        std::eprintln!(
-                            "DBG unreadable {key:?} at {page:?} use {:?} stream {} dbg {:?} {:?} held {:?}",
-                            self.blocks.use_of(b),
-                            self.blocks.stream_of(b),
-                            self.mapping.dbg(key),
-                            all,
-                            self.blocks.held
-                        );
-                    }
                     sink.page(key, HostPage::Unreadable);
                 }
             }

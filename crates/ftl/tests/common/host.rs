@@ -266,6 +266,10 @@ impl Host {
     /// Reads pages while the power is on, and compares.
     pub(crate) fn compare(&mut self, first: u32, pages: u32) {
         let found = self.read(first, pages);
+        if self.plug.cut_at().is_some() {
+            // To read is to write, where entries must be evicted for others.
+            return;
+        }
         for (page, found) in (first..).zip(found) {
             let expected = &self.expected[page as usize];
             assert_eq!(found, expected.now(), "logical page {page} is not what was written last: {expected:?}");
@@ -329,11 +333,6 @@ impl Host {
                 // To read is to write, where entries must be evicted for others.
                 break;
             }
-            if !(found == self.expected[page as usize].certain
-                || self.expected[page as usize].later.iter().any(|(tag, _)| *tag == found))
-            {
-                self.dump(page);
-            }
             let expected = &mut self.expected[page as usize];
             assert!(
                 found == expected.certain || expected.later.iter().any(|(tag, _)| *tag == found),
@@ -343,66 +342,6 @@ impl Host {
             *expected = Expected { certain: found, later: Vec::new() };
         }
         Ok(())
-    }
-
-    fn dump(&mut self, page: u32) {
-        use phelsuma_nand::*;
-        let g = *self.plug.geometry();
-        let per = g.page_bytes() / 4;
-        for b in 0..g.blocks() {
-            for i in 0..g.pages_per_block() {
-                let p = g.page(Block(b), i);
-                if let SpareRead::Written(s) = self.plug.read_spare(p, Op::new(Time::ZERO, Purpose::Recovery)).0 {
-                    if s.kind == Kind::Translation && s.key == page / per {
-                        let e = match self
-                            .plug
-                            .read(p, Op::new(Time::ZERO, Purpose::Recovery))
-                            .0
-                            .verified_as(Kind::Translation, page / per)
-                        {
-                            Some(b) => {
-                                let at = (page % per) as usize * 4;
-                                u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]) as i64
-                            }
-                            None => -1,
-                        };
-                        eprintln!("DUMP tp b{b}.{i} v{} s{} st{} -> {e}", s.version, s.seq, s.stream);
-                    }
-                    if s.kind == Kind::User && s.key == page {
-                        eprintln!(
-                            "DUMP user b{b}.{i} page {} v{} s{} st{} {:?}",
-                            p.0,
-                            s.version,
-                            s.seq,
-                            s.stream,
-                            self.plug.read(p, Op::new(Time::ZERO, Purpose::Recovery)).0.verified().map(
-                                |(c, _)| match c {
-                                    Content::Hollow(t) => t,
-                                    _ => 0,
-                                }
-                            )
-                        );
-                    }
-                    if s.kind == Kind::Gecko && s.key & !(1 << 31) == 0 {
-                        if let PageRead::Written { content: Content::Bytes(b2), .. } =
-                            self.plug.read(p, Op::new(Time::ZERO, Purpose::Recovery)).0
-                        {
-                            let u = |at: usize| u64::from_le_bytes(b2[at..at + 8].try_into().unwrap());
-                            eprintln!(
-                                "DUMP gecko b{b}.{i} run {} s{} flushes {}..{} frozen {} after {} oldest {}",
-                                s.version,
-                                s.seq,
-                                u(8),
-                                u(16),
-                                u(24),
-                                u(32),
-                                u(40)
-                            );
-                        }
-                    }
-                }
-            }
-        }
     }
 
     /// Writes every page once, in an order by chance: so collection always has something to move.

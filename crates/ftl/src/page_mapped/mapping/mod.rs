@@ -191,13 +191,6 @@ impl Mapping {
         }
     }
 
-    pub(crate) fn dbg(&self, key: LogicalPage) -> alloc::string::String {
-        match self {
-            Self::Ram(_) => alloc::string::String::new(),
-            Self::Paged(paged) => paged.dbg(key),
-        }
-    }
-
     /// Whether there is any such entry.
     pub(crate) fn has_unsure(&self) -> bool {
         match self {

@@ -135,25 +135,6 @@ impl PagedMapping {
             PartRead::Nowhere => entry_of(Place::Nowhere),
             PartRead::Bytes(bytes, _) => get(bytes, key % self.entries_per_page),
             PartRead::Unreadable => {
-                #[cfg(feature = "std")]
-                {
-                    let p = self.gmd.page_of(part);
-                    let g = *io.geometry();
-                    let b = p.map(|p| g.block_of(p));
-                    let l: Vec<_> = b
-                        .map(|b| {
-                            (0..g.pages_per_block())
-                                .map(|i| match io.read_spare(g.page(b, i)) {
-                                    phelsuma_nand::SpareRead::Written(s) => {
-                                        alloc::format!("{:?}{}v{}s{}st{}", s.kind, s.key, s.version, s.seq, s.stream)
-                                    }
-                                    o => alloc::format!("{o:?}"),
-                                })
-                                .collect()
-                        })
-                        .unwrap_or_default();
-                    std::eprintln!("DBG unreadable tp {part} at {p:?} {l:?} seq {}", io.seq());
-                }
                 self.tally.translation_pages_unreadable += 1;
                 self.damaged = true;
                 entry_of(Place::Lost)
@@ -216,25 +197,6 @@ impl PagedMapping {
             }
             PartRead::Nowhere => self.page.fill(0xff),
             PartRead::Unreadable => {
-                #[cfg(feature = "std")]
-                {
-                    let p = self.gmd.page_of(part);
-                    let g = *io.geometry();
-                    let b = p.map(|p| g.block_of(p));
-                    let l: Vec<_> = b
-                        .map(|b| {
-                            (0..g.pages_per_block())
-                                .map(|i| match io.read_spare(g.page(b, i)) {
-                                    phelsuma_nand::SpareRead::Written(s) => {
-                                        alloc::format!("{:?}{}v{}s{}st{}", s.kind, s.key, s.version, s.seq, s.stream)
-                                    }
-                                    o => alloc::format!("{o:?}"),
-                                })
-                                .collect()
-                        })
-                        .unwrap_or_default();
-                    std::eprintln!("DBG unreadable tp {part} at {p:?} {l:?} seq {}", io.seq());
-                }
                 self.tally.translation_pages_unreadable += 1;
                 self.damaged = true;
                 for index in 0..self.entries_per_page {

@@ -51,18 +51,6 @@ impl PagedMapping {
         self.cache.has_unsure() && self.cache.find(key.0).is_some_and(|slot| self.cache.is_unsure(slot))
     }
 
-    pub(crate) fn dbg(&self, key: LogicalPage) -> alloc::string::String {
-        let slot = self.cache.find(key.0);
-        alloc::format!(
-            "cached {:?} dirty {:?} uip {:?} unsure {:?} tp {:?}",
-            slot.map(|s| self.cache.value(s)),
-            slot.map(|s| self.cache.is_dirty(s)),
-            slot.map(|s| self.cache.is_uip(s)),
-            slot.map(|s| self.cache.is_unsure(s)),
-            self.gmd.page_of(self.translation_page_of(key.0))
-        )
-    }
-
     pub(crate) fn has_unsure(&self) -> bool {
         self.cache.has_unsure()
     }
