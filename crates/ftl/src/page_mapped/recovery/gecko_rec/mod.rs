@@ -384,13 +384,19 @@ impl Gathered {
         let cached = ftl.paged().cached(key);
         let known = cached.or_else(|| ftl.paged().overflowing(key));
         if let Some(Place::At(known)) = known {
-            let other = match steps.read_spare(nand, known) {
-                SpareRead::Written(spare) => Some(Found { page: known, spare }),
-                _ => None,
+            let suspect = self.suspects.iter().find(|suspect| suspect.found.page == known);
+            let other = match suspect {
+                // It may have been read for the last time.
+                Some(suspect) => Some(suspect.found),
+                None => match steps.read_spare(nand, known) {
+                    SpareRead::Written(spare) => Some(Found { page: known, spare }),
+                    _ => None,
+                },
             };
             let order = |found: &Found| (found.spare.version, found.spare.seq);
-            let newer = other.is_some_and(|other| order(&other) > order(found));
-            let older = if newer { *found } else { other.unwrap_or(Found { page: known, ..*found }) };
+            // Blocks are looked at from the newest on: what cannot be read any more is likely to be newer.
+            let newer = other.is_none_or(|other| order(&other) > order(found));
+            let older = if newer { *found } else { other.unwrap_or(*found) };
             if !ftl.barriers.forget(Barrier::OlderCopiesReported) {
                 self.reports.push(older.page);
             }
