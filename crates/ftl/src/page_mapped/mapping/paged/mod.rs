@@ -381,18 +381,23 @@ impl PagedMapping {
         self.gmd.relocate(io, victim, &mut self.page)
     }
 
-    /// Whose page `page` is, for one that cannot say so itself. Reads the whole table.
+    /// Whose page `page` of a victim is, for one that cannot say so itself. Reads the whole table.
+    ///
+    /// The table may name it several times: a translation page that was not synchronized since goes on naming what the
+    /// place held before its block was erased. A cached entry overrules each such mention, and the search goes on. As
+    /// in [`PagedMapping::judge`], one of them may be the unidentified invalid page itself: it dies with the victim.
     pub(crate) fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
         if let Some(slot) = self.cache.iter().find(|slot| self.cache.value(*slot) == page.0) {
             return Some(LogicalPage(self.cache.key(slot)));
         }
         for part in 0..self.gmd.parts() {
-            if let PartRead::Bytes(bytes) = self.gmd.read(io, part) {
-                let found = (0..self.entries_per_page).find(|index| get(bytes, *index) == page.0);
-                if let Some(index) = found {
-                    let key = part * self.entries_per_page + index;
-                    // A cached entry overrules the table: the page is a before-image then, and nobody's.
-                    return self.cache.find(key).is_none().then_some(LogicalPage(key));
+            let keys = self.pages_of(part);
+            let PartRead::Bytes(bytes) = self.gmd.read(io, part) else { continue };
+            for key in keys.filter(|key| get(bytes, key % self.entries_per_page) == page.0) {
+                match self.cache.find(key) {
+                    None => return Some(LogicalPage(key)),
+                    Some(slot) if !self.barriers.forget(Barrier::VictimClearsUip) => self.cache.set_uip(slot, false),
+                    Some(_) => {}
                 }
             }
         }
