@@ -82,3 +82,39 @@ fn a_live_page_that_can_not_be_read_costs_itself_alone() {
         assert!(host.counter("pages_lost_moving") > 0);
     }
 }
+
+/// Entries of the first translation page that stay in the cache and dirty: on flash it goes on naming places that have
+/// long been used for other pages.
+#[test]
+fn a_page_that_can_not_be_read_is_found_behind_a_translation_page_out_of_date() {
+    let geometry = small(32, 160, 1, 1);
+    let kept = 128;
+    for preset in ["dftl", "geckoftl"] {
+        let mut config = config(preset, 0);
+        config.composition.set("mapping.cache", "600").unwrap();
+        config.logical_pages = most_pages_of(config.composition, geometry);
+        let mut host = Host::new(chips(geometry), config, 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let others = u64::from(host.logical_pages() - kept);
+        host.overwrite().unwrap();
+        host.close().unwrap();
+        for page in 0..kept {
+            host.write(page, 1, false).unwrap();
+        }
+        for n in 0..scaled(8_000, 80_000) {
+            if n % 50 == 0 {
+                host.compare(0, kept);
+            }
+            if n % 1_000 == 0 && n > 4_000 {
+                let (newest, _) = host.plug.newest_and_older(Kind::User);
+                spoil(&mut host, &mut rng, &newest[kept as usize..], 500);
+            }
+            host.write(kept + below(&mut rng, others) as u32, 1, false).unwrap();
+        }
+        host.compare_or_unreadable();
+        assert!(host.counter("pages_lost_moving") > 50);
+        host.overwrite().unwrap();
+        host.compare_all();
+        host.check();
+    }
+}
