@@ -9,7 +9,7 @@ use crate::progress::Bars;
 use crate::table::{count, number};
 use crate::{memory, output, replay, size, table};
 use phelsuma_drive::does_not_fit;
-use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, sweep};
+use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, Sweep};
 use phelsuma_ftl::{Config, FtlError, MappingPart, Preset};
 use phelsuma_nand::Geometry;
 use std::fmt::Write;
@@ -92,7 +92,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     for config in &configs {
         let (bar, begun) = (bars.add(&config.ftl.name), Instant::now());
         let counter = bar.clone();
-        let report = sweep(config, move |branches| counter.count("branches", branches));
+        let report = Sweep::new(config).telling(&|now| counter.count("branches", now.branches)).run();
         bar.done();
         let report = report.and_then(|report| replayed_in_full(config, report));
         let report = report.map_err(|error| about(config, error, configs.len()))?;

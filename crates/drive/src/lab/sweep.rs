@@ -76,14 +76,6 @@ pub struct Progress {
     pub branches: u64,
 }
 
-/// Runs a crash experiment. `progress` is told how many branches there were, a few times a second.
-///
-/// # Errors
-/// [`LabError`]: the workload does not run even without cuts, or the id replays nothing.
-pub fn sweep(config: &LabConfig, progress: impl Fn(u64)) -> Result<CrashReport, LabError> {
-    Sweep::new(config).telling(&|now| progress(now.branches)).run()
-}
-
 /// A crash experiment with what is not part of every one.
 pub struct Sweep<'a> {
     config: &'a LabConfig,
