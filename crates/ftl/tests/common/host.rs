@@ -1,8 +1,8 @@
 //! A host that remembers: what each logical page reads as, and what it may read as after a power cut.
 
-use super::{Plug, below};
+use super::{Plug, below, chips, config, most_pages};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};
-use phelsuma_nand::{Content, LogicalPage, Nand, Purpose, SimNand, Time};
+use phelsuma_nand::{Content, Geometry, LogicalPage, Nand, Purpose, SimNand, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -121,6 +121,12 @@ impl Host {
             waits: true,
             rng,
         }
+    }
+
+    /// A host with a newly formatted drive of which `share` of what fits is logical pages.
+    pub(crate) fn with_share(preset: &str, geometry: Geometry, share: f64) -> Self {
+        let logical_pages = (f64::from(most_pages(preset, geometry)) * share) as u32;
+        Self::new(chips(geometry), config(preset, logical_pages), 1)
     }
 
     /// Another host in the same state, with the drive not up.
@@ -296,7 +302,10 @@ impl Host {
 
     /// The FTL's own check, which must find nothing.
     pub(crate) fn check(&mut self) {
-        let findings = self.ftl.as_mut().unwrap().check(&mut self.plug);
+        let ftl = self.ftl.as_mut().unwrap();
+        let before = ftl.counters();
+        let findings = ftl.check(&mut self.plug);
+        assert_eq!(ftl.counters(), before, "a check changes what the FTL has counted");
         assert!(findings.is_empty(), "the FTL's structures disagree: {findings:#?}");
     }
 
