@@ -97,7 +97,8 @@ pub struct Shape {
     pub metadata_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
-    /// Pages that are programmed on battery when the power fails, at the most. None where there is no battery.
+    /// Programs on battery when the power fails, at the most: one for each translation page that can need it, and four
+    /// that fail. None where there is no battery.
     pub battery_programs: u32,
 }
 
@@ -139,7 +140,7 @@ pub trait Ftl<N: Nand> {
     /// Discards whole pages: they read as zeros from now on.
     ///
     /// # Errors
-    /// As [`Ftl::write`].
+    /// As [`Ftl::write`]; a trim is taken longer than a write, but not from what a battery needs.
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError>;
 
     /// Makes everything durable that is not yet, trims included; returns the moment it is.
@@ -170,7 +171,8 @@ pub trait Ftl<N: Nand> {
     /// battery does nothing. The drive is of no use afterwards but for a recovery.
     ///
     /// # Errors
-    /// [`FtlError::Full`]: the space set aside is not there, because too many blocks have gone bad.
+    /// [`FtlError::Full`]: the space set aside is not there. It is enough where no more than four programs and erases
+    /// fail on battery.
     fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let _ = nand;
         Ok(at)

@@ -52,6 +52,8 @@ pub(crate) struct PageMapped {
     barriers: Barriers,
     shape: Shape,
     battery: bool,
+    /// Free blocks that are the battery's.
+    free_for_battery: u32,
     mapping: Mapping,
     validity: Validity,
     victim: Box<dyn Victim>,
@@ -138,6 +140,7 @@ impl PageMapped {
             barriers: config.barriers(),
             shape,
             battery: composition.power == PowerPart::Battery,
+            free_for_battery: Self::free_for_battery(geometry, config)?,
             mapping,
             validity,
             victim,
@@ -231,7 +234,8 @@ impl PageMapped {
     }
 
     fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
-        // A drive that cannot be written any more can still be read: what only concerns writing is no error here.
+        // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An entry
+        // that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
         if self.blocks.free() < self.shape.reserve_blocks {
             let _ = self.make_space(nand, at);
         }
@@ -340,8 +344,12 @@ impl<N: Nand> Ftl<N> for PageMapped {
         while next < end {
             let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
             if self.blocks.free() < self.shape.reserve_blocks {
-                // A drive that is full takes a trim from what is left of its reserve: it is what makes room.
-                let _ = self.make_space(nand, at);
+                // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
+                // battery needs is not touched; and a translation page may open a block, and one more if that fails.
+                let made = self.make_space(nand, at);
+                if self.battery && self.blocks.free() < self.free_for_battery + 2 {
+                    made?;
+                }
             }
             let io = mapping_io!(self, nand, at);
             let trimmed = self.mapping.trim(io, next..until, &mut self.before);

@@ -13,6 +13,10 @@ use phelsuma_nand::Geometry;
 /// may take before the emptiest is collected all the same. Under uniform random writes it is about three times.
 const LEFT_SPACE: u32 = 5;
 
+/// How many programs and erases may fail on battery. Each failure costs a program more and what is left of a block. The
+/// blocks are those of the critical reserve, which a drive with a battery needs for nothing else while the power fails.
+const BATTERY_FAILURES: u32 = 4;
+
 /// What the parts of an FTL need of the flash for themselves.
 #[derive(Clone, Copy, Default, Debug)]
 struct Needs {
@@ -22,7 +26,7 @@ struct Needs {
     programs: u64,
     /// User pages that can be stale without anybody knowing.
     unidentified: u64,
-    /// Pages that are programmed on battery.
+    /// Pages that are programmed on battery, if no program fails.
     battery: u64,
 }
 
@@ -43,6 +47,17 @@ pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
     if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
 }
 
+/// Pages that are programmed on battery on a drive of so many logical pages: each entry in the cache may be dirty, and
+/// each of another translation page.
+fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> u64 {
+    match config.composition.mapping {
+        MappingPart::Paged { cache_entries: asked, .. } if config.composition.power == PowerPart::Battery => {
+            cache_entries(logical_pages, asked).min(translation_pages(geometry, logical_pages)).into()
+        }
+        _ => 0,
+    }
+}
+
 fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
     // Counted as if the drive were all logical pages, so that what fits does not depend on what was asked for.
     let most = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
@@ -56,8 +71,7 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
             let pages = u64::from(translation_pages(geometry, most));
             let entries = u64::from(cache_entries(most, asked));
             unidentified = if on_miss == OnMiss::Lazy { entries } else { 0 };
-            let battery = if config.composition.power == PowerPart::Battery { entries.min(pages) } else { 0 };
-            Needs { live_pages: pages, programs: block, unidentified, battery }
+            Needs { live_pages: pages, programs: block, unidentified, battery: battery_pages(geometry, config, most) }
         }
     };
     // Every page moved may make a synchronization report all that it finds; and a trim takes so many pages at a time, one
@@ -91,7 +105,21 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
     Ok(mapping.and(validity))
 }
 
+/// Blocks that the battery needs if nothing fails. The block that is open may have no room; on several dies each die
+/// opens one.
+fn battery_blocks(geometry: &Geometry, needs: &Needs) -> u32 {
+    let blocks = needs.battery.div_ceil(u64::from(geometry.pages_per_block()));
+    if needs.battery == 0 { 0 } else { u32::try_from(blocks).unwrap_or(u32::MAX).saturating_add(geometry.dies()) }
+}
+
 impl PageMapped {
+    /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need: nothing else may take them. None without
+    /// a battery.
+    pub(super) fn free_for_battery(geometry: &Geometry, config: &Config) -> Result<u32, FtlError> {
+        let blocks = battery_blocks(geometry, &needs(geometry, config)?);
+        Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES })
+    }
+
     /// How the flash is divided.
     pub(super) fn shape_of(geometry: &Geometry, config: &Config) -> Result<Shape, FtlError> {
         let needs = needs(geometry, config)?;
@@ -107,8 +135,11 @@ impl PageMapped {
         };
         // The few tombstone pages that a collection may write fit the block that every stream has open, and one more.
         let programs = if only_tombstones { 0 } else { blocks(needs.programs) };
-        // The block that is open may have no room; on several dies each die opens one.
-        let battery = if needs.battery == 0 { 0 } else { blocks(needs.battery) + geometry.dies() };
+        let battery = battery_blocks(geometry, &needs);
+        debug_assert!(BATTERY_FAILURES <= critical_blocks(geometry), "failures on battery are not paid for");
+        let has_battery = config.composition.power == PowerPart::Battery;
+        let battery_programs = battery_pages(geometry, config, config.logical_pages)
+            + if has_battery { u64::from(BATTERY_FAILURES) } else { 0 };
         Ok(Shape {
             logical_pages: config.logical_pages,
             reserve_blocks: critical_blocks(geometry) + open_blocks + 1 + programs + battery,
@@ -116,7 +147,7 @@ impl PageMapped {
             fixed_blocks: ANCHOR_BLOCKS,
             metadata_blocks: metadata_blocks + blocks(needs.unidentified),
             metadata_programs_per_collection: u32::try_from(needs.programs).unwrap_or(u32::MAX),
-            battery_programs: u32::try_from(needs.battery).unwrap_or(u32::MAX),
+            battery_programs: u32::try_from(battery_programs).unwrap_or(u32::MAX),
         })
     }
 
