@@ -5,9 +5,9 @@
 
 mod common;
 
-use common::{Host, Step, chips, config, most_pages_of, scaled, small};
+use common::{Host, Plug, Step, chips, config, most_pages_of, scaled, small};
 use phelsuma_ftl::FtlError;
-use phelsuma_nand::{Block, Geometry, Purpose};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Op, Page, Purpose, SpareRead, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -127,5 +127,137 @@ fn trims_on_a_drive_that_is_full_leave_the_battery_what_it_needs() {
         host.power_fails(0).unwrap();
         host.recover().unwrap();
         host.compare_all();
+    }
+}
+
+/// Of every third translation page, `which` of three, the newest copy.
+fn some_newest(plug: &mut Plug, which: u32) -> Vec<Page> {
+    let (newest, _) = plug.newest_and_older(Kind::Translation);
+    newest.into_iter().skip(which as usize).step_by(3).collect()
+}
+
+fn work(host: &mut Host, rng: &mut Xoshiro256PlusPlus, steps: u32) {
+    for n in 0..steps {
+        let step = Step::by_chance(rng, host.logical_pages());
+        if !matches!(step, Step::Read { .. }) {
+            host.step(&step).unwrap();
+        }
+        if n % 300 == 0 {
+            host.compare_or_unreadable();
+        }
+    }
+    host.compare_or_unreadable();
+}
+
+/// What comes after damage: more requests, more cuts, and a drive that is as good as new once it is written anew.
+fn go_on(host: &mut Host, rng: &mut Xoshiro256PlusPlus, round: u32) {
+    for more in 0..3 {
+        work(host, rng, 10 + 400 * round * more);
+        host.cut_and_damage(|_| {}).unwrap();
+    }
+    host.overwrite().unwrap();
+    host.compare_all();
+    host.cut_and_damage(|_| {}).unwrap();
+    host.compare_all();
+}
+
+#[test]
+fn a_translation_page_that_went_bad_while_the_power_was_off_brings_nothing_old_back() {
+    for (geometry, cache) in [(small(32, 160, 1, 1), 24), (small(32, 160, 1, 1), 200), (small(16, 320, 2, 2), 24)] {
+        let mut host = dftl(geometry, cache, 0.9);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+        host.overwrite().unwrap();
+        for round in 0..scaled(6, 30) {
+            work(&mut host, &mut rng, 600);
+            let mut bad = 0;
+            host.cut_and_damage(|plug| {
+                let pages = some_newest(plug, round % 3);
+                bad = pages.len() as u32;
+                let mut sim = plug.copy();
+                pages.iter().for_each(|page| sim.flip_bit(*page, 77));
+                plug.replace(sim);
+            })
+            .unwrap();
+            // What the rest of the table maps is there.
+            assert!((1..=bad * ENTRIES).contains(&host.unreadable()));
+            go_on(&mut host, &mut rng, round);
+        }
+    }
+}
+
+#[test]
+fn a_translation_page_that_can_not_say_whose_it_was_lets_no_older_one_win() {
+    for (geometry, cache) in [(small(32, 160, 1, 1), 24), (small(32, 160, 1, 1), 200), (small(16, 320, 2, 2), 24)] {
+        let mut host = dftl(geometry, cache, 0.9);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(12);
+        host.overwrite().unwrap();
+        let mut unreadable = 0;
+        for round in 0..scaled(6, 30) {
+            work(&mut host, &mut rng, 600);
+            host.cut_and_damage(|plug| {
+                let geometry = *plug.geometry();
+                let mut pages = some_newest(plug, round % 3);
+                // The last page of a block may be what a program left that failed.
+                pages.retain(|page| {
+                    let next = Page(page.0 + 1);
+                    let is_in_block = geometry.block_of(next) == geometry.block_of(*page);
+                    let op = Op::new(Time::ZERO, Purpose::Recovery);
+                    is_in_block && plug.read_spare(next, op).0 != SpareRead::Erased
+                });
+                plug.spoiled.extend(pages.into_iter().take(if round < 3 { 1 } else { 10 }));
+            })
+            .unwrap();
+            unreadable += host.unreadable();
+            // Until nothing is left of the bad page and what was before it, without a word about what is lost.
+            for n in 0..5_000 {
+                host.write(n % 64, 1, false).unwrap();
+            }
+            host.cut_and_damage(|_| {}).unwrap();
+            go_on(&mut host, &mut rng, round);
+        }
+        assert!(unreadable > 0);
+    }
+}
+
+#[test]
+fn the_very_last_translation_page_is_missed_if_it_can_not_be_read() {
+    let mut host = dftl(small(16, 200, 1, 1), 24, 0.9);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(13);
+    host.overwrite().unwrap();
+    // Wherever in a block it stands.
+    for more in 0..40 {
+        work(&mut host, &mut rng, 100 + more);
+        host.cut_and_damage(|plug| {
+            let last = plug.pages_of(Kind::Translation).into_iter().max_by_key(|(_, spare)| spare.seq);
+            plug.spoiled.insert(last.unwrap().0);
+        })
+        .unwrap();
+        assert!(host.unreadable() > 0);
+        host.overwrite().unwrap();
+        host.cut_and_damage(|_| {}).unwrap();
+        host.compare_all();
+    }
+}
+
+#[test]
+fn a_translation_page_that_is_lost_in_a_collection_lets_no_older_one_win_after_a_cut() {
+    for cache in [24, 200] {
+        let mut host = dftl(small(32, 160, 1, 1), cache, 0.9);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(14);
+        host.overwrite().unwrap();
+        for round in 0..scaled(6, 30) {
+            work(&mut host, &mut rng, 600);
+            let pages = some_newest(&mut host.plug, round % 3);
+            host.plug.spoiled.extend(pages);
+            // Pages of the first quarter alone: the other translation pages are moved and not written.
+            for n in 0..4_000 {
+                let page = n * 37 % (host.logical_pages() / 4);
+                host.write(page, 1, false).unwrap();
+            }
+            host.compare_or_unreadable();
+            // What is bad still has not been met by a collection.
+            host.plug.spoiled.clear();
+            go_on(&mut host, &mut rng, round);
+        }
     }
 }

@@ -344,6 +344,29 @@ impl Host {
         Ok(())
     }
 
+    /// The power fails and the battery saves everything; flash goes bad, and the power is back. A page may be a read
+    /// error from then on, and nothing older than what was written last.
+    pub(crate) fn cut_and_damage(&mut self, damage: impl FnOnce(&mut Plug)) -> Result<(), FtlError> {
+        self.at = self.at.max(self.ftl.as_mut().unwrap().power_fail(&mut self.plug, self.at)?);
+        self.plug.pull(self.at);
+        for page in &mut self.expected {
+            *page = Expected { certain: page.now(), later: Vec::new() };
+        }
+        self.power_back();
+        damage(&mut self.plug);
+        let (ftl, report) = recover(&mut self.plug, &self.config, Time::ZERO)?;
+        self.ftl = Some(ftl);
+        (self.at, self.acked) = (report.done, report.done);
+        self.check();
+        self.compare_or_unreadable();
+        Ok(())
+    }
+
+    /// How many pages are read errors.
+    pub(crate) fn unreadable(&mut self) -> u32 {
+        self.read(0, self.logical_pages()).iter().filter(|found| **found == u64::MAX).count() as u32
+    }
+
     /// Writes every page once, in an order by chance: so collection always has something to move.
     pub(crate) fn overwrite(&mut self) -> Result<(), FtlError> {
         let mut order: Vec<u32> = (0..self.logical_pages()).collect();

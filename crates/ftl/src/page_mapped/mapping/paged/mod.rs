@@ -40,6 +40,8 @@ pub(crate) struct PagedMapping {
     on_miss: OnMiss,
     barriers: Barriers,
     /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is live.
+    /// It stays so: validity takes pages that only the lost translation page named for live until their blocks are
+    /// collected, however often the translation page is written anew meanwhile.
     damaged: bool,
     /// The translation page being changed.
     page: Vec<u8>,
@@ -376,9 +378,23 @@ impl PagedMapping {
         self.pages_of(self.translation_page_of(key.0)).end - key.0
     }
 
-    /// Copies translation pages out of a victim.
+    /// Copies translation pages out of a victim. One that cannot even be copied is replaced by one that says so: when
+    /// the victim is erased, an older copy elsewhere must not be taken for the newest.
     pub(crate) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
-        self.gmd.relocate(io, victim, &mut self.page)
+        let copied = self.gmd.relocate(io, victim, &mut self.page)?;
+        Ok(copied + self.write_lost(io)?)
+    }
+
+    /// Writes each translation page of which only RAM knows that it is lost: all of its entries are. How many it wrote.
+    pub(crate) fn write_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
+        let (mut written, mut from) = (0, 0);
+        while let Some(part) = self.gmd.next_lost(from) {
+            self.load(io, part);
+            let version = io.next_version();
+            self.gmd.write(io, part, version, &self.page)?;
+            (written, from) = (written + 1, part + 1);
+        }
+        Ok(written)
     }
 
     /// Whose page `page` of a victim is, for one that cannot say so itself. Reads the whole table.
@@ -412,6 +428,11 @@ impl PagedMapping {
     /// A recovery has found a translation page.
     pub(crate) fn enter_translation_page(&mut self, translation_page: u32, page: Page) {
         self.gmd.set(translation_page, Some(page));
+    }
+
+    /// A recovery cannot find the newest copy of a translation page.
+    pub(crate) fn enter_lost(&mut self, translation_page: u32) {
+        self.gmd.set_lost(translation_page);
     }
 
     /// The physical pages that a translation page's bytes name.
