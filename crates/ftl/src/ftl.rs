@@ -194,7 +194,7 @@ pub trait Ftl<N: Nand> {
     fn counters(&self) -> Vec<Counter>;
 
     /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests and
-    /// tools: it reads a great deal of flash at no moment in particular, and the flash counts and times those reads. The
-    /// FTL itself, its counters included, stays as it is.
+    /// tools: it reads a great deal of flash at no moment in particular, and the flash counts and times those reads.
+    /// The FTL itself, its counters included, stays as it is.
     fn check(&mut self, nand: &mut N) -> Vec<String>;
 }

@@ -234,8 +234,8 @@ impl PageMapped {
     }
 
     fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
-        // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An entry
-        // that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
+        // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
+        // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
         if self.blocks.free() < self.shape.reserve_blocks {
             let _ = self.make_space(nand, at);
         }

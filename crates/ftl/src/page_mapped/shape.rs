@@ -41,8 +41,8 @@ impl Needs {
     }
 }
 
-/// The entries that a demand-paged mapping caches: as asked for, or 1/512 of the table (of four bytes an entry) at eight
-/// bytes an entry, at least 1,024.
+/// The entries that a demand-paged mapping caches: as asked for, or 1/512 of the table (of four bytes an entry) at
+/// eight bytes an entry, at least 1,024.
 pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
     if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
 }

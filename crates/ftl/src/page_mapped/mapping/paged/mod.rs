@@ -39,9 +39,9 @@ pub(crate) struct PagedMapping {
     cache: MappingCache,
     on_miss: OnMiss,
     barriers: Barriers,
-    /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is live.
-    /// It stays so: validity takes pages that only the lost translation page named for live until their blocks are
-    /// collected, however often the translation page is written anew meanwhile.
+    /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is
+    /// live. It stays so: validity takes pages that only the lost translation page named for live until their blocks
+    /// are collected, however often the translation page is written anew meanwhile.
     damaged: bool,
     /// The translation page being changed.
     page: Vec<u8>,
