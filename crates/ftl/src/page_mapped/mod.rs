@@ -224,12 +224,15 @@ impl PageMapped {
     /// Where a logical page is, and when that is known.
     #[inline]
     fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
-        match self.mapping.in_ram(key) {
+        match self.mapping.cached(key) {
             Some(place) => (place, at),
             None => self.find_on_flash(nand, key, at),
         }
     }
 
+    /// Where a logical page is whose entry no cache holds. Caching it may evict another, whose synchronization programs
+    /// a page: so this is the one kind of read that needs the reserve.
+    #[inline(never)]
     fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
         // A drive that cannot be written any more can still be read: what only concerns writing is no error here.
         if self.blocks.free() < self.shape.reserve_blocks {
@@ -401,7 +404,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         for chunk in pages.chunks(old.len()) {
             for (old, page) in old.iter_mut().zip(chunk) {
                 let known = page.0 < self.shape.logical_pages;
-                *old = match if known { self.mapping.in_ram(*page) } else { None } {
+                *old = match if known { self.mapping.in_table(*page) } else { None } {
                     Some(Place::At(page)) => page,
                     _ => Page(0),
                 };

@@ -125,9 +125,18 @@ impl Mapping {
         }
     }
 
-    /// Where `key` is, if that is to be had without flash.
+    /// Where `key` is, if that is to be had without flash. For a host's read: a cache notes that the entry was used.
     #[inline]
-    pub(crate) fn in_ram(&self, key: LogicalPage) -> Option<Place> {
+    pub(crate) fn cached(&mut self, key: LogicalPage) -> Option<Place> {
+        match self {
+            Self::Ram(ram) => Some(ram.lookup(key)),
+            Self::Paged(paged) => paged.cached(key),
+        }
+    }
+
+    /// Where `key` is, if there is a table in RAM. Nothing changes, and nothing is counted.
+    #[inline]
+    pub(crate) fn in_table(&self, key: LogicalPage) -> Option<Place> {
         match self {
             Self::Ram(ram) => Some(ram.lookup(key)),
             Self::Paged(_) => None,
@@ -172,7 +181,8 @@ impl Mapping {
         }
     }
 
-    /// What is to become of a page of a victim that validity takes for live and that says it is `key`'s.
+    /// What is to become of a page of a victim that validity takes for live and that says it is `key`'s. A stale
+    /// one is identified by that: what the mapping had noted to report it later is cleared.
     #[inline]
     pub(crate) fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
         match self {

@@ -207,6 +207,15 @@ impl PagedMapping {
         Ok(())
     }
 
+    /// Where `key` is, as far as the cache alone can tell. Counts as a hit, and as a use of the entry.
+    #[inline]
+    pub(crate) fn cached(&mut self, key: LogicalPage) -> Option<Place> {
+        let slot = self.cache.find(key.0)?;
+        self.tally.hits += 1;
+        self.cache.touch(slot);
+        Some(place_of(self.cache.value(slot)))
+    }
+
     /// Where `key` is; its entry is cached from now on.
     pub(crate) fn lookup<N: Nand>(
         &mut self,
@@ -214,10 +223,8 @@ impl PagedMapping {
         key: LogicalPage,
         before: &mut Vec<Page>,
     ) -> Place {
-        if let Some(slot) = self.cache.find(key.0) {
-            self.tally.hits += 1;
-            self.cache.touch(slot);
-            return place_of(self.cache.value(slot));
+        if let Some(place) = self.cached(key) {
+            return place;
         }
         self.tally.misses += 1;
         let entry = self.entry_on_flash(io, key.0);
@@ -236,7 +243,8 @@ impl PagedMapping {
         }
     }
 
-    /// Makes room for a change of `key`'s entry, so that [`PagedMapping::set`] touches no flash.
+    /// Makes room for a change of `key`'s entry, so that [`PagedMapping::written`] and
+    /// [`PagedMapping::moved`] touch no flash.
     pub(crate) fn prepare<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -290,6 +298,9 @@ impl PagedMapping {
     }
 
     /// What is to become of a page of a victim that validity takes for live, by what the cache says.
+    ///
+    /// A stale page is identified by that: the mark of its entry (UIP) is cleared, so that no synchronization reports
+    /// the page once its block holds something else.
     #[inline]
     pub(crate) fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
         match self.cache.find(key.0) {
