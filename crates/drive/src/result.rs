@@ -183,6 +183,8 @@ pub struct RecoveryStepResult {
 /// A recovery after a power cut at the end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryResult {
+    /// Pages that a battery paid for after the power had failed, before the recovery.
+    pub battery_programs: u64,
     /// Simulated time, in microseconds.
     pub simulated_us: f64,
     /// Its steps.
