@@ -40,6 +40,7 @@ pub struct GeometryResult {
     /// Logical over physical pages.
     pub ratio: f64,
     /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks.
+    /// What metadata and stale pages not identified yet take is within these: no block is held back for them.
     pub effective_ratio: f64,
     /// Blocks kept free.
     pub reserve_blocks: u32,

@@ -93,8 +93,11 @@ pub struct Shape {
     pub open_blocks: u32,
     /// Blocks that hold no data ever (the drive's description).
     pub fixed_blocks: u32,
-    /// Blocks set aside for metadata, and for user pages that are stale without anybody knowing yet.
+    /// Blocks set aside for metadata. Those that are left until all of their pages are stale may take no more.
     pub metadata_blocks: u32,
+    /// As many blocks as there can be user pages that are stale without anybody knowing yet: they take the room of live
+    /// ones.
+    pub unidentified_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
     /// Pages that are programmed on battery when the power fails, at the most. None where there is no battery.

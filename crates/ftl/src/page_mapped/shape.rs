@@ -6,7 +6,7 @@ use super::{PageMapped, placement_of};
 use crate::blocks::critical_blocks;
 use crate::config::{GeckoMerge, MappingPart, MetadataPart, OnMiss, PowerPart, ValidityPart};
 use crate::ftl::Shape;
-use crate::{ANCHOR_BLOCKS, Config, FtlError};
+use crate::{ANCHOR_BLOCKS, Config, FtlError, SetAside};
 use phelsuma_nand::Geometry;
 
 /// Where blocks of metadata are left until all of their pages are stale, how many times the space of the live ones they
@@ -114,7 +114,8 @@ impl PageMapped {
             reserve_blocks: critical_blocks(geometry) + open_blocks + 1 + programs + battery,
             open_blocks,
             fixed_blocks: ANCHOR_BLOCKS,
-            metadata_blocks: metadata_blocks + blocks(needs.unidentified),
+            metadata_blocks,
+            unidentified_blocks: blocks(needs.unidentified),
             metadata_programs_per_collection: u32::try_from(needs.programs).unwrap_or(u32::MAX),
             battery_programs: u32::try_from(needs.battery).unwrap_or(u32::MAX),
         })
@@ -126,6 +127,7 @@ impl PageMapped {
             + u64::from(shape.open_blocks)
             + u64::from(shape.fixed_blocks)
             + u64::from(shape.metadata_blocks)
+            + u64::from(shape.unidentified_blocks)
             + u64::from(bad);
         u64::from(geometry.blocks()).saturating_sub(taken) * u64::from(geometry.pages_per_block())
     }
@@ -137,8 +139,12 @@ impl PageMapped {
         if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
             return Err(FtlError::DoesNotFit {
                 logical_pages: config.logical_pages,
-                reserve_blocks: shape.reserve_blocks,
-                open_blocks: shape.open_blocks,
+                set_aside: SetAside {
+                    reserve_blocks: shape.reserve_blocks,
+                    open_blocks: shape.open_blocks,
+                    metadata_blocks: shape.metadata_blocks,
+                    unidentified_blocks: shape.unidentified_blocks,
+                },
                 usable_pages,
                 // Rounded down, so that what is printed fits.
                 largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
