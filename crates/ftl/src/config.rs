@@ -387,6 +387,24 @@ impl Composition {
         format!("{mapping} {validity}")
     }
 
+    /// The entries that its mapping caches, 0 for the default; none where it has no cache.
+    pub fn cache_entries(&self) -> Option<u32> {
+        match self.mapping {
+            MappingPart::RamTable => None,
+            MappingPart::Paged { cache_entries, .. } => Some(cache_entries),
+        }
+    }
+
+    /// Whether it has a cache of mapping entries.
+    pub fn has_cache(&self) -> bool {
+        self.cache_entries().is_some()
+    }
+
+    /// Whether a battery saves what RAM alone knows when the power fails.
+    pub fn has_battery(&self) -> bool {
+        self.power == PowerPart::Battery
+    }
+
     /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.
     pub fn survives_power_cuts(&self) -> bool {
         let paged = matches!(self.mapping, MappingPart::Paged { .. });

@@ -95,7 +95,7 @@ impl PageMapped {
     /// Has the owner of a block of metadata move what is live in it.
     fn move_metadata<N: Nand>(&mut self, nand: &mut N, victim: Block, stream: u8, at: Time) -> Result<Time, FtlError> {
         self.tally.metadata_collections += 1;
-        let (moved, done) = if stream == self.mapping_stream {
+        let (moved, done) = if stream == self.streams.mapping {
             let io = mapping_io!(self, nand, at);
             (self.mapping.relocate(io, victim)?, io.done())
         } else {

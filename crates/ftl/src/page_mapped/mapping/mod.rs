@@ -9,9 +9,8 @@ mod ram_mapping;
 mod ram_table;
 mod trim_map;
 
-pub(crate) use paged::{PagedMapping, translation_pages};
+pub(crate) use paged::PagedMapping;
 pub(crate) use ram_mapping::RamMapping;
-pub(crate) use trim_map::{PENDING_MAX, regions};
 
 use super::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};

@@ -109,7 +109,7 @@ impl PageMapped {
         order.sort_by_key(|b| scan.first_seq[b.index()]);
         for block in order {
             if ftl.blocks.counters.live(block) > 0 {
-                let stream = if scan.holds_translation[block.index()] { ftl.mapping_stream } else { 0 };
+                let stream = if scan.holds_translation[block.index()] { ftl.streams.mapping } else { 0 };
                 ftl.blocks.close(block, stream);
             } else {
                 ftl.blocks.release(block);

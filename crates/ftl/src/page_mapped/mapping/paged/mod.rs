@@ -23,6 +23,7 @@ use super::{Before, Judgement, Place, entry_of, place_of};
 use crate::config::{Barrier, Barriers, OnMiss};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -61,7 +62,7 @@ fn entries_per_page(geometry: &Geometry) -> u32 {
 }
 
 /// Translation pages of a table of so many logical pages.
-pub(crate) fn translation_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
+fn translation_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
     logical_pages.div_ceil(entries_per_page(geometry))
 }
 
@@ -98,6 +99,28 @@ impl PagedMapping {
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
             tally: Tally::default(),
+        }
+    }
+
+    /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
+    ///
+    /// Each page that a collection moves may evict an entry, and so synchronize a translation page. Each entry of a
+    /// lazy mapping may have a before-image that nobody knows of. A battery pays for as many translation pages as can
+    /// have dirty entries.
+    pub(crate) fn needs(
+        geometry: &Geometry,
+        logical_pages: u32,
+        entries: u32,
+        on_miss: OnMiss,
+        battery: bool,
+    ) -> Needs {
+        let live_pages = u64::from(translation_pages(geometry, logical_pages));
+        let entries = u64::from(entries);
+        Needs {
+            live_pages,
+            programs: geometry.pages_per_block().into(),
+            unidentified: if on_miss == OnMiss::Lazy { entries } else { 0 },
+            battery: if battery { entries.min(live_pages) } else { 0 },
         }
     }
 
