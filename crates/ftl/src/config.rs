@@ -175,7 +175,8 @@ impl Barriers {
     }
 }
 
-/// What an FTL must never forget: each is a rule that crash consistency stands on.
+/// What an FTL must never forget: each is a rule that its data stand on. The first of them only when the power is cut;
+/// those of lazily identified pages also without; and the last is what keeps a drive writable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(not(feature = "mutants"), allow(dead_code, unreachable_pub))]
 pub enum Barrier {

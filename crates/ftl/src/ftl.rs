@@ -194,7 +194,8 @@ pub trait Ftl<N: Nand> {
     /// What it has counted besides flash operations, by name.
     fn counters(&self) -> Vec<Counter>;
 
-    /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests: it
-    /// reads the flash past the accounting.
+    /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests,
+    /// and for a drive that has just been recovered. What it reads is counted like everything else, so whoever
+    /// measures is done with that before.
     fn check(&mut self, nand: &mut N) -> Vec<String>;
 }

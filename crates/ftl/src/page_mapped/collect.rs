@@ -10,15 +10,15 @@ use crate::config::Barrier;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
 
 impl PageMapped {
-    /// Collects until the reserve is full again. Returns when the last of it has completed.
+    /// Collects until the reserve is full again. Nobody waits for that: what is given back is not erased before
+    /// everything so far is on flash.
     #[inline(never)]
-    pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let mut done = at;
+    pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
         while self.blocks.free() < self.shape.reserve_blocks {
             match self.next_victim().filter(|victim| self.can_gain(*victim)) {
-                Some(victim) => done = done.max(self.collect(nand, victim, at)?),
+                Some(victim) => drop(self.collect(nand, victim, at)?),
                 // Perhaps there are stale pages that nobody has identified.
                 None if self.mapping.is_lazy() && unidentified_from.is_some() => {
                     let from = unidentified_from.unwrap_or(0);
@@ -29,7 +29,7 @@ impl PageMapped {
                 None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
             }
         }
-        Ok(done)
+        Ok(())
     }
 
     /// Whether enough blocks are left for what is live: where too many have gone bad, collection would move full blocks

@@ -1,8 +1,8 @@
 //! Recovery of a demand-paged drive whose battery saved every mapping entry: the translation pages are all there is to
 //! know (DFTL as GeckoFTL section 5.3 takes it).
 //!
-//! The battery let the operations in flight finish, so no page is torn. Nothing is written: a power cut meanwhile
-//! changes nothing.
+//! The battery let the operations in flight finish, so no page is torn. Nothing is written but a copy of the drive's
+//! description that has gone bad: a power cut meanwhile changes nothing.
 
 use super::steps::Steps;
 use crate::blocks::{Clock, EPOCH};
