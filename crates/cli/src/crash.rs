@@ -10,7 +10,7 @@ use crate::table::{count, number};
 use crate::{memory, output, replay, size, table};
 use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, Sweep};
-use phelsuma_ftl::{Config, FtlError, MappingPart, Preset};
+use phelsuma_ftl::{Config, FtlError, Preset};
 use phelsuma_nand::Geometry;
 use std::fmt::Write;
 use std::time::Instant;
@@ -139,10 +139,10 @@ impl Args {
             for setting in &self.set {
                 composition.set(&setting.key, &setting.value)?;
             }
-            match (self.cache, composition.mapping) {
-                (Some(bytes), MappingPart::Paged { .. }) => set_cache(&mut composition, bytes)?,
+            match (self.cache, composition.cache_entries()) {
+                (Some(bytes), Some(_)) => set_cache(&mut composition, bytes)?,
                 // The usual default holds all entries of so small a drive, and nothing would ever be evicted.
-                (None, MappingPart::Paged { cache_entries: 0, .. }) => set_cache(&mut composition, CACHE_BYTES)?,
+                (None, Some(0)) => set_cache(&mut composition, CACHE_BYTES)?,
                 _ => {}
             }
             Ok(LabConfig {

@@ -5,7 +5,7 @@ use crate::table::count;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
-use phelsuma_ftl::{Composition, ConfigError, MappingPart};
+use phelsuma_ftl::{Composition, ConfigError};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::{Format, OpenOptions, TimeUnit, Workload};
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ impl DriveArgs {
             config.composition.set(&setting.key, &setting.value)?;
         }
         if let Some(bytes) = self.cache
-            && matches!(config.composition.mapping, MappingPart::Paged { .. })
+            && config.composition.has_cache()
         {
             set_cache(&mut config.composition, bytes)?;
         }
@@ -259,7 +259,7 @@ pub(crate) fn check_cache_is_used<'c>(
     mut compositions: impl Iterator<Item = &'c Composition>,
 ) -> Outcome {
     match cache {
-        Some(_) if !compositions.any(|c| matches!(c.mapping, MappingPart::Paged { .. })) => Err(Failure::Input(
+        Some(_) if !compositions.any(|c| c.has_cache()) => Err(Failure::Input(
             "--cache: the FTLs here keep their whole mapping in RAM and have no cache; dftl has one".into(),
         )),
         _ => Ok(()),

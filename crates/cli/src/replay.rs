@@ -1,7 +1,6 @@
 //! Why an id replays nothing: the first of its cuts that does not happen, and what there is instead.
 
 use phelsuma_drive::lab::{Cut, Fault, LabConfig, Path, Points, Sweep};
-use phelsuma_ftl::PowerPart;
 use phelsuma_nand::sim::ProgramFault;
 
 /// More operations than any recovery has.
@@ -18,7 +17,7 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
         _ => format!("the recovery from {}", Path(before.to_vec())),
     };
     let Cut { operation, fault, .. } = *cut;
-    if config.ftl.composition.power == PowerPart::Battery {
+    if config.ftl.composition.has_battery() {
         return announced_only(config, path, operation, fault);
     }
     // This fault is one of programs and of erases.

@@ -177,5 +177,9 @@ fn recovery_steps(recovery: &RecoveryResult) -> comfy_table::Table {
     }
     let total = number(recovery.simulated_us);
     table.add_row(["total".to_string(), count(sums.0), count(sums.1), count(sums.2), total]);
+    if recovery.battery_programs > 0 {
+        let before = "before that, on battery".to_string();
+        table.add_row([before, String::new(), String::new(), count(recovery.battery_programs), String::new()]);
+    }
     table
 }

@@ -115,6 +115,10 @@ const WRONG: &[(&str, &str)] = &[
     ("DFTL --cache 100", "--cache 100 B is 12 entries of 8 bytes: it can be 0 for the default, or 16 entries or more"),
     ("DFTL --cache 1TiB", "whole number of entries"),
     ("DFTL --cache many", "no size"),
+    (
+        "run --ftl geckoftl --workload uniform --capacity 256MiB --cache 512KiB",
+        "512 for stale pages not identified yet",
+    ),
     ("GECKOFTL --cut-at-end", "no recovery for these parts"),
     ("compare --ftl page,geckoftl --workload uniform --capacity 64MiB --cut-at-end", "geckoftl"),
     ("compare --ftl page,nonsense --workload uniform", "known are page"),

@@ -75,6 +75,8 @@ fn an_ftl_with_a_battery_is_cut_after_requests() {
     assert_eq!(prints("crash --ftl dftl --writes 20 --replay 5.announced"), "dftl: 5.announced holds\n");
     let run = json("run --ftl dftl --workload uniform --capacity 64MiB --cut-at-end --json");
     assert!(run["recovery"]["simulated_us"].as_f64().unwrap() > 0.0);
+    assert!(run["recovery"]["battery_programs"].as_u64().unwrap() > 0);
+    assert!(prints("run --ftl dftl --workload uniform --capacity 64MiB --cut-at-end").contains("on battery"));
 }
 
 #[test]

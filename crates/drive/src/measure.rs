@@ -193,6 +193,8 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     let shape = drive.ftl().shape();
     let nand = drive.nand();
     let bad = (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u64;
+    // Not without what is set aside for metadata and for stale pages not identified yet: those are bounds and no blocks
+    // that collection has to do without. What they take in fact shows in the write amplification.
     let usable = u64::from(geometry.blocks())
         - u64::from(shape.reserve_blocks)
         - u64::from(shape.open_blocks)

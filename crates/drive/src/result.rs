@@ -40,6 +40,7 @@ pub struct GeometryResult {
     /// Logical over physical pages.
     pub ratio: f64,
     /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks.
+    /// What metadata and stale pages not identified yet take is within these: no block is held back for them.
     pub effective_ratio: f64,
     /// Blocks kept free.
     pub reserve_blocks: u32,
@@ -183,6 +184,8 @@ pub struct RecoveryStepResult {
 /// A recovery after a power cut at the end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryResult {
+    /// Pages that a battery paid for after the power had failed, before the recovery.
+    pub battery_programs: u64,
     /// Simulated time, in microseconds.
     pub simulated_us: f64,
     /// Its steps.

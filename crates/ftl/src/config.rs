@@ -175,7 +175,8 @@ impl Barriers {
     }
 }
 
-/// What an FTL must never forget: each is a rule that crash consistency stands on.
+/// What an FTL must never forget: each is a rule that its data stand on. The first of them only when the power is cut;
+/// those of lazily identified pages also without; and the last is what keeps a drive writable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(not(feature = "mutants"), allow(dead_code, unreachable_pub))]
 pub enum Barrier {
@@ -385,6 +386,24 @@ impl Composition {
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
         };
         format!("{mapping} {validity}")
+    }
+
+    /// The entries that its mapping caches, 0 for the default; none where it has no cache.
+    pub fn cache_entries(&self) -> Option<u32> {
+        match self.mapping {
+            MappingPart::RamTable => None,
+            MappingPart::Paged { cache_entries, .. } => Some(cache_entries),
+        }
+    }
+
+    /// Whether it has a cache of mapping entries.
+    pub fn has_cache(&self) -> bool {
+        self.cache_entries().is_some()
+    }
+
+    /// Whether a battery saves what RAM alone knows when the power fails.
+    pub fn has_battery(&self) -> bool {
+        self.power == PowerPart::Battery
     }
 
     /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.

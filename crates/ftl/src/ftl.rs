@@ -93,8 +93,11 @@ pub struct Shape {
     pub open_blocks: u32,
     /// Blocks that hold no data ever (the drive's description).
     pub fixed_blocks: u32,
-    /// Blocks set aside for metadata, and for user pages that are stale without anybody knowing yet.
+    /// Blocks set aside for metadata. Those that are left until all of their pages are stale may take no more.
     pub metadata_blocks: u32,
+    /// As many blocks as there can be user pages that are stale without anybody knowing yet: they take the room of live
+    /// ones.
+    pub unidentified_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
     /// Programs on battery when the power fails, at the most: one for each translation page that can need it, and four
@@ -193,8 +196,9 @@ pub trait Ftl<N: Nand> {
     /// What it has counted besides flash operations, by name.
     fn counters(&self) -> Vec<Counter>;
 
-    /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests and
-    /// tools: it reads a great deal of flash at no moment in particular, and the flash counts and times those reads.
-    /// The FTL itself, its counters included, stays as it is.
+    /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests, and
+    /// for a drive that has just been recovered. It reads a great deal of flash at no moment in particular, and the flash
+    /// counts and times those reads: whoever measures is done with that before. The FTL itself, its counters included,
+    /// stays as it is.
     fn check(&mut self, nand: &mut N) -> Vec<String>;
 }

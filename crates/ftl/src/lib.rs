@@ -28,7 +28,7 @@ pub use config::{
     PowerPart, ValidityPart, VictimPart,
 };
 pub use counter::Counter;
-pub use error::FtlError;
+pub use error::{FtlError, SetAside};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;

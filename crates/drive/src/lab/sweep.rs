@@ -11,7 +11,7 @@ use super::points::{CutPoints, Operations, Points};
 use super::report::{CrashReport, report};
 use super::script::{Request, Script};
 use super::seen::Seen;
-use phelsuma_ftl::{Config, FtlError, Hint, HostData, PowerPart, WriteRequest, format};
+use phelsuma_ftl::{Config, FtlError, Hint, HostData, WriteRequest, format};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, LogicalPage, SimNand, Time, Timing};
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl<'a> Sweep<'a> {
         if !composition.survives_power_cuts() {
             return Err(LabError::NotPromised(config.ftl.name.clone(), composition.power_loss()));
         }
-        let battery = composition.power == PowerPart::Battery;
+        let battery = composition.has_battery();
         if battery && config.faults == Fault::all() {
             config.faults = vec![Fault::Announced];
         }

@@ -23,16 +23,16 @@ enum Why {
 }
 
 impl PageMapped {
-    /// Collects until the reserve is full again. Returns when the last of it has completed.
+    /// Collects until the reserve is full again. Nobody waits for that: what is given back is not erased before
+    /// everything so far is on flash.
     #[inline(never)]
-    pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let mut done = at;
+    pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
         while self.blocks.free() < self.shape.reserve_blocks {
             match self.next_victim().filter(|(victim, _)| self.can_gain(*victim)) {
                 Some((victim, why)) => {
-                    done = done.max(self.collect(nand, victim, at)?);
+                    self.collect(nand, victim, at)?;
                     // What could gain nothing, or did not come to its end, is none.
                     self.tally.collections += 1;
                     self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
@@ -48,7 +48,7 @@ impl PageMapped {
                 None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
             }
         }
-        Ok(done)
+        Ok(())
     }
 
     /// Whether enough blocks are left for what is live: where too many have gone bad, collection would move full blocks
@@ -111,7 +111,7 @@ impl PageMapped {
 
     /// Has the owner of a block of metadata move what is live in it.
     fn move_metadata<N: Nand>(&mut self, nand: &mut N, victim: Block, stream: u8, at: Time) -> Result<Time, FtlError> {
-        let (moved, done) = if stream == self.mapping_stream {
+        let (moved, done) = if stream == self.streams.mapping {
             let io = mapping_io!(self, nand, at);
             (self.mapping.relocate(io, victim)?, io.done())
         } else {

@@ -10,6 +10,7 @@ mod directory;
 mod mapping;
 mod meta_io;
 mod move_buffer;
+mod needs;
 mod placement;
 mod recovery;
 mod shape;
@@ -17,7 +18,7 @@ mod validity;
 mod victim;
 
 use crate::blocks::{Blocks, Clock, Item, NewPage};
-use crate::config::{Barrier, Barriers, MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart};
+use crate::config::{Barrier, Barriers, MappingPart, MetadataPart, PlacementPart, ValidityPart, VictimPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
@@ -29,7 +30,7 @@ use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
-use shape::cache_entries;
+use shape::{Streams, cache_entries};
 use validity::{FlashBitmap, LogarithmicGecko, RamBitmap, Tuning, Validity};
 use victim::{DChoices, Fifo, Greedy, Victim};
 
@@ -59,8 +60,7 @@ pub(crate) struct PageMapped {
     victim: Box<dyn Victim>,
     placement: Box<dyn Placement>,
     blocks: Blocks,
-    mapping_stream: u8,
-    validity_stream: u8,
+    streams: Streams,
     anchors: Vec<Block>,
     live: Vec<u16>,
     moving: MoveBuffer,
@@ -72,14 +72,14 @@ pub(crate) struct PageMapped {
 /// Lends the flash to the mapping: the fields that it needs are borrowed one by one.
 macro_rules! mapping_io {
     ($self:ident, $nand:expr, $at:expr) => {
-        &mut MetaIo::new($nand, &mut $self.blocks, $self.mapping_stream, $self.mapping.purpose(), $at)
+        &mut MetaIo::new($nand, &mut $self.blocks, $self.streams.mapping, $self.mapping.purpose(), $at)
     };
 }
 
 /// Lends the flash to the validity store.
 macro_rules! validity_io {
     ($self:ident, $nand:expr, $at:expr) => {
-        &mut MetaIo::new($nand, &mut $self.blocks, $self.validity_stream, Purpose::Validity, $at)
+        &mut MetaIo::new($nand, &mut $self.blocks, $self.streams.validity, Purpose::Validity, $at)
     };
 }
 
@@ -128,26 +128,24 @@ impl PageMapped {
             VictimPart::DChoices { d } => Box::new(DChoices::new(d, geometry.pages_per_block(), config.seed)),
         };
         let placement = placement_of(config);
-        let mapping_stream = placement.streams();
-        let validity_stream = mapping_stream + 1;
-        let streams = if validity.is_on_flash() { validity_stream + 1 } else { validity_stream };
+        let streams = Streams::of(config);
         let collects_metadata = composition.metadata == MetadataPart::Collected;
-        let mut blocks = Blocks::new(*geometry, streams, mapping_stream, collects_metadata, clock, config.barriers());
+        let mut blocks =
+            Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();
         }
         Ok(Self {
             barriers: config.barriers(),
             shape,
-            battery: composition.power == PowerPart::Battery,
+            battery: composition.has_battery(),
             free_for_battery: Self::free_for_battery(geometry, config)?,
             mapping,
             validity,
             victim,
             placement,
             blocks,
-            mapping_stream,
-            validity_stream,
+            streams,
             anchors,
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
             moving: MoveBuffer::new(),
@@ -227,12 +225,15 @@ impl PageMapped {
     /// Where a logical page is, and when that is known.
     #[inline]
     fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
-        match self.mapping.in_ram(key) {
+        match self.mapping.cached(key) {
             Some(place) => (place, at),
             None => self.find_on_flash(nand, key, at),
         }
     }
 
+    /// Where a logical page is whose entry no cache holds. Caching it may evict another, whose synchronization programs
+    /// a page: so this is the one kind of read that needs the reserve.
+    #[inline(never)]
     fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
         // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
         // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
@@ -389,7 +390,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         if !self.battery || self.barriers.forget(Barrier::BatterySaves) {
             return Ok(at);
         }
-        let stream = self.mapping_stream;
+        let stream = self.streams.mapping;
         let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Battery, at);
         let mut part = Some(0);
         while let Some(from) = part {
@@ -409,7 +410,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         for chunk in pages.chunks(old.len()) {
             for (old, page) in old.iter_mut().zip(chunk) {
                 let known = page.0 < self.shape.logical_pages;
-                *old = match if known { self.mapping.in_ram(*page) } else { None } {
+                *old = match if known { self.mapping.in_table(*page) } else { None } {
                     Some(Place::At(page)) => page,
                     _ => Page(0),
                 };

@@ -1,8 +1,8 @@
 //! Recovery of a demand-paged drive whose battery saved every mapping entry: the translation pages are all there is to
 //! know (DFTL as GeckoFTL section 5.3 takes it).
 //!
-//! The battery let the operations in flight finish, so no page is torn. Nothing is written, unless pages have gone bad:
-//! a power cut meanwhile changes nothing.
+//! The battery let the operations in flight finish, so no page is torn. Nothing is written but a copy of the drive's
+//! description that has gone bad, unless translation pages have: a power cut meanwhile changes nothing.
 //!
 //! **Translation pages that cannot be read.** No older version of a logical page may come back, and neither may zeros,
 //! so an older copy of a translation page never stands in for its newest:
@@ -197,7 +197,7 @@ impl PageMapped {
     fn enter_blocks(&mut self, blocks: &[Block], scan: &Scan) {
         for block in blocks.iter().copied() {
             if self.blocks.counters.live(block) > 0 {
-                let stream = if scan.holds_translation[block.index()] { self.mapping_stream } else { 0 };
+                let stream = if scan.holds_translation[block.index()] { self.streams.mapping } else { 0 };
                 self.blocks.close(block, stream);
             } else {
                 self.blocks.release(block);
@@ -208,7 +208,7 @@ impl PageMapped {
     /// Makes it durable which translation pages are lost.
     fn write_lost<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.mapping_stream, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
         steps.step.programs += paged.write_lost(io)?;
         steps.now = steps.now.max(io.done()).max(self.blocks.clock.horizon());
         self.hear_news(nand, steps.now)

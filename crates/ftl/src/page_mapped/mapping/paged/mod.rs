@@ -23,6 +23,7 @@ use super::{Before, Judgement, Place, entry_of, place_of};
 use crate::config::{Barrier, Barriers, OnMiss};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -63,7 +64,7 @@ fn entries_per_page(geometry: &Geometry) -> u32 {
 }
 
 /// Translation pages of a table of so many logical pages.
-pub(crate) fn translation_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
+fn translation_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
     logical_pages.div_ceil(entries_per_page(geometry))
 }
 
@@ -100,6 +101,28 @@ impl PagedMapping {
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
             tally: Tally::default(),
+        }
+    }
+
+    /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
+    ///
+    /// Each page that a collection moves may evict an entry, and so synchronize a translation page. Each entry of a
+    /// lazy mapping may have a before-image that nobody knows of. A battery pays for as many translation pages as can
+    /// have dirty entries.
+    pub(crate) fn needs(
+        geometry: &Geometry,
+        logical_pages: u32,
+        entries: u32,
+        on_miss: OnMiss,
+        battery: bool,
+    ) -> Needs {
+        let live_pages = u64::from(translation_pages(geometry, logical_pages));
+        let entries = u64::from(entries);
+        Needs {
+            live_pages,
+            programs: geometry.pages_per_block().into(),
+            unidentified: if on_miss == OnMiss::Lazy { entries } else { 0 },
+            battery: if battery { entries.min(live_pages) } else { 0 },
         }
     }
 
@@ -209,6 +232,15 @@ impl PagedMapping {
         Ok(())
     }
 
+    /// Where `key` is, as far as the cache alone can tell. Counts as a hit, and as a use of the entry.
+    #[inline]
+    pub(crate) fn cached(&mut self, key: LogicalPage) -> Option<Place> {
+        let slot = self.cache.find(key.0)?;
+        self.tally.hits += 1;
+        self.cache.touch(slot);
+        Some(place_of(self.cache.value(slot)))
+    }
+
     /// Where `key` is; its entry is cached from now on.
     pub(crate) fn lookup<N: Nand>(
         &mut self,
@@ -216,10 +248,8 @@ impl PagedMapping {
         key: LogicalPage,
         before: &mut Vec<Page>,
     ) -> Place {
-        if let Some(slot) = self.cache.find(key.0) {
-            self.tally.hits += 1;
-            self.cache.touch(slot);
-            return place_of(self.cache.value(slot));
+        if let Some(place) = self.cached(key) {
+            return place;
         }
         self.tally.misses += 1;
         let entry = self.entry_on_flash(io, key.0);
@@ -238,7 +268,8 @@ impl PagedMapping {
         }
     }
 
-    /// Makes room for a change of `key`'s entry, so that [`PagedMapping::set`] touches no flash.
+    /// Makes room for a change of `key`'s entry, so that [`PagedMapping::written`] and
+    /// [`PagedMapping::moved`] touch no flash.
     pub(crate) fn prepare<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -292,6 +323,9 @@ impl PagedMapping {
     }
 
     /// What is to become of a page of a victim that validity takes for live, by what the cache says.
+    ///
+    /// A stale page is identified by that: the mark of its entry (UIP) is cleared, so that no synchronization reports
+    /// the page once its block holds something else.
     #[inline]
     pub(crate) fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
         match self.cache.find(key.0) {

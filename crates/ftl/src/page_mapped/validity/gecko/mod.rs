@@ -17,6 +17,7 @@
 
 mod buffer;
 mod merge;
+mod needs;
 mod page;
 mod run;
 
