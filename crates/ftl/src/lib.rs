@@ -24,7 +24,7 @@ pub use anchor::ANCHOR_BLOCKS;
 #[cfg(feature = "mutants")]
 pub use config::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PlacementPart,
+    Composition, Config, ConfigError, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PlacementPart,
     PowerPart, ValidityPart, VictimPart,
 };
 pub use counter::Counter;
