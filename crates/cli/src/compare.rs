@@ -36,7 +36,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).min(configs.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
-    let bars = Bars::new(false);
+    let bars = Bars::new();
     let failed = AtomicBool::new(false);
     let outcomes: Vec<Result<RunResult, RunError>> = pool.install(|| {
         let runs = configs.par_iter().map(|config| {
@@ -104,18 +104,19 @@ fn heading(results: &[RunResult], chosen: &str) -> String {
     );
     text = table::wrapped(&text, table::PROSE_WIDTH_MAX);
     let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
+    // Of the largest difference, so that it is said once.
+    let fullest = results.iter().max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     let about = [
-        (!unsteady.is_empty()).then(|| format!("not yet steady: {}", unsteady.join(", "))),
+        (!unsteady.is_empty())
+            .then(|| format!("not yet steady (raise {}): {}", verdict::longer_warm_up(first), unsteady.join(", "))),
         remarks::dropped(first),
-        // The largest difference, so that it is said once.
-        results
-            .iter()
-            .max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio))
-            .and_then(remarks::small_drive),
+        fullest.and_then(remarks::small_drive),
+        fullest.and_then(remarks::extreme_ratio),
     ];
-    for remark in about.iter().flatten() {
+    let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
+    for remark in about.into_iter().flatten().chain(changed) {
         text.push('\n');
-        text += &table::wrapped(remark, table::PROSE_WIDTH_MAX);
+        text += &table::wrapped(&remark, table::PROSE_WIDTH_MAX);
     }
     text
 }
@@ -124,7 +125,8 @@ fn heading(results: &[RunResult], chosen: &str) -> String {
 type Column = (&'static str, fn(&RunResult) -> String, Option<fn(&RunResult) -> f64>);
 
 const COLUMNS: &[Column] = &[
-    ("FTL", |r| r.ftl.clone(), None),
+    // A preset with other parts is marked, and the heading says which.
+    ("FTL", |r| r.ftl.clone() + if remarks::changed(r).is_some() { "*" } else { "" }, None),
     ("WA", |r| share(r.write_amplification.map(|wa| wa.total)), None),
     ("host\n+gc", |r| share(r.write_amplification.map(|wa| wa.user)), Some(|r| wa(r, |wa| wa.user))),
     ("trans-\nlation", |r| share(r.write_amplification.map(|wa| wa.translation)), Some(|r| wa(r, |wa| wa.translation))),

@@ -261,7 +261,9 @@ pub enum ConfigError {
     #[error("'{0}' is set more than once; once would be right")]
     Repeated(String),
     /// More parts of a block's bitmap than the block has pages.
-    #[error("'gecko.partitions' cannot be '{partitions}': a block has {pages_per_block} pages and cannot have more parts")]
+    #[error(
+        "'gecko.partitions' cannot be '{partitions}': a block has {pages_per_block} pages and cannot have more parts"
+    )]
     Partitions {
         /// S, as asked for.
         partitions: u32,
@@ -555,7 +557,8 @@ mod tests {
 
     #[test]
     fn the_order_of_settings_does_not_matter() {
-        let settings = [("mapping", "paged"), ("mapping.cache", "64"), ("power", "battery"), ("mapping.on-miss", "fetch")];
+        let settings =
+            [("mapping", "paged"), ("mapping.cache", "64"), ("power", "battery"), ("mapping.on-miss", "fetch")];
         let forth = with("page", &settings).unwrap();
         let back: Vec<_> = settings.iter().rev().copied().collect();
         assert_eq!(with("page", &back).unwrap(), forth);
