@@ -104,11 +104,14 @@ fn heading(results: &[RunResult], chosen: &str) -> String {
     );
     text = table::wrapped(&text, table::PROSE_WIDTH_MAX);
     let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
+    let not_steady = match first.fold {
+        Some(_) => "not steady, as traces need not be",
+        None => "not yet steady (raise --warmup)",
+    };
     // Of the largest difference, so that it is said once.
     let fullest = results.iter().max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     let about = [
-        (!unsteady.is_empty())
-            .then(|| format!("not yet steady (raise {}): {}", verdict::longer_warm_up(first), unsteady.join(", "))),
+        (!unsteady.is_empty()).then(|| format!("{not_steady}: {}", unsteady.join(", "))),
         remarks::dropped(first),
         fullest.and_then(remarks::small_drive),
         fullest.and_then(remarks::extreme_ratio),

@@ -34,11 +34,6 @@ struct Longer {
     counted: &'static str,
 }
 
-/// What makes `result`'s run longer before anything is counted.
-pub(crate) fn longer_warm_up(result: &RunResult) -> &'static str {
-    longer(result).before
-}
-
 fn longer(result: &RunResult) -> Longer {
     match result.fold {
         Some(_) => Longer { before: "--loops", counted: "--loops" },
@@ -48,8 +43,8 @@ fn longer(result: &RunResult) -> Longer {
 
 /// The halves of a steady run differ by less: so far apart two of them can be by chance.
 const STEADY: f64 = 0.005;
-/// How many times the difference between its halves an unsteady run may still be from its level. Where it approaches
-/// that as exp(-t), it is three times with a time constant of one and a half times the counted part.
+/// How many times the difference between its halves a run may still be from its level. Where it approaches that as
+/// exp(-t), it is three times with a time constant of one and a half times the counted part.
 const STILL_TO_GO: f64 = 3.0;
 
 impl<'a> Figures<'a> {
@@ -76,21 +71,13 @@ impl<'a> Figures<'a> {
         })
     }
 
-    /// The least and the most, as shares of what it is, that its write amplification may still become: further the way
-    /// that it goes, and a little either way.
-    fn left_open(&self) -> (f64, f64) {
-        match self.drift {
-            None => (0.0, f64::INFINITY),
-            Some(drift) => {
-                let still_to_go = if drift.abs() < STEADY { 0.0 } else { STILL_TO_GO * drift };
-                (1.0 + still_to_go.min(0.0) - STEADY, 1.0 + still_to_go.max(0.0) + STEADY)
-            }
-        }
-    }
-
-    /// Whether this one, which is behind, may yet be ahead of `winner`.
+    /// Whether this one, which is behind, may yet be ahead of `winner`: it is close, or it still comes closer. What drives
+    /// both alike, as a trace does whose halves differ, does not bring one closer to the other.
     fn may_turn(&self, winner: &Self) -> bool {
-        self.total * self.left_open().0 <= winner.total * winner.left_open().1
+        let (Some(own), Some(winners)) = (self.drift, winner.drift) else { return true };
+        let closer = -((1.0 + own) / (1.0 + winners) - 1.0);
+        let still_to_go = if closer < STEADY { 0.0 } else { STILL_TO_GO * closer };
+        self.total / winner.total - 1.0 <= 2.0 * STEADY + still_to_go
     }
 
     fn live_per_victim(&self) -> Option<f64> {
@@ -152,18 +139,18 @@ fn open(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
         return String::new();
     }
     let names: Vec<&str> = close.iter().map(|f| f.name).collect();
-    let unsteady: Vec<String> = std::iter::once(winner)
+    let drifts: Vec<String> = std::iter::once(winner)
         .chain(close.iter().copied())
-        .filter_map(|f| f.drift.filter(|drift| drift.abs() >= STEADY).map(|drift| (f.name, drift * 100.0)))
-        .map(|(name, percent)| format!("{percent:+.1} % of {name}"))
+        .filter_map(|f| Some(format!("{:+.1} % of {}", f.drift? * 100.0, f.name)))
         .collect();
+    let all_steady = close.iter().chain([&winner]).all(|f| f.drift.is_some_and(|drift| drift.abs() < STEADY));
     let longer = winner.longer;
     let why = if winner.drift.is_none() || close.iter().any(|f| f.drift.is_none()) {
         format!("the run is too short to tell whether it is steady; raise {}", longer.counted)
-    } else if unsteady.is_empty() {
+    } else if all_steady {
         format!("so small a difference can be chance; raise {}", longer.counted)
     } else {
-        let drifts = unsteady.join(", ");
+        let drifts = drifts.join(", ");
         format!(
             "write amplification still changes from one half of the run to the other ({drifts}); raise {}",
             longer.before
@@ -285,12 +272,17 @@ mod tests {
         let said = |b| between(&[figures("a", 2.0, 500, 50), b]);
         let line = said(drifting(2.02, Some(-0.02)));
         assert!(line.starts_with("a leads: "), "{line}");
-        assert!(line.contains("stays ahead of b is open") && line.contains("(-2.0 % of b); raise --warmup."), "{line}");
+        assert!(
+            line.contains("stays ahead of b is open") && line.contains("(+0.0 % of a, -2.0 % of b); raise --warmup."),
+            "{line}"
+        );
         assert!(said(drifting(2.5, Some(-0.02))).starts_with("a wins: "));
         let line = said(drifting(2.016, Some(0.004)));
         assert!(line.starts_with("a leads: ") && line.ends_with("can be chance; raise --passes."), "{line}");
         assert!(said(drifting(2.03, Some(0.004))).starts_with("a wins: "));
         assert!(said(drifting(2.03, Some(0.1))).starts_with("a wins: "), "it goes the other way");
+        let both = [Figures { drift: Some(-0.1), ..figures("a", 2.0, 500, 50) }, drifting(2.03, Some(-0.1))];
+        assert!(between(&both).starts_with("a wins: "), "both go the same way");
         let line = said(drifting(2.5, None));
         assert!(line.starts_with("a leads: ") && line.contains("too short to tell"), "{line}");
         // One that is further behind, and not the next.
