@@ -29,7 +29,7 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let names = distinct(&args.ftl)?;
-    let mut configs = names.iter().map(|name| args.drive.config(name)).collect::<Outcome<Vec<_>>>()?;
+    let mut configs = each(&names, |name| args.drive.config(name))?;
     let geometry = args.drive.settle(&mut configs)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let fitting = memory::at_a_time(&geometry);
@@ -83,6 +83,22 @@ pub(crate) fn distinct(names: &[String]) -> Outcome<Vec<String>> {
         Some((_, twice)) => Err(Failure::Input(format!("FTL '{twice}' is there twice; once would be right"))),
         None => Ok(names),
     }
+}
+
+/// What `make` makes of each FTL. What is wrong with one of several is said to be about that one.
+pub(crate) fn each<T>(names: &[String], make: impl Fn(&str) -> Outcome<T>) -> Outcome<Vec<T>> {
+    let made: Vec<(&String, Outcome<T>)> = names.iter().map(|name| (name, make(name))).collect();
+    let one_of_them = made.iter().any(|(_, outcome)| outcome.is_ok());
+    let names_it = |text: &str, name: &str| {
+        text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '='))).any(|word| word == name)
+    };
+    let about = |(name, outcome): (&String, Outcome<T>)| match outcome {
+        Err(Failure::Input(text)) if one_of_them && !names_it(&text, name) => {
+            Err(Failure::Input(format!("{name}: {text}")))
+        }
+        outcome => outcome,
+    };
+    made.into_iter().map(about).collect()
 }
 
 /// Least first; in a tie as given.

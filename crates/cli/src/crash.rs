@@ -1,6 +1,6 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
-use crate::compare::distinct;
+use crate::compare::{distinct, each};
 use crate::drive_args::{
     Setting, TimingArg, check_cache_is_used, check_logical_pages, ratio, set_cache, set_parts, setting, timing,
 };
@@ -10,13 +10,15 @@ use crate::table::{count, number};
 use crate::{memory, output, remarks, replay, size, table};
 use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, sweep};
-use phelsuma_ftl::{Config, FtlError, MappingPart, PowerPart, Preset};
+use phelsuma_ftl::{Config, ENTRY_BYTES, FtlError, MappingPart, PowerPart, Preset};
 use phelsuma_nand::Geometry;
 use std::fmt::Write;
 use std::time::Instant;
 
 /// The cache of mapping entries where none is asked for: the drive is small, and entries are to be evicted.
 const CACHE_BYTES: u64 = 512;
+/// The least that a cache takes.
+const CACHE_BYTES_MIN: u64 = 16 * ENTRY_BYTES;
 
 /// Options of `crash`.
 #[derive(clap::Args)]
@@ -169,13 +171,14 @@ impl Args {
             Some(path) => path.0.len() as u32,
             None => self.depth.unwrap_or(if self.nested { 2 } else { 1 }),
         };
-        let lab = |name: &String| {
+        let lab = |name: &str| {
             let preset = Preset::named(name)?;
             let mut composition = preset.composition;
             set_parts(&mut composition, &self.set, self.cache)?;
             // The usual default holds all entries of so small a drive, and nothing would ever be evicted.
             if let (None, MappingPart::Paged { cache_entries: 0, .. }) = (self.cache, composition.mapping) {
-                set_cache(&mut composition, CACHE_BYTES)?;
+                let most = u64::from(logical_pages) * ENTRY_BYTES;
+                set_cache(&mut composition, CACHE_BYTES.min(most.max(CACHE_BYTES_MIN)))?;
             }
             composition.check_on(geometry.pages_per_block(), logical_pages)?;
             Ok(LabConfig {
@@ -190,7 +193,7 @@ impl Args {
                 threads: self.threads.map_or(cores, |n| n as usize),
             })
         };
-        let configs = distinct(&self.ftl)?.iter().map(lab).collect::<Outcome<Vec<_>>>()?;
+        let configs = each(&distinct(&self.ftl)?, lab)?;
         check_cache_is_used(self.cache, configs.iter().map(|config| &config.ftl.composition))?;
         Ok(configs)
     }

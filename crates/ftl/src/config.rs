@@ -309,7 +309,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
     ("validity", "ram-bitmap | flash-bitmap | gecko", "which physical pages are live"),
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
-    ("gecko.partitions", "0 to 8192 (0: pages per block / 32)", "S, the parts of a block's bitmap"),
+    ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
     ("gecko.merge", "multi-way | two-way", "how runs are merged"),
     ("victim", "greedy | fifo | d-choices", "which block is collected next"),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
