@@ -109,18 +109,7 @@ impl Host {
         let (ftl, at) = format(&mut plug, &config, Time::ZERO).unwrap();
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let expected = vec![Expected::default(); config.logical_pages as usize];
-        Self {
-            plug,
-            config,
-            ftl: Some(ftl),
-            expected,
-            unflushed: Vec::new(),
-            at,
-            acked: at,
-            next_tag: 1,
-            waits: true,
-            rng,
-        }
+        Self { plug, config, ftl: Some(ftl), expected, unflushed: Vec::new(), at, acked: at, next_tag: 1, waits: true, rng }
     }
 
     /// Another host in the same state, with the drive not up.
