@@ -47,6 +47,7 @@ impl Drive {
     pub fn format(mut nand: SimNand, config: &Config, arrival: Arrival) -> Result<Self, RunError> {
         let (ftl, ready) = format(&mut nand, config, Time::ZERO).map_err(|error| match error {
             FtlError::DoesNotFit { .. } => RunError::Input(does_not_fit(Nand::geometry(&nand), config, &error)),
+            FtlError::Unsupported(why) => RunError::Input(why.to_string()),
             _ => run_error(error),
         })?;
         Ok(Self {

@@ -232,8 +232,12 @@ pub struct RunResult {
     pub timing: String,
     /// δ: program over page-read latency.
     pub delta: f64,
-    /// Whether the write amplification of the last two halves differs by less than 0.5 %; none without host writes.
+    /// Whether the write amplification of the last two halves differs by less than 0.5 %; none without host
+    /// writes, and where nothing was collected.
     pub steady: Option<bool>,
+    /// Write amplification of the second half of the counted part over that of the first, less 1; none where that cannot
+    /// be told.
+    pub drift: Option<f64>,
     /// What the host asked for.
     pub host: HostCounts,
     /// Flash operations by purpose.

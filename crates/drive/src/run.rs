@@ -62,9 +62,10 @@ impl<'a> Ticker<'a> {
 /// # Errors
 /// [`RunError::Input`] for what cannot be, [`RunError::Failed`] for what was begun and not completed as asked.
 pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunError> {
-    if config.cut_at_end && !config.composition.survives_power_cuts() {
-        let how = config.composition.power_loss();
-        return Err(RunError::Input(format!("{} cannot be cut at the end: {how}", config.ftl)));
+    if config.cut_at_end
+        && let Some(why) = config.composition.why_not_survivable()
+    {
+        return Err(RunError::Input(format!("{} does not survive power cuts: {why}", config.ftl)));
     }
     let began = Instant::now();
     let cpu_began = thread_cpu_seconds();

@@ -24,8 +24,8 @@ pub use anchor::ANCHOR_BLOCKS;
 #[cfg(feature = "mutants")]
 pub use config::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PlacementPart,
-    PowerPart, ValidityPart, VictimPart,
+    Composition, Config, ConfigError, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS,
+    PlacementPart, PowerPart, ValidityPart, VictimPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

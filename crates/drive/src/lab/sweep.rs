@@ -116,8 +116,8 @@ impl<'a> Sweep<'a> {
             config.threads = 1;
         }
         let composition = &config.ftl.composition;
-        if !composition.survives_power_cuts() {
-            return Err(LabError::NotPromised(config.ftl.name.clone(), composition.power_loss()));
+        if let Some(why) = composition.why_not_survivable() {
+            return Err(LabError::NotPromised(config.ftl.name.clone(), why));
         }
         let battery = composition.has_battery();
         if battery && config.faults == Fault::all() {
