@@ -29,14 +29,14 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let names = distinct(&args.ftl)?;
-    let mut configs = names.iter().map(|name| args.drive.config(name)).collect::<Outcome<Vec<_>>>()?;
+    let mut configs = each(&names, |name| args.drive.config(name))?;
     let geometry = args.drive.settle(&mut configs)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let fitting = memory::at_a_time(&geometry);
     let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).min(configs.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
-    let bars = Bars::new(false);
+    let bars = Bars::new();
     let failed = AtomicBool::new(false);
     let outcomes: Vec<Result<RunResult, RunError>> = pool.install(|| {
         let runs = configs.par_iter().map(|config| {
@@ -85,6 +85,22 @@ pub(crate) fn distinct(names: &[String]) -> Outcome<Vec<String>> {
     }
 }
 
+/// What `make` makes of each FTL. What is wrong with one of several is said to be about that one.
+pub(crate) fn each<T>(names: &[String], make: impl Fn(&str) -> Outcome<T>) -> Outcome<Vec<T>> {
+    let made: Vec<(&String, Outcome<T>)> = names.iter().map(|name| (name, make(name))).collect();
+    let one_of_them = made.iter().any(|(_, outcome)| outcome.is_ok());
+    let names_it = |text: &str, name: &str| {
+        text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '='))).any(|word| word == name)
+    };
+    let about = |(name, outcome): (&String, Outcome<T>)| match outcome {
+        Err(Failure::Input(text)) if one_of_them && !names_it(&text, name) => {
+            Err(Failure::Input(format!("{name}: {text}")))
+        }
+        outcome => outcome,
+    };
+    made.into_iter().map(about).collect()
+}
+
 /// Least first; in a tie as given.
 fn by_write_amplification(a: &RunResult, b: &RunResult) -> Ordering {
     let wa = |r: &RunResult| r.write_amplification.map_or(0.0, |wa| wa.total);
@@ -104,18 +120,22 @@ fn heading(results: &[RunResult], chosen: &str) -> String {
     );
     text = table::wrapped(&text, table::PROSE_WIDTH_MAX);
     let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
+    let not_steady = match first.fold {
+        Some(_) => "not steady, as traces need not be",
+        None => "not yet steady (raise --warmup)",
+    };
+    // Of the largest difference, so that it is said once.
+    let fullest = results.iter().max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     let about = [
-        (!unsteady.is_empty()).then(|| format!("not yet steady: {}", unsteady.join(", "))),
+        (!unsteady.is_empty()).then(|| format!("{not_steady}: {}", unsteady.join(", "))),
         remarks::dropped(first),
-        // The largest difference, so that it is said once.
-        results
-            .iter()
-            .max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio))
-            .and_then(remarks::small_drive),
+        fullest.and_then(remarks::small_drive),
+        fullest.and_then(remarks::extreme_ratio),
     ];
-    for remark in about.iter().flatten() {
+    let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
+    for remark in about.into_iter().flatten().chain(changed) {
         text.push('\n');
-        text += &table::wrapped(remark, table::PROSE_WIDTH_MAX);
+        text += &table::wrapped(&remark, table::PROSE_WIDTH_MAX);
     }
     text
 }
@@ -124,7 +144,8 @@ fn heading(results: &[RunResult], chosen: &str) -> String {
 type Column = (&'static str, fn(&RunResult) -> String, Option<fn(&RunResult) -> f64>);
 
 const COLUMNS: &[Column] = &[
-    ("FTL", |r| r.ftl.clone(), None),
+    // A preset with other parts is marked, and the heading says which.
+    ("FTL", |r| r.ftl.clone() + if remarks::changed(r).is_some() { "*" } else { "" }, None),
     ("WA", |r| share(r.write_amplification.map(|wa| wa.total)), None),
     ("host\n+gc", |r| share(r.write_amplification.map(|wa| wa.user)), Some(|r| wa(r, |wa| wa.user))),
     ("trans-\nlation", |r| share(r.write_amplification.map(|wa| wa.translation)), Some(|r| wa(r, |wa| wa.translation))),

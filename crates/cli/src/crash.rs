@@ -1,22 +1,24 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
-use crate::compare::distinct;
+use crate::compare::{distinct, each};
 use crate::drive_args::{
-    Setting, TimingArg, check_cache_is_used, check_logical_pages, ratio, set_cache, setting, timing,
+    Setting, TimingArg, check_cache_is_used, check_logical_pages, ratio, set_cache, set_parts, setting, timing,
 };
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::table::{count, number};
-use crate::{memory, output, replay, size, table};
+use crate::{memory, output, remarks, replay, size, table};
 use phelsuma_drive::does_not_fit;
-use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, sweep};
-use phelsuma_ftl::{Config, FtlError, MappingPart, Preset};
+use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, Sweep};
+use phelsuma_ftl::{Config, ENTRY_BYTES, FtlError, Preset};
 use phelsuma_nand::Geometry;
 use std::fmt::Write;
 use std::time::Instant;
 
 /// The cache of mapping entries where none is asked for: the drive is small, and entries are to be evicted.
 const CACHE_BYTES: u64 = 512;
+/// The least that a cache takes.
+const CACHE_BYTES_MIN: u64 = 16 * ENTRY_BYTES;
 
 /// Options of `crash`.
 #[derive(clap::Args)]
@@ -24,10 +26,10 @@ pub(crate) struct Args {
     /// The FTLs, separated by commas (see `phelsuma list`)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
     ftl: Vec<String>,
-    /// Write requests of the workload
+    /// Write requests of the workload. Before it the drive is filled and overwritten, and cut in that as well
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     writes: u32,
-    /// Cut at every program and erase (the default)
+    /// Cut at every program and erase (the default); with a battery, after every request: its cuts are announced
     #[arg(long, conflicts_with_all = ["cuts", "replay"])]
     every_op: bool,
     /// Cut at N of them, spread evenly
@@ -36,7 +38,7 @@ pub(crate) struct Args {
     /// Faults, separated by commas (see `phelsuma list`) [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     faults: Vec<String>,
-    /// Cut during each recovery as well
+    /// Cut during each recovery as well; with a battery a recovery writes nothing, and there is nothing to cut
     #[arg(long, conflicts_with = "replay")]
     nested: bool,
     /// How deep cuts are nested: 1 cuts the workload alone, 2 the recoveries from that as well, which is what --nested
@@ -59,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "512", value_parser = size::parse_page)]
     page: u32,
     /// Logical over physical pages
-    #[arg(long, default_value = "0.60", value_parser = ratio, allow_negative_numbers = true)]
+    #[arg(long, default_value = "0.60", value_parser = ratio)]
     ratio: f64,
     /// Channels
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -87,12 +89,12 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let configs = args.configs()?;
-    let bars = Bars::new(args.json);
+    let bars = Bars::new();
     let mut found = Vec::with_capacity(configs.len());
     for config in &configs {
         let (bar, begun) = (bars.add(&config.ftl.name), Instant::now());
         let counter = bar.clone();
-        let report = sweep(config, move |branches| counter.count("branches", branches));
+        let report = Sweep::new(config).telling(&|now| counter.count("branches", now.branches)).run();
         bar.done();
         let report = report.and_then(|report| replayed_in_full(config, report));
         let report = report.map_err(|error| about(config, error, configs.len()))?;
@@ -104,18 +106,49 @@ pub(crate) fn main(args: &Args) -> Outcome {
     } else if let Some(path) = &args.replay {
         output::print(&replayed(path, &found))?;
     } else {
-        output::print(&(args.heading() + &as_text(&found)))?;
+        output::print(&(args.heading(&configs) + &as_text(&found) + &args.about_cuts(&configs, &found)))?;
     }
     if found.iter().any(|(report, _)| report.failed()) { Err(Failure::Shown) } else { Ok(()) }
 }
 
 impl Args {
-    fn heading(&self) -> String {
+    fn heading(&self, configs: &[LabConfig]) -> String {
         let page = size::show(self.page.into());
-        format!(
+        let mut text = format!(
             "{} blocks of {} pages of {page} at ratio {}, {} writes, seed {}\n",
             self.blocks, self.pages_per_block, self.ratio, self.writes, self.seed
-        )
+        );
+        for ftl in configs.iter().map(|config| &config.ftl) {
+            if let Some(remark) = remarks::changed_of(&ftl.name, &ftl.composition) {
+                text += &(table::wrapped(&remark, table::PROSE_WIDTH_MAX) + "\n");
+            }
+        }
+        text
+    }
+
+    /// Where the cuts were.
+    fn about_cuts(&self, configs: &[LabConfig], found: &[(CrashReport, f64)]) -> String {
+        let mut text = String::new();
+        for (config, (r, _)) in configs.iter().zip(found) {
+            let battery = config.ftl.composition.has_battery();
+            let mut line = format!(
+                "{}: cut {} {} of {} {}, {} of these before the workload, while the drive is filled and overwritten",
+                r.ftl,
+                if battery { "after" } else { "at" },
+                count(r.cut_points.into()),
+                count(r.operations.into()),
+                if battery { "requests" } else { "programs and erases" },
+                count(r.preconditioning_cut_points.into())
+            );
+            if battery {
+                line += "; it has a battery, so its cuts are announced";
+                if config.depth > 1 {
+                    line += ", and its recovery writes nothing that a nested cut could meet";
+                }
+            }
+            text += &(table::wrapped(&line, table::PROSE_WIDTH_MAX) + "\n");
+        }
+        text
     }
 
     fn configs(&self) -> Outcome<Vec<LabConfig>> {
@@ -124,6 +157,11 @@ impl Args {
         memory::affordable(&geometry)?;
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        if let (true, Some(depth @ 0..=1)) = (self.nested, self.depth) {
+            return Err(Failure::Input(format!(
+                "--nested cuts the recoveries as well and --depth {depth} does not; one of them, or --depth 2 or 3, would be right"
+            )));
+        }
         let points = match (&self.replay, self.cuts) {
             (Some(path), _) => Points::Replay(path.clone()),
             (None, Some(cuts)) => Points::Some(cuts),
@@ -133,18 +171,16 @@ impl Args {
             Some(path) => path.0.len() as u32,
             None => self.depth.unwrap_or(if self.nested { 2 } else { 1 }),
         };
-        let lab = |name: &String| {
+        let lab = |name: &str| {
             let preset = Preset::named(name)?;
             let mut composition = preset.composition;
-            for setting in &self.set {
-                composition.set(&setting.key, &setting.value)?;
+            set_parts(&mut composition, &self.set, self.cache)?;
+            // The usual default holds all entries of so small a drive, and nothing would ever be evicted.
+            if let (None, Some(0)) = (self.cache, composition.cache_entries()) {
+                let most = u64::from(logical_pages) * ENTRY_BYTES;
+                set_cache(&mut composition, CACHE_BYTES.min(most.max(CACHE_BYTES_MIN)))?;
             }
-            match (self.cache, composition.mapping) {
-                (Some(bytes), MappingPart::Paged { .. }) => set_cache(&mut composition, bytes)?,
-                // The usual default holds all entries of so small a drive, and nothing would ever be evicted.
-                (None, MappingPart::Paged { cache_entries: 0, .. }) => set_cache(&mut composition, CACHE_BYTES)?,
-                _ => {}
-            }
+            composition.check_on(geometry.pages_per_block(), logical_pages)?;
             Ok(LabConfig {
                 geometry,
                 timing: self.timing.times,
@@ -157,7 +193,7 @@ impl Args {
                 threads: self.threads.map_or(cores, |n| n as usize),
             })
         };
-        let configs = distinct(&self.ftl)?.iter().map(lab).collect::<Outcome<Vec<_>>>()?;
+        let configs = each(&distinct(&self.ftl)?, lab)?;
         check_cache_is_used(self.cache, configs.iter().map(|config| &config.ftl.composition))?;
         Ok(configs)
     }
@@ -180,8 +216,11 @@ fn about(config: &LabConfig, error: LabError, ftls: usize) -> Failure {
     let failure = match error {
         LabError::NoSuchBranch(path) => Failure::Input(replay::no_such_branch(config, &path)),
         LabError::Workload(error @ FtlError::DoesNotFit { .. }) => {
-            Failure::Input(does_not_fit(&config.geometry, &config.ftl, &error))
+            let text = does_not_fit(&config.geometry, &config.ftl, &error);
+            let more = if text.contains("--blocks") || text.contains("blocks (") { "" } else { ", or more --blocks" };
+            Failure::Input(text + more)
         }
+        LabError::Workload(FtlError::Unsupported(why)) => Failure::Input(why.to_string()),
         error => error.into(),
     };
     let name = &config.ftl.name;

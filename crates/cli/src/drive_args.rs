@@ -5,13 +5,10 @@ use crate::table::count;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
-use phelsuma_ftl::{Composition, ConfigError, MappingPart};
+use phelsuma_ftl::{Composition, ConfigError, ENTRY_BYTES};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::{Format, OpenOptions, TimeUnit, Workload};
 use std::path::{Path, PathBuf};
-
-/// A cached mapping entry, at packed size.
-const ENTRY_BYTES: u64 = 8;
 
 /// The drive, the input, the protocol.
 #[derive(Args, Clone, Debug)]
@@ -30,7 +27,7 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     capacity: Option<u64>,
     /// Logical over physical pages
-    #[arg(long, default_value = "0.70", value_parser = ratio, allow_negative_numbers = true)]
+    #[arg(long, default_value = "0.70", value_parser = ratio)]
     ratio: f64,
     /// Size of a page
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
@@ -48,10 +45,10 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_enum, default_value = "sequential")]
     fill: FillArg,
     /// Logical capacities written by a workload before anything is counted [default: 2]
-    #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes)]
     warmup: Option<f64>,
     /// Logical capacities written by a workload while counted [default: 1]
-    #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes)]
     passes: Option<f64>,
     /// How often a trace is replayed; the last time is counted [default: 1]
     #[arg(long, value_name = "N", conflicts_with = "workload", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -133,13 +130,11 @@ impl DriveArgs {
     /// The run that this asks of the FTL called `ftl`.
     pub(crate) fn config(&self, ftl: &str) -> Outcome<RunConfig> {
         let mut config = RunConfig::new(ftl, self.input()?)?;
-        for setting in &self.set {
-            config.composition.set(&setting.key, &setting.value)?;
-        }
-        if let Some(bytes) = self.cache
-            && matches!(config.composition.mapping, MappingPart::Paged { .. })
+        set_parts(&mut config.composition, &self.set, self.cache)?;
+        if self.cut_at_end
+            && let Some(why) = config.composition.why_not_survivable()
         {
-            set_cache(&mut config.composition, bytes)?;
+            return Err(Failure::Input(format!("--cut-at-end: {ftl} does not survive power cuts: {why}")));
         }
         config.shape = self.shape();
         config.timing_name.clone_from(&self.timing.name);
@@ -164,10 +159,17 @@ impl DriveArgs {
         check_cache_is_used(self.cache, configs.iter().map(|config| &config.composition))?;
         if let Some(capacity) = self.capacity {
             // Before drives are formatted on so much.
-            self.checked_geometry(capacity)?;
+            self.checked_geometry(capacity, configs)?;
         }
-        let capacity = phelsuma_drive::settle_capacity(configs, memory::affordable)?;
-        self.checked_geometry(capacity)
+        // A drive is tried only if its parts can be on it.
+        let compositions: Vec<Composition> = configs.iter().map(|config| config.composition).collect();
+        let shape = self.shape();
+        let capacity = phelsuma_drive::settle_capacity(configs, |geometry| {
+            memory::affordable(geometry)?;
+            let check = |parts: &Composition| parts.check_on(geometry.pages_per_block(), shape.logical_pages(geometry));
+            Ok(compositions.iter().try_for_each(check)?)
+        })?;
+        self.checked_geometry(capacity, configs)
     }
 
     /// What is said of a capacity that nobody gave.
@@ -175,10 +177,13 @@ impl DriveArgs {
         if self.capacity.is_some() { "" } else { " (chosen here, --capacity gives another)" }
     }
 
-    fn checked_geometry(&self, capacity: u64) -> Outcome<Geometry> {
+    fn checked_geometry(&self, capacity: u64, configs: &[RunConfig]) -> Outcome<Geometry> {
         let geometry = self.shape().geometry(capacity)?;
         check_logical_pages(&geometry, self.ratio)?;
         memory::affordable(&geometry)?;
+        for config in configs {
+            config.composition.check_on(geometry.pages_per_block(), config.shape.logical_pages(&geometry))?;
+        }
         Ok(geometry)
     }
 
@@ -240,15 +245,38 @@ fn check_readable_twice(path: &Path) -> Outcome {
     }
 }
 
+/// Changes an FTL's parts as `--set` and `--cache` say.
+pub(crate) fn set_parts(composition: &mut Composition, settings: &[Setting], cache: Option<u64>) -> Outcome {
+    if cache.is_some() && settings.iter().any(|s| s.key.replace('_', "-") == "mapping.cache") {
+        return Err(Failure::Input(
+            "--cache and --set mapping.cache are the same, in bytes and in entries; one of them would be right".into(),
+        ));
+    }
+    let settings: Vec<(&str, &str)> = settings.iter().map(|s| (s.key.as_str(), s.value.as_str())).collect();
+    composition.set_all(&settings)?;
+    match cache {
+        Some(bytes) if composition.has_cache() => set_cache(composition, bytes),
+        _ => Ok(()),
+    }
+}
+
 /// Gives a demand-paged mapping a cache of so many bytes.
 pub(crate) fn set_cache(composition: &mut Composition, bytes: u64) -> Outcome {
     let entries = bytes / ENTRY_BYTES;
-    composition.set("mapping.cache", &entries.to_string()).map_err(|error| match error {
-        ConfigError::BadValue { right, .. } => Failure::Input(format!(
-            "--cache {} is {} entries of {ENTRY_BYTES} bytes: {right}",
+    let wrong = || {
+        Failure::Input(format!(
+            "--cache {} is {} entries of {ENTRY_BYTES} bytes: it can be 0 for the default, or 16 entries (128 B) or more, \
+             below 2^32",
             size::show(bytes),
             count(entries)
-        )),
+        ))
+    };
+    // Less than an entry is not the default.
+    if bytes > 0 && entries == 0 {
+        return Err(wrong());
+    }
+    composition.set("mapping.cache", &entries.to_string()).map_err(|error| match error {
+        ConfigError::BadValue { .. } => wrong(),
         error => error.into(),
     })
 }
@@ -259,7 +287,7 @@ pub(crate) fn check_cache_is_used<'c>(
     mut compositions: impl Iterator<Item = &'c Composition>,
 ) -> Outcome {
     match cache {
-        Some(_) if !compositions.any(|c| matches!(c.mapping, MappingPart::Paged { .. })) => Err(Failure::Input(
+        Some(_) if !compositions.any(|c| c.has_cache()) => Err(Failure::Input(
             "--cache: the FTLs here keep their whole mapping in RAM and have no cache; dftl has one".into(),
         )),
         _ => Ok(()),

@@ -35,7 +35,7 @@ impl Failure {
         let said = lines.take_while(|l| !l.starts_with("Usage:") && !l.starts_with("For more information"));
         let words: Vec<&str> = said.filter(|l| !l.is_empty()).collect();
         let line = words.join(" ").replace(" tip:", ";");
-        Self::Input(line.strip_prefix("error: ").unwrap_or(&line).to_string())
+        Self::Input(with_what_is_right(line.strip_prefix("error: ").unwrap_or(&line)))
     }
 
     /// The output cannot be written.
@@ -57,6 +57,33 @@ impl Failure {
         // Where stderr is closed too there is nobody left to tell.
         let _ = writeln!(io::stderr(), "phelsuma: {}", one_line(text));
         ExitCode::from(code)
+    }
+}
+
+/// What clap says of numbers, with what would be right.
+fn with_what_is_right(line: &str) -> String {
+    let whole = "a whole number would be right";
+    for (said, right) in [
+        ("invalid digit found in string", whole),
+        ("cannot parse integer from empty string", whole),
+        ("number too large to fit in target type", "a smaller number would be right"),
+    ] {
+        if let Some(begin) = line.strip_suffix(said) {
+            return format!("{begin}{right}");
+        }
+    }
+    // "0 is not in 1..=1024", with whatever is behind the dots.
+    let range = line.rsplit_once(": ").and_then(|(begin, said)| Some((begin, said.split_once(" is not in ")?.1)));
+    match range.and_then(|(begin, range)| Some((begin, range.split_once("..")?))) {
+        Some((begin, (least, most))) => {
+            let right = match (most.strip_prefix('='), most) {
+                (Some(most), _) => format!("from {least} to {most}"),
+                (None, "" | "18446744073709551615") => format!("from {least}"),
+                (None, most) => format!("from {least} to below {most}"),
+            };
+            format!("{begin}: a whole number {right} would be right")
+        }
+        None => line.to_string(),
     }
 }
 
@@ -128,5 +155,15 @@ mod tests {
     #[test]
     fn a_message_is_one_line_whatever_is_in_it() {
         assert_eq!(one_line("a\nb\u{1b}[31m\r"), "a b\\u{1b}[31m");
+    }
+
+    #[test]
+    fn a_number_that_is_wrong_is_told_what_would_be_right() {
+        let right = |said: &str| with_what_is_right(&format!("invalid value '0' for '--n <N>': {said}"));
+        let begin = "invalid value '0' for '--n <N>': ";
+        assert_eq!(right("0 is not in 1..=9"), format!("{begin}a whole number from 1 to 9 would be right"));
+        assert_eq!(right("0 is not in 1.."), format!("{begin}a whole number from 1 would be right"));
+        assert_eq!(right("invalid digit found in string"), format!("{begin}a whole number would be right"));
+        assert_eq!(right("else"), format!("{begin}else"));
     }
 }

@@ -11,7 +11,7 @@ use phelsuma_limits::{HotCold, Limits};
 pub(crate) struct Args {
     /// Logical over usable physical pages: without reserve and open blocks. `run` prints it as the effective ratio of its
     /// drive, which is greater than the --ratio that it was given
-    #[arg(long, value_parser = ratio, allow_negative_numbers = true)]
+    #[arg(long, value_parser = ratio)]
     ratio: f64,
     /// Pages of a block
     #[arg(long, value_name = "N", default_value_t = 128)]

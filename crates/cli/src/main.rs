@@ -17,7 +17,7 @@ mod table;
 mod trace;
 mod verdict;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use errors::Failure;
 use std::process::ExitCode;
 
@@ -45,8 +45,20 @@ enum Command {
     Trace(trace::Args),
 }
 
+/// The command line. A negative number is a value, so that what is wrong with it is said by the option.
+fn command() -> clap::Command {
+    fn with_negatives(command: clap::Command) -> clap::Command {
+        let takes = |arg: &clap::Arg| !arg.is_positional() && arg.get_action().takes_values();
+        command
+            .mut_args(|arg| if takes(&arg) { arg.allow_negative_numbers(true) } else { arg })
+            .mut_subcommands(with_negatives)
+    }
+    with_negatives(Cli::command())
+}
+
 fn main() -> ExitCode {
-    let outcome = match Cli::try_parse() {
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let outcome = match parsed {
         Ok(cli) => match cli.command {
             Command::List(args) => list::main(&args),
             Command::Run(args) => run::main(&args),
@@ -66,11 +78,8 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use super::Cli;
-    use clap::CommandFactory;
-
     #[test]
     fn the_options_do_not_contradict_each_other() {
-        Cli::command().debug_assert();
+        super::command().debug_assert();
     }
 }

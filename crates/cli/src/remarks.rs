@@ -1,7 +1,64 @@
 //! What a reader of a result should know before comparing it with others.
 
 use crate::table::count;
-use phelsuma_drive::RunResult;
+use phelsuma_drive::{CompositionNames, RunResult};
+use phelsuma_ftl::{Composition, Preset};
+
+/// The parts of an FTL, each with what it is the part of.
+type Parts = [(&'static str, String); 6];
+
+fn parts(composition: &Composition) -> Parts {
+    let [mapping, validity, victim, placement] = composition.names();
+    let [metadata, power] = composition.names_of_metadata_and_power().map(str::to_string);
+    [
+        ("mapping", mapping),
+        ("validity", validity),
+        ("victim", victim),
+        ("placement", placement),
+        ("metadata", metadata),
+        ("power", power),
+    ]
+}
+
+fn parts_of_result(names: &CompositionNames) -> Parts {
+    [
+        ("mapping", names.mapping.clone()),
+        ("validity", names.validity.clone()),
+        ("victim", names.victim.clone()),
+        ("placement", names.placement.clone()),
+        ("metadata", names.metadata.to_string()),
+        ("power", names.power.to_string()),
+    ]
+}
+
+/// The parts that are not those of the preset that the FTL is called after.
+pub(crate) fn changed(result: &RunResult) -> Option<String> {
+    differing(&result.ftl, &parts_of_result(&result.composition))
+}
+
+/// The same of an FTL that has no result.
+pub(crate) fn changed_of(ftl: &str, composition: &Composition) -> Option<String> {
+    differing(ftl, &parts(composition))
+}
+
+fn differing(ftl: &str, parts_here: &Parts) -> Option<String> {
+    let preset = parts(&Preset::named(ftl).ok()?.composition);
+    let differing = preset.iter().zip(parts_here).filter(|(preset, here)| preset != here);
+    let shown: Vec<String> = differing.map(|((part, was), (_, is))| format!("{part} {is} for {was}")).collect();
+    (!shown.is_empty()).then(|| format!("{ftl} here has {}", shown.join(", ")))
+}
+
+/// Of a drive with next to no spare space.
+pub(crate) fn extreme_ratio(result: &RunResult) -> Option<String> {
+    let spare = 1.0 - result.geometry.effective_ratio;
+    (spare < 0.03).then(|| {
+        format!(
+            "extreme ratio: {:.1} % of the flash is spare, and write amplification grows as one over that, as do wear and \
+             the time that a run takes",
+            spare * 100.0
+        )
+    })
+}
 
 /// Requests of the trace that the drive never saw.
 pub(crate) fn dropped(result: &RunResult) -> Option<String> {

@@ -1,7 +1,6 @@
 //! Why an id replays nothing: the first of its cuts that does not happen, and what there is instead.
 
-use phelsuma_drive::lab::{Cut, Fault, LabConfig, Path, Points, sweep};
-use phelsuma_ftl::PowerPart;
+use phelsuma_drive::lab::{Cut, Fault, LabConfig, Path, Points, Sweep};
 use phelsuma_nand::sim::ProgramFault;
 
 /// More operations than any recovery has.
@@ -18,7 +17,7 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
         _ => format!("the recovery from {}", Path(before.to_vec())),
     };
     let Cut { operation, fault, .. } = *cut;
-    if config.ftl.composition.power == PowerPart::Battery {
+    if config.ftl.composition.has_battery() {
         return announced_only(config, path, operation, fault);
     }
     // This fault is one of programs and of erases.
@@ -26,7 +25,7 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
     let instead = |operation, fault| [before, &[Cut { operation, fault, beside: 0 }]].concat();
     let why = if !happens(config, &instead(operation, any)) {
         let operations = match before {
-            [] => sweep(&LabConfig { points: Points::Some(0), ..config.clone() }, |_| {}).map_or(0, |r| r.operations),
+            [] => operations_of(config),
             _ => first_without(|operation| happens(config, &instead(operation, any))),
         };
         format!("{among} has {operations} programs and erases, counted from 0")
@@ -53,11 +52,16 @@ fn announced_only(config: &LabConfig, path: &Path, operation: u32, fault: &str) 
     if fault != announced {
         return format!("no branch {path}: {name} has a battery, and {operation}.{announced} would be right");
     }
-    let requests = sweep(&LabConfig { points: Points::Some(0), ..config.clone() }, |_| {}).map_or(0, |r| r.operations);
+    let requests = operations_of(config);
     format!(
         "no branch {path}: the workload has {requests} requests, counted from 0, and the power is cut after them alone \
          (with another seed, geometry or number of writes there are others)"
     )
+}
+
+/// What there is to cut in the workload: programs and erases, or requests where there is a battery.
+fn operations_of(config: &LabConfig) -> u32 {
+    Sweep::new(&LabConfig { points: Points::Some(0), ..config.clone() }).run().map_or(0, |report| report.operations)
 }
 
 fn of_programs(fault: &str) -> bool {
@@ -69,7 +73,7 @@ fn happens(config: &LabConfig, cuts: &[Cut]) -> bool {
     let points = Points::Replay(Path(cuts.to_vec()));
     let config = LabConfig { points, depth: cuts.len() as u32, ..config.clone() };
     // A branch that fails earlier has not come to the others.
-    sweep(&config, |_| {}).is_ok_and(|report| report.failed() || report.nested_cuts + 1 >= cuts.len() as u64)
+    Sweep::new(&config).run().is_ok_and(|report| report.failed() || report.nested_cuts + 1 >= cuts.len() as u64)
 }
 
 /// The least number for which it does not hold, where it holds for all smaller ones.

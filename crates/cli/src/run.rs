@@ -26,7 +26,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let mut configs = [args.drive.config(&args.ftl)?];
     args.drive.settle(&mut configs)?;
     let [config] = &configs;
-    let bar = Bars::new(false).add(&config.ftl);
+    let bar = Bars::new().add(&config.ftl);
     let result = phelsuma_drive::run(config, &|progress| {
         bar.show(&progress);
         true
@@ -48,7 +48,14 @@ fn as_text(result: &RunResult, chosen: &str) -> String {
 
 fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::Result {
     let (parts, g) = (&result.composition, &result.geometry);
-    writeln!(out, "{}: {}, {}, {}, {}", result.ftl, parts.mapping, parts.validity, parts.victim, parts.placement)?;
+    writeln!(
+        out,
+        "{}: {}, {}, {}, {}, metadata {}, power {}",
+        result.ftl, parts.mapping, parts.validity, parts.victim, parts.placement, parts.metadata, parts.power
+    )?;
+    if let Some(remark) = remarks::changed(result) {
+        writeln!(out, "{remark}")?;
+    }
     writeln!(
         out,
         "drive: {} flash{chosen}, {} logical (ratio {:.4}, effective {:.4}); {} blocks of {} pages of {}; channels: {}, dies on each: {}; reserve {} blocks, {} open",
@@ -64,7 +71,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         g.reserve_blocks,
         g.open_blocks
     )?;
-    if let Some(remark) = remarks::small_drive(result) {
+    for remark in [remarks::small_drive(result), remarks::extreme_ratio(result)].iter().flatten() {
         writeln!(out, "{remark}")?;
     }
     let fold = result.fold.as_ref().map(|fold| format!(", folded: {fold}")).unwrap_or_default();
@@ -88,12 +95,13 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
             let steady = match result.steady {
                 Some(true) => "steady",
                 Some(false) => "not steady: its last two halves differ by 0.5 % or more",
+                None if result.counters.get("collections") == Some(&0) => "steadiness unknown: nothing was collected",
                 None => "steadiness unknown",
             };
             writeln!(
                 out,
-                "write amplification: {:.4} = user {:.4} + translation {:.4} + validity {:.4} + other {:.4}; {:.4} with reads weighted ({steady})",
-                wa.total, wa.user, wa.translation, wa.validity, wa.other, wa.by_reads_weighted
+                "write amplification: {:.4} = user {:.4} + translation {:.4} + validity {:.4} + other {:.4}; {:.4} with reads weighted as GeckoFTL's paper does, 1/{:.0} of a program each ({steady})",
+                wa.total, wa.user, wa.translation, wa.validity, wa.other, wa.by_reads_weighted, result.delta
             )?;
         }
     }
@@ -177,5 +185,9 @@ fn recovery_steps(recovery: &RecoveryResult) -> comfy_table::Table {
     }
     let total = number(recovery.simulated_us);
     table.add_row(["total".to_string(), count(sums.0), count(sums.1), count(sums.2), total]);
+    if recovery.battery_programs > 0 {
+        let before = "before that, on battery".to_string();
+        table.add_row([before, String::new(), String::new(), count(recovery.battery_programs), String::new()]);
+    }
     table
 }

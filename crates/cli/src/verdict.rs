@@ -21,7 +21,31 @@ struct Figures<'a> {
     write_mean: f64,
     /// As papers count it.
     ram_bytes: u64,
+    /// By how much the second half of the counted part exceeds the first; none where that cannot be told.
+    drift: Option<f64>,
+    /// The options that make a run longer: before it is counted, and while it is.
+    longer: Longer,
 }
+
+/// The options that make a run longer.
+#[derive(Clone, Copy, Debug)]
+struct Longer {
+    before: &'static str,
+    counted: &'static str,
+}
+
+fn longer(result: &RunResult) -> Longer {
+    match result.fold {
+        Some(_) => Longer { before: "--loops", counted: "--loops" },
+        None => Longer { before: "--warmup", counted: "--passes" },
+    }
+}
+
+/// The halves of a steady run differ by less: so far apart two of them can be by chance.
+const STEADY: f64 = 0.005;
+/// How many times the difference between its halves a run may still be from its level. Where it approaches that as
+/// exp(-t), it is three times with a time constant of one and a half times the counted part.
+const STILL_TO_GO: f64 = 3.0;
 
 impl<'a> Figures<'a> {
     fn of(result: &'a RunResult) -> Option<Self> {
@@ -42,7 +66,18 @@ impl<'a> Figures<'a> {
             erases: result.erases.total as f64,
             write_mean: result.latency_us.write.map_or(0.0, |l| l.mean),
             ram_bytes: result.ram_bytes.papers.get("total").copied().unwrap_or(0),
+            drift: result.drift,
+            longer: longer(result),
         })
+    }
+
+    /// Whether this one, which is behind, may yet be ahead of `winner`: it is close, or it still comes closer. What drives
+    /// both alike, as a trace does whose halves differ, does not bring one closer to the other.
+    fn may_turn(&self, winner: &Self) -> bool {
+        let (Some(own), Some(winners)) = (self.drift, winner.drift) else { return true };
+        let closer = -((1.0 + own) / (1.0 + winners) - 1.0);
+        let still_to_go = if closer < STEADY { 0.0 } else { STILL_TO_GO * closer };
+        self.total / winner.total - 1.0 <= 2.0 * STEADY + still_to_go
     }
 
     fn live_per_victim(&self) -> Option<f64> {
@@ -83,15 +118,45 @@ fn between(figures: &[Figures<'_>]) -> String {
         return tie(figures, winner);
     }
     let percent = (1.0 - winner.total / runner_up.total) * 100.0;
+    let open = open(figures, winner);
     format!(
-        "{} wins: {:.3} programs per host page against {:.3} of {} ({percent:.1} % fewer), {}.{}",
+        "{} {}: {:.3} programs per host page against {:.3} of {} ({percent:.1} % fewer), {}.{}{}",
         winner.name,
+        if open.is_empty() { "wins" } else { "leads" },
         winner.total,
         runner_up.total,
         runner_up.name,
         cause(winner, runner_up),
-        ram(figures, winner)
+        ram(figures, winner),
+        open
     )
+}
+
+/// Who may yet be ahead of the winner, why, and what would tell; empty where nobody.
+fn open(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
+    let close: Vec<&Figures<'_>> = figures.iter().skip(1).filter(|f| f.may_turn(winner)).collect();
+    if close.is_empty() {
+        return String::new();
+    }
+    let names: Vec<&str> = close.iter().map(|f| f.name).collect();
+    let drifts: Vec<String> = std::iter::once(winner)
+        .chain(close.iter().copied())
+        .filter_map(|f| Some(format!("{:+.1} % of {}", f.drift? * 100.0, f.name)))
+        .collect();
+    let all_steady = close.iter().chain([&winner]).all(|f| f.drift.is_some_and(|drift| drift.abs() < STEADY));
+    let longer = winner.longer;
+    let why = if winner.drift.is_none() || close.iter().any(|f| f.drift.is_none()) {
+        format!("the run is too short to tell whether it is steady; raise {}", longer.counted)
+    } else if all_steady {
+        format!("so small a difference can be chance; raise {}", longer.counted)
+    } else {
+        let drifts = drifts.join(", ");
+        format!(
+            "write amplification still changes from one half of the run to the other ({drifts}); raise {}",
+            longer.before
+        )
+    };
+    format!(" Whether it stays ahead of {} is open: {why}.", names.join(", "))
 }
 
 /// What the winner pays in RAM, where another does with less than half of it.
@@ -196,7 +261,37 @@ mod tests {
             erases: 100.0,
             write_mean: 1000.0,
             ram_bytes: 4096,
+            drift: Some(0.0),
+            longer: Longer { before: "--warmup", counted: "--passes" },
         }
+    }
+
+    #[test]
+    fn a_lead_that_may_turn_is_no_win() {
+        let drifting = |total, drift| Figures { drift, ..figures("b", total, 1000, 60) };
+        let said = |b| between(&[figures("a", 2.0, 500, 50), b]);
+        let line = said(drifting(2.02, Some(-0.02)));
+        assert!(line.starts_with("a leads: "), "{line}");
+        assert!(
+            line.contains("stays ahead of b is open") && line.contains("(+0.0 % of a, -2.0 % of b); raise --warmup."),
+            "{line}"
+        );
+        assert!(said(drifting(2.5, Some(-0.02))).starts_with("a wins: "));
+        let line = said(drifting(2.016, Some(0.004)));
+        assert!(line.starts_with("a leads: ") && line.ends_with("can be chance; raise --passes."), "{line}");
+        assert!(said(drifting(2.03, Some(0.004))).starts_with("a wins: "));
+        assert!(said(drifting(2.03, Some(0.1))).starts_with("a wins: "), "it goes the other way");
+        let both = [Figures { drift: Some(-0.1), ..figures("a", 2.0, 500, 50) }, drifting(2.03, Some(-0.1))];
+        assert!(between(&both).starts_with("a wins: "), "both go the same way");
+        let line = said(drifting(2.5, None));
+        assert!(line.starts_with("a leads: ") && line.contains("too short to tell"), "{line}");
+        // One that is further behind, and not the next.
+        let line = between(&[
+            figures("a", 2.0, 500, 50),
+            figures("b", 2.2, 600, 50),
+            Figures { name: "c", ..drifting(2.3, Some(-0.1)) },
+        ]);
+        assert!(line.contains("stays ahead of c is open"), "{line}");
     }
 
     #[test]

@@ -75,6 +75,8 @@ fn an_ftl_with_a_battery_is_cut_after_requests() {
     assert_eq!(prints("crash --ftl dftl --writes 20 --replay 5.announced"), "dftl: 5.announced holds\n");
     let run = json("run --ftl dftl --workload uniform --capacity 64MiB --cut-at-end --json");
     assert!(run["recovery"]["simulated_us"].as_f64().unwrap() > 0.0);
+    assert!(run["recovery"]["battery_programs"].as_u64().unwrap() > 0);
+    assert!(prints("run --ftl dftl --workload uniform --capacity 64MiB --cut-at-end").contains("on battery"));
 }
 
 #[test]
@@ -85,8 +87,10 @@ fn a_comparison_is_sorted_and_explained() {
     assert_eq!(was.len(), 4);
     assert!(was.is_sorted(), "{was:?}");
     let text = prints(&format!("compare --ftl fifo,page,d-choices,pl-greedy {SMALL} --jobs 2"));
-    let why = text.split_once("wins: ").unwrap().1.replace('\n', " ");
-    assert!(why.contains("because collection moved"), "{why}");
+    let why = text.split_once("pl-greedy leads: ").unwrap().1.replace('\n', " ");
+    assert!(why.contains("because collection moved") && why.ends_with("raise --warmup. "), "{why}");
+    let text = prints(&format!("compare --ftl fifo,pl-greedy {SMALL} --warmup 20 --passes 10"));
+    assert!(text.contains("pl-greedy wins: ") && !text.contains("raise"), "{text}");
     assert!(!text.contains("translation"), "columns of zeros are left out");
 }
 
@@ -132,6 +136,46 @@ fn what_a_format_cannot_express_can_be_left_out() {
     let said = common::refused_with(2, &words(&convert("")));
     assert!(said.contains("--drop-unwritable"), "{said}");
     assert!(prints(&convert(" --drop-unwritable")).contains("left out: 2"));
+}
+
+#[test]
+fn what_was_set_is_shown() {
+    let set = "--set mapping=paged --set mapping.cache=64";
+    let here = "page here has mapping paged(lazy, cache=64) for ram-table, power nothing for scan\n";
+    let text = prints(&format!("run --ftl page {SMALL} {set}"));
+    assert!(text.contains(here), "{text}");
+    assert!(text.starts_with("page: paged(lazy, cache=64), ram-bitmap, greedy, one-stream, metadata collected, power"));
+    let text = prints(&format!("compare --ftl page,geckoftl {SMALL} --set metadata=left"));
+    assert!(text.contains("* page here has metadata left for collected\n") && text.contains(" page* "), "{text}");
+    assert!(!text.contains("geckoftl*"), "what is set to what it was is no change: {text}");
+    let text = prints("crash --ftl page --writes 20 --cuts 3 --set victim=fifo");
+    assert!(text.contains("page here has victim fifo for greedy\n"), "{text}");
+    let last = json(&format!("run --ftl page {SMALL} {set} --json"));
+    assert_eq!(last["composition"]["power"], "nothing", "what the parts cannot do is not recorded");
+}
+
+#[test]
+fn a_drive_that_was_never_full_is_not_called_steady() {
+    let line = format!("run --ftl page {SMALL} --fill none --warmup 0 --passes 0.5");
+    let run = json(&format!("{line} --json"));
+    assert!(run["steady"].is_null() && run["drift"].is_null());
+    assert!(prints(&line).replace('\n', " ").contains("(steadiness unknown: nothing was collected)"));
+}
+
+#[test]
+fn a_crash_table_says_where_the_cuts_were() {
+    let text = prints("crash --ftl page,dftl --writes 20 --cuts 9 --nested").replace('\n', " ");
+    assert!(text.contains("page: cut at 9 of 2,323 programs and erases, "), "{text}");
+    assert!(text.contains("before the workload, while the drive is filled and overwritten"), "{text}");
+    assert!(text.contains("its cuts are announced, and its recovery writes nothing"), "{text}");
+}
+
+#[test]
+fn an_extreme_ratio_is_remarked() {
+    let text = prints(
+        "run --ftl page --workload uniform --capacity 512MiB --pages-per-block 16 --ratio 0.97 --warmup 0 --passes 0.01",
+    );
+    assert!(text.contains("extreme ratio: "), "{text}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ pub(crate) fn formatted(config: &RunConfig, geometry: &Geometry) -> Result<Drive
 
 /// What an FTL's refusal of a drive means, in bytes, and which drive or ratio would be right.
 pub fn does_not_fit(geometry: &Geometry, config: &Config, error: &FtlError) -> String {
-    let FtlError::DoesNotFit { logical_pages, reserve_blocks, open_blocks, usable_pages, largest_ratio } = error else {
+    let FtlError::DoesNotFit { logical_pages, set_aside, usable_pages, largest_ratio } = error else {
         return error.to_string();
     };
     let bytes = |pages: u64| show_bytes(pages * u64::from(geometry.page_bytes()));
@@ -105,8 +105,8 @@ pub fn does_not_fit(geometry: &Geometry, config: &Config, error: &FtlError) -> S
     let largest = (largest_ratio * 1e4).floor() / 1e4;
     if *usable_pages > 0 && largest > 0.0 {
         return format!(
-            "{} of logical pages ({logical_pages}) do not fit {flash} of flash: {reserve_blocks} reserve blocks and \
-             {open_blocks} open ones leave room for {}; the largest ratio that fits is {largest:.4}",
+            "{} of logical pages ({logical_pages}) do not fit {flash} of flash: {set_aside} leave room for {}; \
+             the largest ratio that fits is {largest:.4}",
             bytes(u64::from(*logical_pages)),
             bytes(*usable_pages)
         );
@@ -117,8 +117,8 @@ pub fn does_not_fit(geometry: &Geometry, config: &Config, error: &FtlError) -> S
         None => String::new(),
     };
     format!(
-        "{flash} of flash is too little: of {} blocks of {}, {reserve_blocks} reserve blocks and {open_blocks} open ones \
-         leave no room at any ratio{least}",
+        "{flash} of flash is too little: of {} blocks of {}, {set_aside} leave no room at any \
+         ratio{least}",
         geometry.blocks(),
         bytes(block)
     )

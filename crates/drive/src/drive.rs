@@ -3,6 +3,7 @@
 use crate::arrivals::Arrivals;
 use crate::capacity::does_not_fit;
 use crate::config::{Arrival, RunError};
+use crate::holdings::{Differences, Holdings};
 use crate::latency::LatencyHistogram;
 use crate::result::{HostCounts, Latencies};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest, format, recover};
@@ -21,6 +22,16 @@ pub struct Drive {
     reads: LatencyHistogram,
     writes: LatencyHistogram,
     unreadable_pages: u64,
+    /// What a recovery is going to be held against, if there is going to be one.
+    holdings: Option<Holdings>,
+}
+
+/// What a power cut cost, and what it took to come back.
+pub struct PowerCut {
+    /// Pages that a battery paid for.
+    pub battery_programs: u64,
+    /// The recovery.
+    pub recovery: RecoveryReport,
 }
 
 /// What an FTL's refusal means for a run that has begun.
@@ -36,6 +47,7 @@ impl Drive {
     pub fn format(mut nand: SimNand, config: &Config, arrival: Arrival) -> Result<Self, RunError> {
         let (ftl, ready) = format(&mut nand, config, Time::ZERO).map_err(|error| match error {
             FtlError::DoesNotFit { .. } => RunError::Input(does_not_fit(Nand::geometry(&nand), config, &error)),
+            FtlError::Unsupported(why) => RunError::Input(why.to_string()),
             _ => run_error(error),
         })?;
         Ok(Self {
@@ -48,7 +60,15 @@ impl Drive {
             reads: LatencyHistogram::new(),
             writes: LatencyHistogram::new(),
             unreadable_pages: 0,
+            holdings: None,
         })
+    }
+
+    /// The power is going to be cut: on a drive just formatted, begins to note which logical pages hold data.
+    #[must_use]
+    pub fn to_be_cut(mut self) -> Self {
+        self.holdings = Some(Holdings::none(self.ftl.shape().logical_pages));
+        self
     }
 
     /// The flash.
@@ -104,6 +124,9 @@ impl Drive {
     pub fn submit(&mut self, request: &PageRequest) -> Result<(), RunError> {
         let at = self.host.arrive(request.at_ns);
         let done = self.serve(request, at).map_err(run_error)?;
+        if let Some(holdings) = &mut self.holdings {
+            holdings.note(request);
+        }
         self.counts.requests += 1;
         self.host.complete(done);
         self.idle = self.idle.max(done);
@@ -166,39 +189,40 @@ impl Drive {
         Ok(done)
     }
 
-    /// Cuts the power while nothing is in progress, and brings the drive up again.
+    /// Cuts the power while nothing is in progress, and brings the drive up again. Nothing is read before: the cut
+    /// meets caches and buffers as the last request left them.
     ///
-    /// Every page that had data must have them still, readable, and the FTL's structures must agree with each other.
+    /// Every page that held data must hold data of the host's still, and every other one read as zeros; unless there
+    /// were trims since the last flush, which a cut may undo. (Which of the pages that came back these were is not
+    /// held against it, nor whether data are older than they were: the crash laboratory does that.) And the FTL's
+    /// structures must agree with each other and with the flash.
     ///
     /// # Errors
-    /// [`RunError::Failed`]: it does not come up, or not as it was.
-    pub fn cut_and_recover(&mut self) -> Result<RecoveryReport, RunError> {
-        let before = self.pages_with_data()?;
+    /// [`RunError::Failed`]: it does not come up, or not as it was; or it is not [`to_be_cut`](Self::to_be_cut).
+    pub fn cut_and_recover(&mut self) -> Result<PowerCut, RunError> {
+        let Some(holdings) = self.holdings.take() else {
+            return Err(RunError::Failed("nobody has noted which pages hold data, so a cut proves nothing".into()));
+        };
+        let programs = |nand: &SimNand| nand.stats().of(Purpose::Battery).programs;
+        let before = programs(&self.nand);
         // Where there is a battery, it pays for what RAM alone knows.
         self.ftl.power_fail(&mut self.nand, self.idle).map_err(run_error)?;
+        let battery_programs = programs(&self.nand) - before;
         self.nand.power_cycle();
-        let (ftl, report) = recover(&mut self.nand, &self.config, Time::ZERO).map_err(run_error)?;
+        let (ftl, recovery) = recover(&mut self.nand, &self.config, Time::ZERO).map_err(run_error)?;
         self.ftl = ftl;
-        let after = self.pages_with_data()?;
-        // A trim that was not flushed may be undone; nothing else may change.
-        let lost = before.iter().zip(&after).filter(|(before, after)| **before && !**after).count();
-        if lost > 0 {
-            return Err(RunError::Failed(format!("{lost} pages were lost when the power was cut")));
+        self.host = Arrivals::new(Arrival::QueueDepth(1), recovery.done);
+        self.idle = recovery.done;
+        let pages = self.ftl.shape().logical_pages;
+        let mut found = Differences::default();
+        let mut sink = |page: LogicalPage, read: HostPage<'_>| holdings.compare(page.0, read, &mut found);
+        self.ftl.read(&mut self.nand, LogicalPage(0), pages, Purpose::Host, self.idle, &mut sink).map_err(run_error)?;
+        if let Some(finding) = found.finding() {
+            return Err(RunError::Failed(finding));
         }
         if let Some(finding) = self.ftl.check(&mut self.nand).first() {
             return Err(RunError::Failed(format!("after recovery {finding}")));
         }
-        self.host = Arrivals::new(Arrival::QueueDepth(1), report.done);
-        self.idle = report.done;
-        Ok(report)
-    }
-
-    /// Which logical pages read as data.
-    fn pages_with_data(&mut self) -> Result<Vec<bool>, RunError> {
-        let pages = self.ftl.shape().logical_pages;
-        let mut found = Vec::with_capacity(pages as usize);
-        let mut sink = |_: LogicalPage, page: HostPage<'_>| found.push(matches!(page, HostPage::Data(_)));
-        self.ftl.read(&mut self.nand, LogicalPage(0), pages, Purpose::Host, self.idle, &mut sink).map_err(run_error)?;
-        Ok(found)
+        Ok(PowerCut { battery_programs, recovery })
     }
 }

@@ -40,6 +40,7 @@ pub struct GeometryResult {
     /// Logical over physical pages.
     pub ratio: f64,
     /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks.
+    /// What metadata and stale pages not identified yet take is within these: no block is held back for them.
     pub effective_ratio: f64,
     /// Blocks kept free.
     pub reserve_blocks: u32,
@@ -183,6 +184,8 @@ pub struct RecoveryStepResult {
 /// A recovery after a power cut at the end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryResult {
+    /// Pages that a battery paid for after the power had failed, before the recovery.
+    pub battery_programs: u64,
     /// Simulated time, in microseconds.
     pub simulated_us: f64,
     /// Its steps.
@@ -229,8 +232,12 @@ pub struct RunResult {
     pub timing: String,
     /// δ: program over page-read latency.
     pub delta: f64,
-    /// Whether the write amplification of the last two halves differs by less than 0.5 %; none without host writes.
+    /// Whether the write amplification of the last two halves differs by less than 0.5 %; none without host
+    /// writes, and where nothing was collected.
     pub steady: Option<bool>,
+    /// Write amplification of the second half of the counted part over that of the first, less 1; none where that cannot
+    /// be told.
+    pub drift: Option<f64>,
     /// What the host asked for.
     pub host: HostCounts,
     /// Flash operations by purpose.

@@ -3,12 +3,11 @@
 use crate::bytes::show_bytes;
 use crate::capacity::{formatted, settle_capacity};
 use crate::config::{Arrival, Fill, FoldChoice, Input, RunConfig, RunError, input_error};
-use crate::drive::Drive;
+use crate::drive::{Drive, PowerCut};
 use crate::lookahead::Lookahead;
 use crate::machine::{peak_rss_bytes, thread_cpu_seconds};
 use crate::measure::Measurement;
 use crate::result::{Machine, RecoveryResult, RecoveryStepResult, RunResult};
-use phelsuma_ftl::RecoveryReport;
 use phelsuma_trace::fold::FoldOptions;
 use phelsuma_trace::workload::Permutation;
 use phelsuma_trace::{DropReason, Fold, Op, OpenOptions, PageRequest, PageSource, Source, TraceFile, Workload};
@@ -63,9 +62,10 @@ impl<'a> Ticker<'a> {
 /// # Errors
 /// [`RunError::Input`] for what cannot be, [`RunError::Failed`] for what was begun and not completed as asked.
 pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunError> {
-    if config.cut_at_end && !config.composition.survives_power_cuts() {
-        let how = config.composition.power_loss();
-        return Err(RunError::Input(format!("{} cannot be cut at the end: {how}", config.ftl)));
+    if config.cut_at_end
+        && let Some(why) = config.composition.why_not_survivable()
+    {
+        return Err(RunError::Input(format!("{} does not survive power cuts: {why}", config.ftl)));
     }
     let began = Instant::now();
     let cpu_began = thread_cpu_seconds();
@@ -81,6 +81,9 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
         }
     };
     let mut drive = formatted(config, &geometry)?;
+    if config.cut_at_end {
+        drive = drive.to_be_cut();
+    }
     fill(&mut drive, config, logical_pages, reporter)?;
 
     let (measurement, measured_cpu) = match (&config.input, &mut trace) {
@@ -311,7 +314,7 @@ fn replay_trace(
     Ok((measurement, cpu))
 }
 
-fn recovery_result(report: &RecoveryReport) -> RecoveryResult {
+fn recovery_result(cut: &PowerCut) -> RecoveryResult {
     let step = |s: &phelsuma_ftl::RecoveryStep| RecoveryStepResult {
         name: s.name.to_string(),
         reads: s.reads,
@@ -319,5 +322,6 @@ fn recovery_result(report: &RecoveryReport) -> RecoveryResult {
         programs: s.programs,
         us: s.nanos as f64 / 1e3,
     };
-    RecoveryResult { simulated_us: report.done.micros(), steps: report.steps.iter().map(step).collect() }
+    let steps = cut.recovery.steps.iter().map(step).collect();
+    RecoveryResult { battery_programs: cut.battery_programs, simulated_us: cut.recovery.done.micros(), steps }
 }

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use phelsuma_drive::{Arrival, Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run, settle_capacity};
-use phelsuma_nand::Geometry;
-use phelsuma_trace::{OpenOptions, Workload};
+use phelsuma_drive::{Arrival, Drive, Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run, settle_capacity};
+use phelsuma_ftl::{Barrier, Config};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, SimNand};
+use phelsuma_trace::{Op, OpenOptions, PageRequest, Workload};
 use std::path::PathBuf;
 
 fn workload(spec: &str) -> RunConfig {
@@ -361,7 +363,7 @@ fn a_result_has_the_keys_that_were_promised() {
         ("/erases", &["total", "min", "max", "mean", "stddev"]),
         ("/latency_us/read", &["mean", "p50", "p99", "p999", "max"]),
         ("/latency_us/write", &["mean", "p50", "p99", "p999", "max"]),
-        ("/recovery", &["simulated_us", "steps"]),
+        ("/recovery", &["battery_programs", "simulated_us", "steps"]),
         ("/recovery/steps/0", &["name", "reads", "spare_reads", "programs", "us"]),
         ("/machine", &["wall_seconds", "cpu_seconds", "host_pages_per_second", "peak_rss_bytes", "payload_bytes"]),
     ];
@@ -372,4 +374,40 @@ fn a_result_has_the_keys_that_were_promised() {
         }
     }
     assert_eq!(json["schema"], "phelsuma.run/1");
+}
+
+#[test]
+fn a_cut_at_the_end_meets_the_cache_as_the_last_request_left_it() {
+    let mut config = workload("uniform");
+    config.ftl = "dftl".into();
+    config.composition = phelsuma_ftl::Preset::named("dftl").unwrap().composition;
+    config.cut_at_end = true;
+    let recovery = done(&config).recovery.unwrap();
+    assert!(recovery.battery_programs > 0, "nothing was dirty");
+    assert_eq!(recovery.steps.iter().map(|step| step.programs).sum::<u64>(), 0);
+    config.composition.set("mapping", "ram-table").unwrap();
+    config.composition.set("power", "scan").unwrap();
+    assert_eq!(done(&config).recovery.unwrap().battery_programs, 0);
+}
+
+/// Each page is written once: without its entry it is nowhere.
+#[test]
+fn pages_that_a_cut_takes_are_noticed() {
+    let config = workload("uniform");
+    let geometry = config.shape.geometry(64 << 20).unwrap();
+    let composition = phelsuma_ftl::Preset::named("dftl").unwrap().composition;
+    let mut ftl = Config::new("dftl", composition, config.shape.logical_pages(&geometry), 1);
+    let cut = |ftl: &Config| {
+        let nand = SimNand::new(&SimConfig::new(geometry, config.timing));
+        let mut drive = Drive::format(nand, ftl, Arrival::QueueDepth(1)).unwrap().to_be_cut();
+        for first in 0..100 {
+            let request =
+                PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false };
+            drive.submit(&request).unwrap();
+        }
+        drive.cut_and_recover().map(|cut| cut.battery_programs)
+    };
+    assert_eq!(cut(&ftl).unwrap(), 1);
+    ftl.forgets = Some(Barrier::BatterySaves);
+    assert!(cut(&ftl).unwrap_err().to_string().contains("100 lost"));
 }

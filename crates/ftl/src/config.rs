@@ -178,7 +178,8 @@ impl Barriers {
     }
 }
 
-/// What an FTL must never forget: each is a rule that crash consistency stands on.
+/// What an FTL must never forget: each is a rule that its data stand on. The first of them only when the power is cut;
+/// those of lazily identified pages also without; and the last is what keeps a drive writable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(not(feature = "mutants"), allow(dead_code, unreachable_pub))]
 pub enum Barrier {
@@ -270,6 +271,31 @@ pub enum ConfigError {
         /// What would be right.
         right: &'static str,
     },
+    /// One parameter, given more than once.
+    #[error("'{0}' is set more than once; once would be right")]
+    Repeated(String),
+    /// More parts of a block's bitmap than the block has pages.
+    #[error(
+        "'gecko.partitions' cannot be '{partitions}': a block has {pages_per_block} pages and cannot have more parts"
+    )]
+    Partitions {
+        /// S, as asked for.
+        partitions: u32,
+        /// Pages of a block.
+        pages_per_block: u32,
+    },
+    /// A cache larger than the mapping table.
+    #[error(
+        "a cache of {entries} mapping entries and {logical_pages} logical pages: a cache of at most as many entries ({} \
+         bytes) would be right",
+        u64::from(*logical_pages) * ENTRY_BYTES
+    )]
+    Cache {
+        /// C, as asked for.
+        entries: u32,
+        /// Logical pages of the drive.
+        logical_pages: u32,
+    },
     /// No such preset.
     #[error("unknown FTL '{name}'; known are {known}")]
     UnknownPreset {
@@ -279,6 +305,9 @@ pub enum ConfigError {
         known: String,
     },
 }
+
+/// A cached mapping entry, at packed size.
+pub const ENTRY_BYTES: u64 = 8;
 
 /// The smallest cache of mapping entries.
 pub(crate) const CACHE_MIN: u32 = 16;
@@ -294,7 +323,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
     ("validity", "ram-bitmap | flash-bitmap | gecko", "which physical pages are live"),
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
-    ("gecko.partitions", "0 to 8192 (0: pages per block / 32)", "S, the parts of a block's bitmap"),
+    ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
     ("gecko.merge", "multi-way | two-way", "how runs are merged"),
     ("victim", "greedy | fifo | d-choices", "which block is collected next"),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
@@ -304,6 +333,51 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
 ];
 
 impl Composition {
+    /// Changes all of these, whatever their order: what names a part comes before what changes it. Where the parts are
+    /// such that power cuts are not survived in the way that was, and no other was asked for, they are not at all.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: as [`set`](Self::set); a parameter that is there twice; `power` that cannot be with these parts.
+    pub fn set_all(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
+        let same = |a: &str, b: &str| a.replace('_', "-") == b.replace('_', "-");
+        for (n, (name, _)) in settings.iter().enumerate() {
+            if settings.iter().take(n).any(|(earlier, _)| same(earlier, name)) {
+                return Err(ConfigError::Repeated(name.to_string()));
+            }
+        }
+        for of_a_part in [false, true] {
+            for (name, value) in settings.iter().filter(|(name, _)| name.contains('.') == of_a_part) {
+                self.set(name, value)?;
+            }
+        }
+        let Some(why) = self.why_not_survivable().filter(|_| self.power != PowerPart::Nothing) else { return Ok(()) };
+        match settings.iter().find(|(name, _)| *name == "power") {
+            Some((name, value)) => {
+                Err(ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right: why })
+            }
+            None => {
+                self.power = PowerPart::Nothing;
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses parameters that a drive of this shape cannot have.
+    ///
+    /// # Errors
+    /// [`ConfigError::Partitions`] and [`ConfigError::Cache`].
+    pub fn check_on(&self, pages_per_block: u32, logical_pages: u32) -> Result<(), ConfigError> {
+        match (self.validity, self.mapping) {
+            (ValidityPart::Gecko { partitions, .. }, _) if partitions > pages_per_block => {
+                Err(ConfigError::Partitions { partitions, pages_per_block })
+            }
+            (_, MappingPart::Paged { cache_entries: entries, .. }) if entries > logical_pages.max(CACHE_MIN) => {
+                Err(ConfigError::Cache { entries, logical_pages })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Changes one parameter. The one that names a part puts it in with its defaults.
     ///
     /// # Errors
@@ -401,25 +475,61 @@ impl Composition {
         format!("{mapping} {validity}")
     }
 
+    /// The entries that its mapping caches, 0 for the default; none where it has no cache.
+    pub fn cache_entries(&self) -> Option<u32> {
+        match self.mapping {
+            MappingPart::RamTable => None,
+            MappingPart::Paged { cache_entries, .. } => Some(cache_entries),
+        }
+    }
+
+    /// Whether it has a cache of mapping entries.
+    pub fn has_cache(&self) -> bool {
+        self.cache_entries().is_some()
+    }
+
+    /// Whether a battery saves what RAM alone knows when the power fails.
+    pub fn has_battery(&self) -> bool {
+        self.power == PowerPart::Battery
+    }
+
     /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.
     pub fn survives_power_cuts(&self) -> bool {
+        self.why_not_survivable().is_none()
+    }
+
+    /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
+    pub fn why_not_survivable(&self) -> Option<&'static str> {
         let paged = matches!(self.mapping, MappingPart::Paged { .. });
+        let ram_bitmap = self.validity == ValidityPart::RamBitmap;
         match self.power {
-            PowerPart::Scan => !paged && self.validity == ValidityPart::RamBitmap,
-            PowerPart::Battery => paged && self.validity == ValidityPart::RamBitmap,
-            PowerPart::GeckoRec => paged && matches!(self.validity, ValidityPart::Gecko { .. }),
-            PowerPart::Nothing => false,
+            PowerPart::Scan if paged => Some("scan needs mapping=ram-table"),
+            PowerPart::Scan if !ram_bitmap => Some("scan needs validity=ram-bitmap"),
+            PowerPart::Battery if !paged => Some("battery needs mapping=paged"),
+            PowerPart::Battery if !ram_bitmap => Some("battery needs validity=ram-bitmap"),
+            PowerPart::GeckoRec if !paged => Some("gecko-rec needs mapping=paged"),
+            PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
+                Some("gecko-rec needs validity=gecko")
+            }
+            PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec => None,
+            PowerPart::Nothing => Some(match self.validity {
+                ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
+                ValidityPart::Gecko { .. } if paged => "power=nothing; power=gecko-rec would be right for its parts",
+                ValidityPart::Gecko { .. } => "power=nothing, and validity=gecko is recovered with mapping=paged alone",
+                ValidityPart::RamBitmap if paged => "power=nothing; power=battery would be right for its parts",
+                ValidityPart::RamBitmap => "power=nothing; power=scan would be right for its parts",
+            }),
         }
     }
 
     /// How a power cut is survived, in a few words.
     pub fn power_loss(&self) -> &'static str {
         match self.power {
-            _ if !self.survives_power_cuts() => "no recovery for these parts",
+            _ if !self.survives_power_cuts() => "no recovery",
             PowerPart::Scan => "scan of spare areas",
             PowerPart::Battery => "battery",
             PowerPart::GeckoRec => "checkpoints and GeckoRec",
-            PowerPart::Nothing => "no recovery for these parts",
+            PowerPart::Nothing => "no recovery",
         }
     }
 
@@ -471,5 +581,68 @@ impl Composition {
             }
         };
         [mapping, validity, victim, placement.into()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preset;
+    use alloc::vec::Vec;
+
+    fn with(ftl: &str, settings: &[(&str, &str)]) -> Result<Composition, ConfigError> {
+        let mut composition = Preset::named(ftl).unwrap().composition;
+        composition.set_all(settings).map(|()| composition)
+    }
+
+    #[test]
+    fn the_order_of_settings_does_not_matter() {
+        let settings =
+            [("mapping", "paged"), ("mapping.cache", "64"), ("power", "battery"), ("mapping.on-miss", "fetch")];
+        let forth = with("page", &settings).unwrap();
+        let back: Vec<_> = settings.iter().rev().copied().collect();
+        assert_eq!(with("page", &back).unwrap(), forth);
+        assert_eq!(forth.power, PowerPart::Battery);
+        assert!(forth.survives_power_cuts());
+    }
+
+    #[test]
+    fn a_parameter_is_set_once() {
+        let twice = with("page", &[("victim", "fifo"), ("victim", "greedy")]);
+        assert_eq!(twice, Err(ConfigError::Repeated("victim".into())));
+        assert!(with("geckoftl", &[("gecko.size-ratio", "4"), ("gecko.size_ratio", "4")]).is_err());
+    }
+
+    #[test]
+    fn what_cannot_survive_is_refused_if_asked_for_and_given_up_if_not() {
+        let refused = [
+            ("dftl", "power=scan", "scan needs mapping=ram-table"),
+            ("geckoftl", "power=battery", "battery needs validity=ram-bitmap"),
+            ("page", "power=battery", "battery needs mapping=paged"),
+        ];
+        for (ftl, setting, why) in refused {
+            let error = with(ftl, &[setting.split_once('=').unwrap()]).unwrap_err().to_string();
+            assert!(error.ends_with(why), "{error}");
+        }
+        let parts = with("page", &[("validity", "flash-bitmap"), ("power", "scan")]);
+        assert!(parts.unwrap_err().to_string().ends_with("scan needs validity=ram-bitmap"));
+        for (ftl, setting) in [("page", ("mapping", "paged")), ("dftl", ("validity", "gecko"))] {
+            let parts = with(ftl, &[setting]).unwrap();
+            assert_eq!(parts.power, PowerPart::Nothing);
+            assert!(parts.why_not_survivable().is_some());
+        }
+        for preset in crate::PRESETS {
+            let promises = preset.composition.power != PowerPart::Nothing;
+            assert_eq!(preset.composition.survives_power_cuts(), promises, "{}", preset.name);
+            assert!(with(preset.name, &[("power", "nothing")]).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_a_drive_has_no_room_for_is_refused() {
+        let parts = with("geckoftl", &[("gecko.partitions", "128"), ("mapping.cache", "1000")]).unwrap();
+        assert!(parts.check_on(128, 1000).is_ok());
+        assert!(parts.check_on(64, 1000).is_err());
+        assert!(parts.check_on(128, 999).is_err());
     }
 }

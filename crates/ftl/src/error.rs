@@ -1,8 +1,37 @@
 //! What can go wrong in an FTL.
 
 use alloc::string::String;
+use core::fmt;
 use phelsuma_nand::{EraseError, ProgramError};
 use thiserror::Error;
+
+/// Blocks that user data cannot have, by what for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SetAside {
+    /// Kept free for collection and for what crashes leave behind.
+    pub reserve_blocks: u32,
+    /// Open for writing.
+    pub open_blocks: u32,
+    /// For metadata.
+    pub metadata_blocks: u32,
+    /// As many as there can be user pages that are stale without anybody knowing yet.
+    pub unidentified_blocks: u32,
+}
+
+impl fmt::Display for SetAside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reserve_blocks, open_blocks, metadata_blocks, unidentified_blocks } = self;
+        write!(f, "{reserve_blocks} reserve blocks, {open_blocks} open ones")?;
+        match unidentified_blocks {
+            0 => write!(f, " and {metadata_blocks} for metadata"),
+            _ => write!(
+                f,
+                ", {metadata_blocks} for metadata and {unidentified_blocks} for stale pages not identified yet (a page for \
+                 each entry of the cache)"
+            ),
+        }
+    }
+}
 
 /// What can go wrong in an FTL.
 #[derive(Clone, PartialEq, Debug, Error)]
@@ -27,18 +56,16 @@ pub enum FtlError {
         /// Bytes of a page.
         page_bytes: u32,
     },
-    /// The logical space, the reserve and the open blocks do not fit the flash.
+    /// The logical space and what the FTL needs for itself do not fit the flash.
     #[error(
-        "{logical_pages} logical pages do not fit: {reserve_blocks} reserve blocks and {open_blocks} open ones leave room for \
-         {usable_pages}; the largest ratio that fits is {largest_ratio:.4}"
+        "{logical_pages} logical pages do not fit: {set_aside} leave room for {usable_pages}; the largest ratio that fits \
+         is {largest_ratio:.4}"
     )]
     DoesNotFit {
         /// Logical pages asked for.
         logical_pages: u32,
-        /// Blocks kept free for collection and for what crashes leave behind.
-        reserve_blocks: u32,
-        /// Blocks that are open for writing.
-        open_blocks: u32,
+        /// What the FTL needs for itself.
+        set_aside: SetAside,
         /// Logical pages that would fit.
         usable_pages: u64,
         /// The same over all physical pages.

@@ -93,11 +93,15 @@ pub struct Shape {
     pub open_blocks: u32,
     /// Blocks that hold no data ever (the drive's description).
     pub fixed_blocks: u32,
-    /// Blocks set aside for metadata, and for user pages that are stale without anybody knowing yet.
+    /// Blocks set aside for metadata. Those that are left until all of their pages are stale may take no more.
     pub metadata_blocks: u32,
+    /// As many blocks as there can be user pages that are stale without anybody knowing yet: they take the room of live
+    /// ones.
+    pub unidentified_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
-    /// Pages that are programmed on battery when the power fails, at the most. None where there is no battery.
+    /// Programs on battery when the power fails, at the most: one for each translation page that can need it, and four
+    /// that fail. None where there is no battery.
     pub battery_programs: u32,
 }
 
@@ -139,7 +143,7 @@ pub trait Ftl<N: Nand> {
     /// Discards whole pages: they read as zeros from now on.
     ///
     /// # Errors
-    /// As [`Ftl::write`].
+    /// As [`Ftl::write`]; a trim is taken longer than a write, but not from what a battery needs.
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError>;
 
     /// Makes everything durable that is not yet, trims included; returns the moment it is.
@@ -170,7 +174,8 @@ pub trait Ftl<N: Nand> {
     /// battery does nothing. The drive is of no use afterwards but for a recovery.
     ///
     /// # Errors
-    /// [`FtlError::Full`]: the space set aside is not there, because too many blocks have gone bad.
+    /// [`FtlError::Full`]: the space set aside is not there. It is enough where no more than four programs and erases
+    /// fail on battery.
     fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let _ = nand;
         Ok(at)
@@ -191,7 +196,9 @@ pub trait Ftl<N: Nand> {
     /// What it has counted besides flash operations, by name.
     fn counters(&self) -> Vec<Counter>;
 
-    /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests: it
-    /// reads the flash past the accounting.
+    /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests, and
+    /// for a drive that has just been recovered. It reads a great deal of flash at no moment in particular, and the flash
+    /// counts and times those reads: whoever measures is done with that before. The FTL itself, its counters included,
+    /// stays as it is.
     fn check(&mut self, nand: &mut N) -> Vec<String>;
 }

@@ -24,11 +24,11 @@ pub use anchor::ANCHOR_BLOCKS;
 #[cfg(feature = "mutants")]
 pub use config::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PlacementPart,
-    PowerPart, ValidityPart, VictimPart,
+    Composition, Config, ConfigError, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS,
+    PlacementPart, PowerPart, ValidityPart, VictimPart,
 };
 pub use counter::Counter;
-pub use error::FtlError;
+pub use error::{FtlError, SetAside};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;

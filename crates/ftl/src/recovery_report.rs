@@ -25,6 +25,8 @@ pub struct RecoveryReport {
     pub steps: Vec<RecoveryStep>,
     /// When the drive was ready for its first request.
     pub done: Time,
+    /// RAM that it took for itself while it lasted, in bytes.
+    pub scratch_bytes: u64,
     /// Last pages of blocks that were read in full.
     pub last_pages: u64,
     /// Those whose data were not what their spare area says: torn by this cut, or by an earlier one.

@@ -4,14 +4,12 @@
 
 mod common;
 
-use common::{Host, chips, config, most_pages, scanned, small};
+use common::{Host, Step, chips, config, scanned, small};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 
 /// A host with a drive of one die, so that an operation is in flight alone.
 fn host(preset: &str, share: f64) -> Host {
-    let geometry = small(32, 40, 1, 1);
-    let logical = (f64::from(most_pages(preset, geometry)) * share) as u32;
-    Host::new(chips(geometry), config(preset, logical), 1)
+    Host::with_share(preset, small(32, 40, 1, 1), share)
 }
 
 impl Host {
@@ -24,10 +22,6 @@ impl Host {
         assert!(self.plug.cut_at().is_some(), "there were no {operations} operations");
         self.power_back();
     }
-
-    fn clean_cut(&mut self) {
-        self.step(&common::Step::Cut).unwrap();
-    }
 }
 
 #[test]
@@ -38,7 +32,7 @@ fn a_torn_page_that_one_recovery_rejects_is_rejected_by_the_next_one_too() {
         host.cut_after(0, ProgramFault::TornUnseen, EraseFault::NotStarted, |h| assert!(h.write(3, 1, false).is_err()));
         host.recover().unwrap();
         host.write(4, 1, false).unwrap();
-        host.clean_cut();
+        host.step(&Step::Cut).unwrap();
         host.compare_all();
     }
 }
@@ -54,7 +48,7 @@ fn a_torn_tombstone_page_does_not_bring_trimmed_pages_back() {
         host.cut_after(0, ProgramFault::TornUnseen, EraseFault::NotStarted, |h| assert!(h.flush().is_err()));
         host.recover().unwrap();
         host.write(15, 1, false).unwrap();
-        host.clean_cut();
+        host.step(&Step::Cut).unwrap();
         host.compare_all();
     }
 }
@@ -118,7 +112,7 @@ fn a_tombstone_page_that_reads_well_once_does_not_hide_the_one_before_it() {
         host.cut_after(0, ProgramFault::UnstableOnce, EraseFault::NotStarted, |h| assert!(h.flush().is_err()));
         host.recover().unwrap();
         host.write(15, 1, false).unwrap();
-        host.clean_cut();
+        host.step(&Step::Cut).unwrap();
         host.compare_all();
     }
 }
@@ -148,7 +142,7 @@ fn a_torn_page_stays_rejected_however_often_recovery_itself_is_cut() {
             }
             host.recover().unwrap();
             host.write(5, 1, false).unwrap();
-            host.clean_cut();
+            host.step(&Step::Cut).unwrap();
             host.compare_all();
         }
     }

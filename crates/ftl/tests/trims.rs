@@ -4,14 +4,12 @@
 
 mod common;
 
-use common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving};
+use common::{Host, Step, below, chips, config, scaled, small, surviving};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 fn host(preset: &str, blocks: u64, dies: u32, share: f64) -> Host {
-    let geometry = small(32, blocks, 1, dies);
-    let logical = (f64::from(most_pages(preset, geometry)) * share) as u32;
-    Host::new(chips(geometry), config(preset, logical), 1)
+    Host::with_share(preset, small(32, blocks, 1, dies), share)
 }
 
 #[test]

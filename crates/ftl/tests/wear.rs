@@ -12,9 +12,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 fn host(preset: &str, dies: u32, share: f64) -> Host {
-    let geometry = small(32, 40 + 16 * u64::from(dies), 1, dies);
-    let logical = (f64::from(most_pages(preset, geometry)) * share) as u32;
-    Host::new(chips(geometry), config(preset, logical), 1)
+    Host::with_share(preset, small(32, 40 + 16 * u64::from(dies), 1, dies), share)
 }
 
 /// Runs the host with blocks that grow bad in between.
@@ -39,7 +37,8 @@ fn run_with_failures(preset: &str, dies: u32, programs: u32, erases: u32, cuts: 
         }
         host.plug.replace(sim);
         for _ in 0..300 {
-            host.step(&Step::by_chance(&mut rng, host_pages(&host))).unwrap();
+            let pages = host.logical_pages();
+            host.step(&Step::by_chance(&mut rng, pages)).unwrap();
         }
         host.check();
         if cuts {
@@ -58,10 +57,6 @@ fn run_with_failures(preset: &str, dies: u32, programs: u32, erases: u32, cuts: 
     assert!(bad.len() * 2 >= broken.len(), "only {} of {} were retired", bad.len(), broken.len());
     host.step(&Step::Cut).unwrap();
     host.compare_all();
-}
-
-fn host_pages(host: &Host) -> u32 {
-    host.logical_pages()
 }
 
 #[test]
@@ -133,6 +128,16 @@ fn a_worn_out_drive_refuses_every_further_write_and_loses_nothing() {
                 Err(error) => panic!("{error}"),
             }
         }
+        // What gains nothing is not counted as a collection.
+        let collections = |host: &Host| {
+            ["collections", "emergency_collections", "metadata_fallbacks"].map(|counter| host.counter(counter))
+        };
+        let before = collections(&host);
+        for _ in 0..20 {
+            assert!(host.write(0, 1, false).is_err(), "{} takes writes again", preset.name);
+        }
+        assert_eq!(collections(&host), before, "{}", preset.name);
+        host.forgive_refused();
         match host.flush() {
             Ok(()) | Err(FtlError::Full { .. }) => {}
             Err(error) => panic!("{error}"),

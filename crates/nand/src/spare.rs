@@ -41,7 +41,8 @@ pub struct Spare {
     pub stream: u8,
     /// What the page is the content of: logical page, region, copy number, by kind.
     pub key: u32,
-    /// The host-write clock when the content was written, in pages; every copy preserves it. 48 bits.
+    /// Order of contents over the whole drive, the host's and the FTL's own: larger is newer, and every copy preserves
+    /// it. 48 bits.
     pub version: u64,
     /// Order of programs over the whole drive, never reused. 48 bits.
     pub seq: u64,

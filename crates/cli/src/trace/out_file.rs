@@ -42,6 +42,10 @@ impl<'a> OutFile<'a> {
             Ok(meta) if !meta.is_file() => Ok(Self { path, partial: None }),
             _ => {
                 let Some(name) = path.file_name() else { return wrong("no name of a file") };
+                if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+                {
+                    return wrong(&format!("there is no folder {}; one that exists would be right", folder.display()));
+                }
                 let mut name = name.to_os_string();
                 name.push(format!(".partial-{}", std::process::id()));
                 Ok(Self { path, partial: Some(path.with_file_name(name)) })

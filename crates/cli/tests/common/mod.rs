@@ -19,6 +19,8 @@ pub fn words(line: &str) -> Vec<String> {
 pub fn prints(line: &str) -> String {
     let out = phelsuma(&words(line));
     let error = String::from_utf8_lossy(&out.stderr).into_owned();
+    // On a slow machine it says how far it is.
+    let error: String = error.lines().filter(|line| !(line.contains(" after ") && line.ends_with(" s"))).collect();
     assert_eq!(out.status.code(), Some(0), "{line}: {error}");
     assert_eq!(error, "", "{line}");
     String::from_utf8(out.stdout).unwrap()

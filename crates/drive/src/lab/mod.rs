@@ -34,5 +34,5 @@ pub use path::{Cut, Fault, Path};
 pub use points::Points;
 pub use report::{CrashReport, Failed};
 pub use script::Request;
-pub use sweep::{LabConfig, LabError, Progress, Sweep, sweep};
+pub use sweep::{LabConfig, LabError, Progress, Sweep};
 pub use verify::FailureKind;

@@ -11,7 +11,7 @@ use super::points::{CutPoints, Operations, Points};
 use super::report::{CrashReport, report};
 use super::script::{Request, Script};
 use super::seen::Seen;
-use phelsuma_ftl::{Config, FtlError, Hint, HostData, PowerPart, WriteRequest, format};
+use phelsuma_ftl::{Config, FtlError, Hint, HostData, WriteRequest, format};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, LogicalPage, SimNand, Time, Timing};
 use std::sync::Arc;
@@ -76,14 +76,6 @@ pub struct Progress {
     pub branches: u64,
 }
 
-/// Runs a crash experiment. `progress` is told how many branches there were, a few times a second.
-///
-/// # Errors
-/// [`LabError`]: the workload does not run even without cuts, or the id replays nothing.
-pub fn sweep(config: &LabConfig, progress: impl Fn(u64)) -> Result<CrashReport, LabError> {
-    Sweep::new(config).telling(&|now| progress(now.branches)).run()
-}
-
 /// A crash experiment with what is not part of every one.
 pub struct Sweep<'a> {
     config: &'a LabConfig,
@@ -124,10 +116,10 @@ impl<'a> Sweep<'a> {
             config.threads = 1;
         }
         let composition = &config.ftl.composition;
-        if !composition.survives_power_cuts() {
-            return Err(LabError::NotPromised(config.ftl.name.clone(), composition.power_loss()));
+        if let Some(why) = composition.why_not_survivable() {
+            return Err(LabError::NotPromised(config.ftl.name.clone(), why));
         }
-        let battery = composition.power == PowerPart::Battery;
+        let battery = composition.has_battery();
         if battery && config.faults == Fault::all() {
             config.faults = vec![Fault::Announced];
         }

@@ -11,7 +11,7 @@ pub(crate) const EPOCH: u64 = 1 << 16;
 /// Version and seq, and the moments that barriers are made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
-    /// The host-write clock: of the content written last, in pages.
+    /// Of the content made last: a page that the host writes, or a page (or run) of metadata. A copy is none.
     version: u64,
     /// Of the page programmed last.
     seq: u64,

@@ -86,11 +86,9 @@ impl PageMapped {
             of_block.clear();
             let answer = self.validity.live_in(validity_io!(self, nand, Time::ZERO), block, &mut of_block);
             valid.extend(of_block.iter().map(|i| geometry.page(block, u32::from(*i))).filter(|page| {
+                // What cannot be read was programmed, too.
                 answer == Answer::Exact
-                    || matches!(
-                        nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0,
-                        SpareRead::Written(spare) if spare.kind == Kind::User
-                    )
+                    || nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0 != SpareRead::Erased
             }));
         }
         valid

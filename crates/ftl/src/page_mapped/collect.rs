@@ -9,16 +9,35 @@ use crate::blocks::NewPage;
 use crate::config::Barrier;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
 
+/// Why a block is collected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// It has failed a program.
+    Failing,
+    /// Metadata take too much space.
+    TooMuchMetadata,
+    /// Next to nothing is free.
+    Emergency,
+    /// The policy chose it.
+    Policy,
+}
+
 impl PageMapped {
-    /// Collects until the reserve is full again. Returns when the last of it has completed.
+    /// Collects until the reserve is full again. Nobody waits for that: what is given back is not erased before
+    /// everything so far is on flash.
     #[inline(never)]
-    pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let mut done = at;
+    pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
         while self.blocks.free() < self.shape.reserve_blocks {
-            match self.next_victim().filter(|victim| self.can_gain(*victim)) {
-                Some(victim) => done = done.max(self.collect(nand, victim, at)?),
+            match self.next_victim().filter(|(victim, _)| self.can_gain(*victim)) {
+                Some((victim, why)) => {
+                    self.collect(nand, victim, at)?;
+                    // What could gain nothing, or did not come to its end, is none.
+                    self.tally.collections += 1;
+                    self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
+                    self.tally.emergency_collections += u64::from(why == Why::Emergency);
+                }
                 // Perhaps there are stale pages that nobody has identified.
                 None if self.mapping.is_lazy() && unidentified_from.is_some() => {
                     let from = unidentified_from.unwrap_or(0);
@@ -29,7 +48,7 @@ impl PageMapped {
                 None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
             }
         }
-        Ok(done)
+        Ok(())
     }
 
     /// Whether enough blocks are left for what is live: where too many have gone bad, collection would move full blocks
@@ -48,24 +67,22 @@ impl PageMapped {
 
     /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space,
     /// or what the policy says, or in an emergency the emptiest.
-    fn next_victim(&mut self) -> Option<Block> {
+    fn next_victim(&mut self) -> Option<(Block, Why)> {
         if let Some(failing) = self.blocks.failing() {
-            return Some(failing);
+            return Some((failing, Why::Failing));
         }
         let too_much = self.blocks.waiting().len() > self.shape.metadata_blocks as usize;
         if too_much && !self.barriers.forget(Barrier::MetadataBounded) {
-            self.tally.metadata_fallbacks += 1;
-            return self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
+            let emptiest = self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
+            return emptiest.map(|block| (block, Why::TooMuchMetadata));
         }
         if self.blocks.emergency() {
-            self.tally.emergency_collections += 1;
-            return self.blocks.counters.least_by_scan();
+            return self.blocks.counters.least_by_scan().map(|block| (block, Why::Emergency));
         }
-        self.victim.choose(&self.blocks.counters)
+        self.victim.choose(&self.blocks.counters).map(|block| (block, Why::Policy))
     }
 
     fn collect<N: Nand>(&mut self, nand: &mut N, victim: Block, at: Time) -> Result<Time, FtlError> {
-        self.tally.collections += 1;
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
         let stream = self.blocks.stream_of(victim);
@@ -94,14 +111,14 @@ impl PageMapped {
 
     /// Has the owner of a block of metadata move what is live in it.
     fn move_metadata<N: Nand>(&mut self, nand: &mut N, victim: Block, stream: u8, at: Time) -> Result<Time, FtlError> {
-        self.tally.metadata_collections += 1;
-        let (moved, done) = if stream == self.mapping_stream {
+        let (moved, done) = if stream == self.streams.mapping {
             let io = mapping_io!(self, nand, at);
             (self.mapping.relocate(io, victim)?, io.done())
         } else {
             let io = validity_io!(self, nand, at);
             (self.validity.relocate(io, victim)?, io.done())
         };
+        self.tally.metadata_collections += 1;
         self.tally.metadata_pages_moved += moved;
         Ok(done)
     }

@@ -49,6 +49,16 @@ impl Directory {
         page_of(core::mem::replace(&mut self.pages[part as usize], page.map_or(NONE, |p| p.0)))
     }
 
+    /// The part was written, and is nowhere to be read any more.
+    pub(crate) fn set_lost(&mut self, part: u32) {
+        self.pages[part as usize] = LOST;
+    }
+
+    /// The first part from `from` on of which only RAM knows that it cannot be read.
+    pub(crate) fn next_lost(&self, from: u32) -> Option<u32> {
+        (from..self.parts()).find(|part| self.pages[*part as usize] == LOST)
+    }
+
     /// The part's bytes; none where it was never written, or cannot be read.
     #[inline]
     pub(crate) fn read<'n, N: Nand>(&self, io: &'n mut MetaIo<'_, N>, part: u32) -> PartRead<'n> {

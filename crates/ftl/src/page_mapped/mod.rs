@@ -10,6 +10,7 @@ mod directory;
 mod mapping;
 mod meta_io;
 mod move_buffer;
+mod needs;
 mod placement;
 mod recovery;
 mod shape;
@@ -29,7 +30,7 @@ use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
-use shape::cache_entries;
+use shape::{Streams, cache_entries};
 use validity::{FlashBitmap, LogarithmicGecko, RamBitmap, Tuning, Validity};
 use victim::{DChoices, Fifo, Greedy, Victim};
 
@@ -52,13 +53,14 @@ pub(crate) struct PageMapped {
     barriers: Barriers,
     shape: Shape,
     battery: bool,
+    /// Free blocks that are the battery's.
+    free_for_battery: u32,
     mapping: Mapping,
     validity: Validity,
     victim: Box<dyn Victim>,
     placement: Box<dyn Placement>,
     blocks: Blocks,
-    mapping_stream: u8,
-    validity_stream: u8,
+    streams: Streams,
     anchors: Vec<Block>,
     live: Vec<u16>,
     moving: MoveBuffer,
@@ -70,14 +72,14 @@ pub(crate) struct PageMapped {
 /// Lends the flash to the mapping: the fields that it needs are borrowed one by one.
 macro_rules! mapping_io {
     ($self:ident, $nand:expr, $at:expr) => {
-        &mut MetaIo::new($nand, &mut $self.blocks, $self.mapping_stream, $self.mapping.purpose(), $at)
+        &mut MetaIo::new($nand, &mut $self.blocks, $self.streams.mapping, $self.mapping.purpose(), $at)
     };
 }
 
 /// Lends the flash to the validity store.
 macro_rules! validity_io {
     ($self:ident, $nand:expr, $at:expr) => {
-        &mut MetaIo::new($nand, &mut $self.blocks, $self.validity_stream, Purpose::Validity, $at)
+        &mut MetaIo::new($nand, &mut $self.blocks, $self.streams.validity, Purpose::Validity, $at)
     };
 }
 
@@ -126,11 +128,10 @@ impl PageMapped {
             VictimPart::DChoices { d } => Box::new(DChoices::new(d, geometry.pages_per_block(), config.seed)),
         };
         let placement = placement_of(config);
-        let mapping_stream = placement.streams();
-        let validity_stream = mapping_stream + 1;
-        let streams = if validity.is_on_flash() { validity_stream + 1 } else { validity_stream };
+        let streams = Streams::of(config);
         let collects_metadata = composition.metadata == MetadataPart::Collected;
-        let mut blocks = Blocks::new(*geometry, streams, mapping_stream, collects_metadata, clock, config.barriers());
+        let mut blocks =
+            Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();
         }
@@ -144,14 +145,14 @@ impl PageMapped {
         Ok(Self {
             barriers: config.barriers(),
             shape,
-            battery: composition.power == PowerPart::Battery,
+            battery: composition.has_battery(),
+            free_for_battery: Self::free_for_battery(geometry, config)?,
             mapping,
             validity,
             victim,
             placement,
             blocks,
-            mapping_stream,
-            validity_stream,
+            streams,
             anchors,
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
             moving: MoveBuffer::new(),
@@ -256,14 +257,18 @@ impl PageMapped {
     /// Where a logical page is, and when that is known.
     #[inline]
     fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
-        match self.mapping.in_ram(key) {
+        match self.mapping.cached(key) {
             Some(place) => (place, at),
             None => self.find_on_flash(nand, key, at),
         }
     }
 
+    /// Where a logical page is whose entry no cache holds. Caching it may evict another, whose synchronization programs
+    /// a page: so this is the one kind of read that needs the reserve.
+    #[inline(never)]
     fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
-        // A drive that cannot be written any more can still be read: what only concerns writing is no error here.
+        // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
+        // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
         if self.blocks.free() < self.shape.reserve_blocks {
             let _ = self.make_space(nand, at);
         }
@@ -373,8 +378,12 @@ impl<N: Nand> Ftl<N> for PageMapped {
         while next < end {
             let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
             if self.blocks.free() < self.shape.reserve_blocks {
-                // A drive that is full takes a trim from what is left of its reserve: it is what makes room.
-                let _ = self.make_space(nand, at);
+                // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
+                // battery needs is not touched; and a translation page may open a block, and one more if that fails.
+                let made = self.make_space(nand, at);
+                if self.battery && self.blocks.free() < self.free_for_battery + 2 {
+                    made?;
+                }
             }
             let io = mapping_io!(self, nand, at);
             let trimmed = self.mapping.trim(io, next..until, &mut self.before);
@@ -414,7 +423,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         if !self.battery || self.barriers.forget(Barrier::BatterySaves) {
             return Ok(at);
         }
-        let stream = self.mapping_stream;
+        let stream = self.streams.mapping;
         let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Battery, at);
         let mut part = Some(0);
         while let Some(from) = part {
@@ -434,7 +443,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         for chunk in pages.chunks(old.len()) {
             for (old, page) in old.iter_mut().zip(chunk) {
                 let known = page.0 < self.shape.logical_pages;
-                *old = match if known { self.mapping.in_ram(*page) } else { None } {
+                *old = match if known { self.mapping.in_table(*page) } else { None } {
                     Some(Place::At(page)) => page,
                     _ => Page(0),
                 };
@@ -476,6 +485,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<String> {
-        self.findings(nand)
+        // Asking counts, and finds pages that cannot be read: both are left to the copy.
+        self.clone().findings(nand)
     }
 }

@@ -1,8 +1,8 @@
 //! A host that remembers: what each logical page reads as, and what it may read as after a power cut.
 
-use super::{Plug, below};
+use super::{Plug, below, chips, config, most_pages};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};
-use phelsuma_nand::{Content, LogicalPage, Nand, Purpose, SimNand, Time};
+use phelsuma_nand::{Content, Geometry, LogicalPage, Nand, Purpose, SimNand, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -121,6 +121,12 @@ impl Host {
             waits: true,
             rng,
         }
+    }
+
+    /// A host with a newly formatted drive of which `share` of what fits is logical pages.
+    pub(crate) fn with_share(preset: &str, geometry: Geometry, share: f64) -> Self {
+        let logical_pages = (f64::from(most_pages(preset, geometry)) * share) as u32;
+        Self::new(chips(geometry), config(preset, logical_pages), 1)
     }
 
     /// Another host in the same state, with the drive not up.
@@ -300,7 +306,10 @@ impl Host {
 
     /// The FTL's own check, which must find nothing.
     pub(crate) fn check(&mut self) {
-        let findings = self.ftl.as_mut().unwrap().check(&mut self.plug);
+        let ftl = self.ftl.as_mut().unwrap();
+        let before = ftl.counters();
+        let findings = ftl.check(&mut self.plug);
+        assert_eq!(ftl.counters(), before, "a check changes what the FTL has counted");
         assert!(findings.is_empty(), "the FTL's structures disagree: {findings:#?}");
     }
 
@@ -342,6 +351,29 @@ impl Host {
             *expected = Expected { certain: found, later: Vec::new() };
         }
         Ok(())
+    }
+
+    /// The power fails and the battery saves everything; flash goes bad, and the power is back. A page may be a read
+    /// error from then on, and nothing older than what was written last.
+    pub(crate) fn cut_and_damage(&mut self, damage: impl FnOnce(&mut Plug)) -> Result<(), FtlError> {
+        self.at = self.at.max(self.ftl.as_mut().unwrap().power_fail(&mut self.plug, self.at)?);
+        self.plug.pull(self.at);
+        for page in &mut self.expected {
+            *page = Expected { certain: page.now(), later: Vec::new() };
+        }
+        self.power_back();
+        damage(&mut self.plug);
+        let (ftl, report) = recover(&mut self.plug, &self.config, Time::ZERO)?;
+        self.ftl = Some(ftl);
+        (self.at, self.acked) = (report.done, report.done);
+        self.check();
+        self.compare_or_unreadable();
+        Ok(())
+    }
+
+    /// How many pages are read errors.
+    pub(crate) fn unreadable(&mut self) -> u32 {
+        self.read(0, self.logical_pages()).iter().filter(|found| **found == u64::MAX).count() as u32
     }
 
     /// Writes every page once, in an order by chance: so collection always has something to move.

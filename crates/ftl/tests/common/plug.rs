@@ -6,11 +6,12 @@
 
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{
-    Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare, SpareRead, Time,
+    Block, Content, EraseError, Geometry, Kind, Nand, Op, Page, PageRead, ProgramError, Purpose, SimNand, Spare,
+    SpareRead, Time,
 };
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// More operations than can overlap on the drives of these tests.
 const FLIGHT_MAX: usize = 256;
@@ -45,6 +46,10 @@ pub(crate) struct Plug {
     pub(crate) operations: u64,
     /// More of them than this mean that the FTL turns in circles.
     pub(crate) operations_max: Option<u64>,
+    /// Pages that have gone bad: they read as uncorrectable, data and spare area, until their block is erased.
+    pub(crate) spoiled: BTreeSet<Page>,
+    /// So many programs on battery fail from now on, and their blocks are bad.
+    pub(crate) failing_on_battery: u32,
 }
 
 impl Plug {
@@ -61,6 +66,8 @@ impl Plug {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             operations: 0,
             operations_max: None,
+            spoiled: BTreeSet::new(),
+            failing_on_battery: 0,
         }
     }
 
@@ -103,12 +110,42 @@ impl Plug {
         let mut fork = Self::new(self.seen.clone(), seed);
         (fork.overlap, fork.operations_max) = (self.overlap, self.operations_max);
         (fork.program_faults, fork.erase_faults) = (self.program_faults.clone(), self.erase_faults.clone());
+        fork.spoiled = self.spoiled.clone();
         fork
     }
 
     /// A copy of the flash.
     pub(crate) fn copy(&self) -> SimNand {
         self.seen.clone()
+    }
+
+    /// Every page of this kind that can be read, with its spare area.
+    pub(crate) fn pages_of(&mut self, kind: Kind) -> Vec<(Page, Spare)> {
+        let geometry = *self.geometry();
+        let blocks = (0..geometry.blocks()).map(Block);
+        let pages = blocks.flat_map(|b| (0..geometry.pages_per_block()).map(move |n| geometry.page(b, n)));
+        let mut found = Vec::new();
+        for page in pages {
+            if let SpareRead::Written(spare) = self.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0
+                && spare.kind == kind
+            {
+                found.push((page, spare));
+            }
+        }
+        found
+    }
+
+    /// The newest page of this kind of each key, and all others.
+    pub(crate) fn newest_and_older(&mut self, kind: Kind) -> (Vec<Page>, Vec<Page>) {
+        let mut pages = self.pages_of(kind);
+        pages.sort_by_key(|(_, spare)| (spare.key, std::cmp::Reverse((spare.version, spare.seq))));
+        let (mut newest, mut older, mut last) = (Vec::new(), Vec::new(), None);
+        for (page, spare) in pages {
+            let into = if last == Some(spare.key) { &mut older } else { &mut newest };
+            into.push(page);
+            last = Some(spare.key);
+        }
+        (newest, older)
     }
 
     fn settle(&mut self) {
@@ -118,7 +155,7 @@ impl Plug {
     }
 
     fn complete(&mut self, f: Flight) {
-        let op = Op::new(f.at, phelsuma_nand::Purpose::Host);
+        let op = Op::new(f.at, Purpose::Host);
         let _ = match &f.what {
             What::Hollow(page, tag, spare) => self.certain.program(*page, Content::Hollow(*tag), spare, op).is_ok(),
             What::Bytes(page, bytes, spare) => self.certain.program(*page, Content::Bytes(bytes), spare, op).is_ok(),
@@ -211,19 +248,29 @@ impl Nand for Plug {
         if self.cut_at.is_some() {
             return (PageRead::Unreadable, op.at);
         }
-        self.seen.read(page, op)
+        let spoiled = self.spoiled.contains(&page);
+        let (read, done) = self.seen.read(page, op);
+        (if spoiled { PageRead::Unreadable } else { read }, done)
     }
 
     fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {
         if self.cut_at.is_some() {
             return (SpareRead::Unreadable, op.at);
         }
-        self.seen.read_spare(page, op)
+        let (read, done) = self.seen.read_spare(page, op);
+        (if self.spoiled.contains(&page) { SpareRead::Unreadable } else { read }, done)
     }
 
     fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
         if self.cut_at.is_some() {
             return Err(ProgramError::NoSuchPage(page));
+        }
+        if op.purpose == Purpose::Battery && self.failing_on_battery > 0 {
+            self.failing_on_battery -= 1;
+            self.settle();
+            let block = self.geometry().block_of(page);
+            self.seen.break_at_program(block);
+            self.certain.break_at_program(block);
         }
         let result = self.seen.program(page, content, spare, op);
         if let Err(error) = &result
@@ -244,6 +291,10 @@ impl Nand for Plug {
             return Err(EraseError::NoSuchBlock(block));
         }
         let result = self.seen.erase(block, op);
+        if result.is_ok() {
+            let geometry = *self.geometry();
+            self.spoiled.retain(|page| geometry.block_of(*page) != block);
+        }
         if let Err(error) = &result
             && !matches!(error, EraseError::Failed(_))
         {

@@ -9,9 +9,8 @@ mod ram_mapping;
 mod ram_table;
 mod trim_map;
 
-pub(crate) use paged::{PagedMapping, translation_pages};
+pub(crate) use paged::PagedMapping;
 pub(crate) use ram_mapping::RamMapping;
-pub(crate) use trim_map::{PENDING_MAX, regions};
 
 use super::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
@@ -125,9 +124,18 @@ impl Mapping {
         }
     }
 
-    /// Where `key` is, if that is to be had without flash.
+    /// Where `key` is, if that is to be had without flash. For a host's read: a cache notes that the entry was used.
     #[inline]
-    pub(crate) fn in_ram(&self, key: LogicalPage) -> Option<Place> {
+    pub(crate) fn cached(&mut self, key: LogicalPage) -> Option<Place> {
+        match self {
+            Self::Ram(ram) => Some(ram.lookup(key)),
+            Self::Paged(paged) => paged.cached(key),
+        }
+    }
+
+    /// Where `key` is, if there is a table in RAM. Nothing changes, and nothing is counted.
+    #[inline]
+    pub(crate) fn in_table(&self, key: LogicalPage) -> Option<Place> {
         match self {
             Self::Ram(ram) => Some(ram.lookup(key)),
             Self::Paged(_) => None,
@@ -172,7 +180,8 @@ impl Mapping {
         }
     }
 
-    /// What is to become of a page of a victim that validity takes for live and that says it is `key`'s.
+    /// What is to become of a page of a victim that validity takes for live and that says it is `key`'s. A stale
+    /// one is identified by that: what the mapping had noted to report it later is cleared.
     #[inline]
     pub(crate) fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
         match self {

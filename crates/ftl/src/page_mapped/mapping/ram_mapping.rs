@@ -2,9 +2,10 @@
 
 use super::Place;
 use super::ram_table::RamTable;
-use super::trim_map::{PENDING_MAX, TrimMap};
+use super::trim_map::{PENDING_MAX, TrimMap, regions};
 use crate::blocks::NewPage;
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Page};
@@ -33,6 +34,13 @@ impl RamMapping {
             trim_reach: trim_reach(geometry),
             tombstones_written: 0,
         }
+    }
+
+    /// What it needs of the flash on a drive of so many logical pages: a tombstone page a region, and in a collection
+    /// those that are pending.
+    pub(crate) fn needs(geometry: &Geometry, logical_pages: u32) -> Needs {
+        let live_pages = regions(geometry, logical_pages).into();
+        Needs { live_pages, programs: PENDING_MAX.into(), ..Needs::default() }
     }
 
     #[inline]

@@ -1,18 +1,43 @@
 //! Recovery of a demand-paged drive whose battery saved every mapping entry: the translation pages are all there is to
 //! know (DFTL as GeckoFTL section 5.3 takes it).
 //!
-//! The battery let the operations in flight finish, so no page is torn. Nothing is written: a power cut meanwhile
-//! changes nothing.
+//! The battery let the operations in flight finish, so no page is torn. Nothing is written but a copy of the drive's
+//! description that has gone bad, unless translation pages have: a power cut meanwhile changes nothing.
+//!
+//! **Translation pages that cannot be read.** No older version of a logical page may come back, and neither may zeros,
+//! so an older copy of a translation page never stands in for its newest:
+//! - Where the data are bad and the spare area is not, the page is entered as it is: what it maps are read errors until
+//!   written again. Nobody looks for the data by the spare areas of user pages: those do not know of trims.
+//! - Where the spare area is bad, nobody can say whose copy it was. Within a block pages are in program order, so it is
+//!   older than the page behind it, and every translation page that was written after that one is beyond doubt. All
+//!   others are lost, and written anew as lost before the bad page can be erased: the next recovery must not find an
+//!   older copy and no doubt.
+//! - A program that fails leaves such a page, too, as the last one of its block, and its content is written again at
+//!   once. So a last page is taken for one of these, and nothing is lost, if any translation page was written after the
+//!   one in front of it. That is wrong where the last page of a block went bad by itself and others were written later,
+//!   or, on several dies, beside it: then the copy before it counts.
 
 use super::steps::Steps;
 use crate::blocks::{Clock, EPOCH};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::meta_io::MetaIo;
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, Nand, Page, Spare, SpareRead, Time};
+use phelsuma_nand::{Block, Kind, Nand, Page, Purpose, Spare, SpareRead, Time};
+
+/// A page that may have been a translation page, and cannot say so any more.
+#[derive(Clone, Copy)]
+struct Unreadable {
+    block: Block,
+    /// Programmed after this `seq`, and before this one, where its block tells.
+    after: u64,
+    before: u64,
+    /// Nothing was programmed behind it in its block.
+    is_last: bool,
+}
 
 /// What the scan of spare areas gathers.
 struct Scan {
@@ -23,6 +48,7 @@ struct Scan {
     holds_translation: Vec<bool>,
     /// By translation page: the newest copy.
     newest: Vec<Option<(Page, u64, u64)>>,
+    unreadable: Vec<Unreadable>,
 }
 
 impl Scan {
@@ -57,12 +83,47 @@ impl Scan {
             self.note(geometry.page(block, last), block, &end);
             return;
         }
+        let (mut after, mut is_of_users) = (0, false);
+        let of_others = self.unreadable.len();
         for index in 0..=last {
             let page = geometry.page(block, index);
-            if let SpareRead::Written(spare) = steps.read_spare(nand, page) {
-                self.note(page, block, &spare);
+            match steps.read_spare(nand, page) {
+                SpareRead::Erased => continue,
+                SpareRead::Written(spare) => {
+                    self.note(page, block, &spare);
+                    is_of_users |= spare.kind != Kind::Translation;
+                    for unreadable in &mut self.unreadable[of_others..] {
+                        unreadable.before = unreadable.before.min(spare.seq);
+                        unreadable.is_last = false;
+                    }
+                    after = spare.seq;
+                }
+                SpareRead::Unreadable => {
+                    self.unreadable[of_others..].iter_mut().for_each(|unreadable| unreadable.is_last = false);
+                    self.unreadable.push(Unreadable { block, after, before: u64::MAX, is_last: true });
+                }
             }
         }
+        if is_of_users {
+            // A block is written by one stream: none of them was a translation page.
+            self.unreadable.truncate(of_others);
+        }
+    }
+
+    /// Leaves those unreadable pages that may hold the newest copy of a translation page, and forgets what was found of
+    /// those that they may be. Whose newest copy is lost.
+    fn doubt(&mut self) -> Vec<u32> {
+        let newest = self.newest.iter().flatten().map(|(_, _, seq)| *seq).max().unwrap_or(0);
+        self.unreadable.retain(|page| !(page.is_last && page.after < newest));
+        let Some(beyond_doubt) = self.unreadable.iter().map(|page| page.before).max() else { return Vec::new() };
+        let mut lost = Vec::new();
+        for (part, found) in self.newest.iter_mut().enumerate() {
+            if found.is_none_or(|(_, _, seq)| seq < beyond_doubt) {
+                *found = None;
+                lost.push(part as u32);
+            }
+        }
+        lost
     }
 }
 
@@ -86,9 +147,14 @@ impl PageMapped {
             first_seq: vec![0; geometry.blocks() as usize],
             holds_translation: vec![false; geometry.blocks() as usize],
             newest: vec![None; paged.translation_pages() as usize],
+            unreadable: Vec::new(),
         };
         for block in &usable {
             scan.block(nand, &mut steps, *block);
+        }
+
+        for part in scan.doubt() {
+            paged.enter_lost(part);
         }
 
         steps.begin("read the translation table");
@@ -107,18 +173,46 @@ impl PageMapped {
 
         let mut order = usable;
         order.sort_by_key(|b| scan.first_seq[b.index()]);
-        for block in order {
-            if ftl.blocks.counters.live(block) > 0 {
-                let stream = if scan.holds_translation[block.index()] { ftl.mapping_stream } else { 0 };
-                ftl.blocks.close(block, stream);
-            } else {
-                ftl.blocks.release(block);
+        let in_doubt = |block: &Block| scan.unreadable.iter().any(|page| page.block == *block);
+        let (held, certain): (Vec<Block>, Vec<Block>) = order.into_iter().partition(in_doubt);
+        ftl.enter_blocks(&certain, &scan);
+        if held.is_empty() {
+            ftl.hear_news(nand, steps.now)?;
+        } else {
+            steps.begin("write lost translation pages");
+            let written = ftl.write_lost(nand, &mut steps);
+            ftl.enter_blocks(&held, &scan);
+            if written.is_err() {
+                // There was no room but theirs.
+                ftl.write_lost(nand, &mut steps)?;
             }
         }
-        ftl.hear_news(nand, steps.now)?;
         steps.end();
         let mut report = steps.report;
+        let newest = scan.newest.len() * size_of::<Option<(Page, u64, u64)>>();
+        report.scratch_bytes = u64::from(geometry.blocks()) * 9 + newest as u64;
         report.done = steps.now;
         Ok((ftl, report))
+    }
+
+    /// Blocks with live pages are candidates for collection, all others free.
+    fn enter_blocks(&mut self, blocks: &[Block], scan: &Scan) {
+        for block in blocks.iter().copied() {
+            if self.blocks.counters.live(block) > 0 {
+                let stream = if scan.holds_translation[block.index()] { self.streams.mapping } else { 0 };
+                self.blocks.close(block, stream);
+            } else {
+                self.blocks.release(block);
+            }
+        }
+    }
+
+    /// Makes it durable which translation pages are lost.
+    fn write_lost<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
+        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        steps.step.programs += paged.write_lost(io)?;
+        steps.now = steps.now.max(io.done()).max(self.blocks.clock.horizon());
+        self.hear_news(nand, steps.now)
     }
 }

@@ -125,7 +125,7 @@ impl PageMapped {
         }
         ftl.let_go_if_out_of_blocks(&mut holding);
         let Mapping::Ram(table) = &mut ftl.mapping else { return Err(NOT_A_TABLE) };
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
         steps.step.programs += table.write_pending(io, Some(RECOVERY_STREAM))?;
         steps.now = steps.now.max(io.done()).max(ftl.blocks.clock.horizon());
         ftl.hear_news(nand, steps.now)?;
@@ -134,6 +134,7 @@ impl PageMapped {
         }
         steps.end();
         let mut report = steps.report;
+        report.scratch_bytes = u64::from(geometry.blocks()) * 9;
         report.done = steps.now;
         Ok((ftl, report))
     }
@@ -228,7 +229,7 @@ impl PageMapped {
         let mut holding = Vec::new();
         for block in order {
             if self.blocks.counters.live(block) > 0 {
-                let stream = if scan.holds_tombstones[block.index()] { self.mapping_stream } else { 0 };
+                let stream = if scan.holds_tombstones[block.index()] { self.streams.mapping } else { 0 };
                 self.blocks.close(block, stream);
             } else if held.binary_search(&block).is_ok() && !self.barriers.forget(Barrier::FallbacksHeld) {
                 holding.push(block);

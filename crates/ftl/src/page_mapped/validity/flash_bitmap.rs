@@ -7,6 +7,7 @@
 use super::Answer;
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -35,7 +36,7 @@ fn blocks_per_page(geometry: &Geometry) -> u32 {
 }
 
 /// Pages of the bitmap of a drive.
-pub(crate) fn bitmap_pages(geometry: &Geometry) -> u32 {
+fn bitmap_pages(geometry: &Geometry) -> u32 {
     geometry.blocks().div_ceil(blocks_per_page(geometry))
 }
 
@@ -52,6 +53,17 @@ impl FlashBitmap {
             updates: 0,
             queries: 0,
         }
+    }
+
+    /// What it needs of the flash where one collection can report so many pages as stale: each is a program.
+    ///
+    /// # Errors
+    /// A page has no room for the bits of a block.
+    pub(crate) fn needs(geometry: &Geometry, reports: u64) -> Result<Needs, FtlError> {
+        if geometry.pages_per_block() > geometry.page_bytes() * 8 {
+            return Err(FtlError::Unsupported("a bitmap in flash needs pages with a bit for each page of a block"));
+        }
+        Ok(Needs { live_pages: bitmap_pages(geometry).into(), programs: reports, ..Needs::default() })
     }
 
     fn part_of(&self, block: Block) -> u32 {

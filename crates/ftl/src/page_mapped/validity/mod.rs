@@ -7,7 +7,7 @@ mod flash_bitmap;
 mod gecko;
 mod ram_bitmap;
 
-pub(crate) use flash_bitmap::{FlashBitmap, bitmap_pages};
+pub(crate) use flash_bitmap::FlashBitmap;
 pub(crate) use gecko::{GeckoScan, LogarithmicGecko, Tuning};
 pub(crate) use ram_bitmap::RamBitmap;
 

@@ -22,9 +22,10 @@ mod checkpoints;
 mod recovered;
 
 use super::{Before, Judgement, Place, entry_of, place_of};
-use crate::config::{Barrier, Barriers, OnMiss};
+use crate::config::{Barrier, Barriers, OnMiss, PowerPart};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -47,7 +48,9 @@ pub(crate) struct PagedMapping {
     checkpoints: Option<Checkpoints>,
     /// Entries that a recovery has found and for which the cache has no room. None afterwards.
     overflow: BTreeMap<u32, u32>,
-    /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is live.
+    /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is
+    /// live. It stays so: validity takes pages that only the lost translation page named for live until their blocks
+    /// are collected, however often the translation page is written anew meanwhile.
     damaged: bool,
     /// The translation page being changed.
     page: Vec<u8>,
@@ -73,7 +76,7 @@ fn entries_per_page(geometry: &Geometry) -> u32 {
 }
 
 /// Translation pages of a table of so many logical pages.
-pub(crate) fn translation_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
+fn translation_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
     logical_pages.div_ceil(entries_per_page(geometry))
 }
 
@@ -113,6 +116,30 @@ impl PagedMapping {
             page: vec![0; geometry.page_bytes() as usize],
             loaded: 0,
             tally: Tally::default(),
+        }
+    }
+
+    /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
+    ///
+    /// Each page that a collection moves may evict an entry, and so synchronize a translation page, and the hand of the
+    /// checkpoints may find another. Each entry of a
+    /// lazy mapping may have a before-image that nobody knows of. A battery pays for as many translation pages as can
+    /// have dirty entries.
+    pub(crate) fn needs(
+        geometry: &Geometry,
+        logical_pages: u32,
+        entries: u32,
+        on_miss: OnMiss,
+        power: PowerPart,
+    ) -> Needs {
+        let live_pages = u64::from(translation_pages(geometry, logical_pages));
+        let block = u64::from(geometry.pages_per_block());
+        let entries = u64::from(entries);
+        Needs {
+            live_pages,
+            programs: if power == PowerPart::GeckoRec { 2 * block } else { block },
+            unidentified: if on_miss == OnMiss::Lazy { entries } else { 0 },
+            battery: if power == PowerPart::Battery { entries.min(live_pages) } else { 0 },
         }
     }
 
@@ -247,6 +274,18 @@ impl PagedMapping {
         Ok(())
     }
 
+    /// Where `key` is, as far as the cache alone can tell. Counts as a hit, and as a use of the entry.
+    #[inline]
+    pub(crate) fn cached(&mut self, key: LogicalPage) -> Option<Place> {
+        let slot = self.cache.find(key.0)?;
+        if self.cache.is_unsure(slot) {
+            return None;
+        }
+        self.tally.hits += 1;
+        self.cache.touch(slot);
+        Some(place_of(self.cache.value(slot)))
+    }
+
     /// Where `key` is; its entry is cached from now on.
     pub(crate) fn lookup<N: Nand>(
         &mut self,
@@ -254,12 +293,13 @@ impl PagedMapping {
         key: LogicalPage,
         before: &mut Vec<Page>,
     ) -> Place {
+        if let Some(place) = self.cached(key) {
+            return place;
+        }
         if let Some(slot) = self.cache.find(key.0) {
             self.tally.hits += 1;
             self.cache.touch(slot);
-            if self.cache.is_unsure(slot) {
-                self.make_sure(io, key, before);
-            }
+            self.make_sure(io, key, before);
             return place_of(self.cache.value(slot));
         }
         self.tally.misses += 1;
@@ -280,7 +320,8 @@ impl PagedMapping {
         }
     }
 
-    /// Makes room for a change of `key`'s entry, so that [`PagedMapping::set`] touches no flash.
+    /// Makes room for a change of `key`'s entry, so that [`PagedMapping::written`] and
+    /// [`PagedMapping::moved`] touch no flash.
     pub(crate) fn prepare<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -341,6 +382,9 @@ impl PagedMapping {
     }
 
     /// What is to become of a page of a victim that validity takes for live, by what the cache says.
+    ///
+    /// A stale page is identified by that: the mark of its entry (UIP) is cleared, so that no synchronization reports
+    /// the page once its block holds something else.
     #[inline]
     pub(crate) fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
         match self.cache.find(key.0) {
@@ -430,23 +474,42 @@ impl PagedMapping {
         self.pages_of(self.translation_page_of(key.0)).end - key.0
     }
 
-    /// Copies translation pages out of a victim.
+    /// Copies translation pages out of a victim. One that cannot even be copied is replaced by one that says so: when
+    /// the victim is erased, an older copy elsewhere must not be taken for the newest.
     pub(crate) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
-        self.gmd.relocate(io, victim, &mut self.page)
+        let copied = self.gmd.relocate(io, victim, &mut self.page)?;
+        Ok(copied + self.write_lost(io)?)
     }
 
-    /// Whose page `page` is, for one that cannot say so itself. Reads the whole table.
+    /// Writes each translation page of which only RAM knows that it is lost: all of its entries are. How many it wrote.
+    pub(crate) fn write_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
+        let (mut written, mut from) = (0, 0);
+        while let Some(part) = self.gmd.next_lost(from) {
+            self.load(io, part);
+            let version = io.next_version();
+            self.gmd.write(io, part, version, &self.page)?;
+            (written, from) = (written + 1, part + 1);
+        }
+        Ok(written)
+    }
+
+    /// Whose page `page` of a victim is, for one that cannot say so itself. Reads the whole table.
+    ///
+    /// The table may name it several times: a translation page that was not synchronized since goes on naming what the
+    /// place held before its block was erased. A cached entry overrules each such mention, and the search goes on. As
+    /// in [`PagedMapping::judge`], one of them may be the unidentified invalid page itself: it dies with the victim.
     pub(crate) fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
         if let Some(slot) = self.cache.iter().find(|slot| self.cache.value(*slot) == page.0) {
             return Some(LogicalPage(self.cache.key(slot)));
         }
         for part in 0..self.gmd.parts() {
-            if let PartRead::Bytes(bytes, _) = self.gmd.read(io, part) {
-                let found = (0..self.entries_per_page).find(|index| get(bytes, *index) == page.0);
-                if let Some(index) = found {
-                    let key = part * self.entries_per_page + index;
-                    // A cached entry overrules the table: the page is a before-image then, and nobody's.
-                    return self.cache.find(key).is_none().then_some(LogicalPage(key));
+            let keys = self.pages_of(part);
+            let PartRead::Bytes(bytes, _) = self.gmd.read(io, part) else { continue };
+            for key in keys.filter(|key| get(bytes, key % self.entries_per_page) == page.0) {
+                match self.cache.find(key) {
+                    None => return Some(LogicalPage(key)),
+                    Some(slot) if !self.barriers.forget(Barrier::VictimClearsUip) => self.cache.set_uip(slot, false),
+                    Some(_) => {}
                 }
             }
         }
@@ -466,6 +529,11 @@ impl PagedMapping {
     /// A recovery has found a translation page; the one it takes the place of.
     pub(crate) fn enter_translation_page(&mut self, translation_page: u32, page: Page) -> Option<Page> {
         self.gmd.set(translation_page, Some(page))
+    }
+
+    /// A recovery cannot find the newest copy of a translation page.
+    pub(crate) fn enter_lost(&mut self, translation_page: u32) {
+        self.gmd.set_lost(translation_page);
     }
 
     /// The physical pages that a translation page's bytes name.

@@ -41,8 +41,8 @@ impl PagedMapping {
         }
     }
 
-    /// Where the cache says that `key` is; nothing where it does not say.
-    pub(crate) fn cached(&self, key: LogicalPage) -> Option<Place> {
+    /// Where the cache says that `key` is, unsure or not; nothing where it does not say.
+    pub(crate) fn found(&self, key: LogicalPage) -> Option<Place> {
         self.cache.find(key.0).map(|slot| place_of(self.cache.value(slot)))
     }
 

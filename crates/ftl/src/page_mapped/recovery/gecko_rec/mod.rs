@@ -151,6 +151,8 @@ impl PageMapped {
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
+        // The blocks information directory, the versions of translation pages, and two bytes a block for what is stale.
+        report.scratch_bytes = g.bytes() + translation.bytes() + u64::from(geometry.blocks()) * 3;
         report.done = steps.now;
         Ok((ftl, report))
     }
@@ -159,12 +161,12 @@ impl PageMapped {
     fn synchronize_everything<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let mut part = Some(0);
         while let Some(from) = part {
-            let io = &mut MetaIo::new(nand, &mut self.blocks, self.mapping_stream, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
             part = self.mapping.synchronize_next(io, from, &mut self.before)?;
             steps.count(io);
             self.settle(nand, steps.now)?;
         }
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.validity_stream, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.validity, Purpose::Recovery, steps.now);
         if let Mapping::Paged(paged) = &mut self.mapping {
             paged.all_synchronized(io);
         }
@@ -175,6 +177,13 @@ impl PageMapped {
 }
 
 impl Gathered {
+    /// What it takes in RAM.
+    fn bytes(&self) -> u64 {
+        let founds = (self.older.capacity() + self.suspect_metadata.capacity()) * size_of::<Found>();
+        let pages = (self.reports.capacity() + self.fallbacks.capacity()) * size_of::<Page>();
+        self.bid.bytes() + (founds + pages + self.suspects.capacity() * size_of::<Suspect>()) as u64
+    }
+
     /// Whether the last page of a block holds what it says, by reading it: some earlier cut may have torn it. Its data
     /// where it may have been in flight at the last one.
     fn is_sound<N: Nand>(
@@ -381,7 +390,7 @@ impl Gathered {
         found: &Found,
     ) -> Result<(), FtlError> {
         let key = LogicalPage(found.spare.key);
-        let cached = ftl.paged().cached(key);
+        let cached = ftl.paged().found(key);
         let known = cached.or_else(|| ftl.paged().overflowing(key));
         if let Some(Place::At(known)) = known {
             let suspect = self.suspects.iter().find(|suspect| suspect.found.page == known);
@@ -409,7 +418,7 @@ impl Gathered {
             ftl.paged().enter_overflow(key, found.page);
             return Ok(());
         }
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
         match &mut ftl.mapping {
             Mapping::Paged(paged) => paged.enter_found(io, key, found.page, &mut ftl.before),
             Mapping::Ram(_) => Ok(()),
@@ -485,7 +494,7 @@ impl Gathered {
         }
         let of = |list: &[BlockInformation], stream: u8| list.iter().map(|i| (i.block, stream)).collect::<Vec<_>>();
         let metadata =
-            [of(&self.bid.translation, ftl.mapping_stream), of(&self.bid.gecko, ftl.validity_stream)].concat();
+            [of(&self.bid.translation, ftl.streams.mapping), of(&self.bid.gecko, ftl.streams.validity)].concat();
         for (block, stream) in metadata {
             if ftl.blocks.counters.live(block) > 0 {
                 if part_filled[block.index()] && !ftl.barriers.forget(Barrier::PartFilledCollected) {
@@ -521,12 +530,12 @@ impl Gathered {
         let suspects = |kind| -> Vec<Page> {
             self.suspect_metadata.iter().filter(|found| found.spare.kind == kind).map(|found| found.page).collect()
         };
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.validity_stream, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
         if let Validity::Gecko(gecko) = &mut ftl.validity {
             gecko.copy_pages(io, &suspects(Kind::Gecko))?;
         }
         steps.count(io);
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
         if let Mapping::Paged(paged) = &mut ftl.mapping {
             paged.copy_pages(io, &suspects(Kind::Translation))?;
         }
@@ -537,14 +546,14 @@ impl Gathered {
             if spare.kind != Kind::User || key.0 >= ftl.shape.logical_pages {
                 continue;
             }
-            if ftl.paged().cached(key) != Some(Place::At(page)) {
+            if ftl.paged().found(key) != Some(Place::At(page)) {
                 continue;
             }
             // A copy looks newer than any trim: whether there was one is asked first.
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
             ftl.mapping.make_sure(io, key, &mut ftl.before);
             steps.count(io);
-            if ftl.paged().cached(key) != Some(Place::At(page)) {
+            if ftl.paged().found(key) != Some(Place::At(page)) {
                 continue;
             }
             let content = suspect.data.content();
@@ -573,14 +582,14 @@ impl Gathered {
             let bid = &self.bid;
             let all = bid.user.iter().chain(&bid.translation).chain(&bid.gecko);
             for block in all.filter(|i| i.first_seq > frozen).map(|i| i.block) {
-                let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.validity_stream, Purpose::Recovery, steps.now);
+                let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
                 ftl.validity.erased(io, block)?;
                 steps.count(io);
             }
         }
         ftl.hear_news(nand, steps.now)?;
         for page in self.reports.drain(..) {
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.validity_stream, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
             ftl.validity.invalidate(io, page)?;
             steps.count(io);
             ftl.hear_news(nand, steps.now)?;
@@ -589,7 +598,7 @@ impl Gathered {
         ftl.settle(nand, steps.now)?;
         let mut more = true;
         while more {
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.mapping_stream, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
             if let Mapping::Paged(paged) = &mut ftl.mapping {
                 more = paged.synchronize_overflow(io, &mut ftl.before)?;
             }

@@ -19,6 +19,7 @@
 
 mod buffer;
 mod merge;
+mod needs;
 mod page;
 mod restore;
 mod run;

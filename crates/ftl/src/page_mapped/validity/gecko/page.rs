@@ -142,7 +142,7 @@ impl<'a> GeckoPage<'a> {
     #[inline]
     pub(super) fn flags(&self, index: usize) -> u8 {
         let bit = |at: usize| self.bytes[at + index / 8] >> (index % 8) & 1;
-        bit(self.layout.erase_at) * ERASED | bit(self.layout.free_at) * FREE
+        (bit(self.layout.erase_at) * ERASED) | (bit(self.layout.free_at) * FREE)
     }
 
     /// What the page says of its run.

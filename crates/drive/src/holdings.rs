@@ -1,0 +1,118 @@
+//! Which logical pages hold data, as the host knows: what a recovery is held against.
+//!
+//! A bit a logical page, kept only where the power is going to be cut. That a page has *some* data of the host's is all
+//! that is known of it: the data of a run are all alike, so a page that came back older than it was is not noticed
+//! here. The crash laboratory tells versions apart.
+
+use phelsuma_ftl::HostPage;
+use phelsuma_nand::Content;
+use phelsuma_trace::{Op, PageRequest};
+
+/// Which logical pages hold data.
+pub(crate) struct Holdings {
+    bits: Vec<u64>,
+    /// There were trims since the last flush: these may be undone by a cut.
+    trims_pending: bool,
+}
+
+impl Holdings {
+    /// Of a drive of so many logical pages, none of which holds any.
+    pub(crate) fn none(logical_pages: u32) -> Self {
+        Self { bits: vec![0; logical_pages.div_ceil(64) as usize], trims_pending: false }
+    }
+
+    /// A request is done.
+    pub(crate) fn note(&mut self, request: &PageRequest) {
+        match request.op {
+            Op::Read => {}
+            Op::Write => self.set(request, true),
+            Op::Trim => {
+                self.set(request, false);
+                self.trims_pending = true;
+            }
+            Op::Flush => self.trims_pending = false,
+        }
+    }
+
+    fn set(&mut self, request: &PageRequest, holds_data: bool) {
+        for page in request.first..request.first + u64::from(request.pages) {
+            let (word, bit) = (page as usize / 64, 1 << (page % 64));
+            match holds_data {
+                true => self.bits[word] |= bit,
+                false => self.bits[word] &= !bit,
+            }
+        }
+    }
+
+    fn holds_data(&self, page: u32) -> bool {
+        self.bits[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    /// Holds what a page reads as after a recovery against what is known of it.
+    pub(crate) fn compare(&self, page: u32, read: HostPage<'_>, found: &mut Differences) {
+        match (self.holds_data(page), read) {
+            (true, HostPage::Data(Content::Hollow(0))) | (false, HostPage::Zeros) => {}
+            (_, HostPage::Unreadable) => found.unreadable += 1,
+            (true, HostPage::Zeros) => found.lost += 1,
+            // An FTL may keep a trim in RAM until the next flush.
+            (false, HostPage::Data(Content::Hollow(0))) if self.trims_pending => {}
+            (false, HostPage::Data(_)) => found.came_back += 1,
+            (true, HostPage::Data(_)) => found.strange += 1,
+        }
+    }
+}
+
+/// How many pages of a recovered drive are not what they should be.
+#[derive(Default)]
+pub(crate) struct Differences {
+    lost: u64,
+    came_back: u64,
+    unreadable: u64,
+    strange: u64,
+}
+
+impl Differences {
+    /// What is wrong, in one line, if anything is.
+    pub(crate) fn finding(&self) -> Option<String> {
+        let kinds = [
+            (self.lost, "lost"),
+            (self.came_back, "back though never written, or trimmed and flushed"),
+            (self.unreadable, "unreadable"),
+            (self.strange, "not the host's data"),
+        ];
+        let found: Vec<String> = kinds.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        (!found.is_empty()).then(|| format!("after the power was cut pages are not as they were: {}", found.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATA: HostPage<'_> = HostPage::Data(Content::Hollow(0));
+
+    fn request(op: Op, first: u64, pages: u32) -> PageRequest {
+        PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false }
+    }
+
+    fn finding(holdings: &Holdings, page: u32, read: HostPage<'_>) -> Option<String> {
+        let mut found = Differences::default();
+        holdings.compare(page, read, &mut found);
+        found.finding()
+    }
+
+    #[test]
+    fn only_a_trim_that_was_not_flushed_may_be_undone() {
+        let mut holdings = Holdings::none(100);
+        holdings.note(&request(Op::Write, 60, 10));
+        assert!(finding(&holdings, 63, DATA).is_none() && finding(&holdings, 64, DATA).is_none());
+        assert!(finding(&holdings, 64, HostPage::Zeros).unwrap().contains("1 lost"));
+        assert!(finding(&holdings, 64, HostPage::Unreadable).unwrap().contains("1 unreadable"));
+        assert!(finding(&holdings, 59, DATA).unwrap().contains("1 back"), "never written");
+        holdings.note(&request(Op::Trim, 64, 1));
+        assert!(finding(&holdings, 64, DATA).is_none() && finding(&holdings, 64, HostPage::Zeros).is_none());
+        assert!(finding(&holdings, 65, HostPage::Zeros).is_some());
+        holdings.note(&request(Op::Flush, 0, 0));
+        assert!(finding(&holdings, 64, DATA).unwrap().contains("1 back"));
+    }
+}

@@ -1,0 +1,120 @@
+//! Pages that can no longer be read, without any power cut: what nobody needs any more costs nothing, and what somebody
+//! needs is a read error for exactly that page until it is written again.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Host, Step, below, chips, composition, config, most_pages_of, scaled, small};
+use phelsuma_ftl::Config;
+use phelsuma_nand::{Kind, Page};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Some of these pages go bad.
+fn spoil(host: &mut Host, rng: &mut impl RngCore, pages: &[Page], how_many: u32) {
+    for _ in 0..how_many.min(pages.len() as u32) {
+        host.plug.spoiled.insert(pages[below(rng, pages.len() as u64) as usize]);
+    }
+}
+
+#[test]
+fn a_stale_page_that_can_not_be_read_costs_nothing() {
+    let geometry = small(32, 160, 1, 1);
+    for (on_miss, validity) in
+        [("lazy", "gecko"), ("lazy", "ram-bitmap"), ("lazy", "flash-bitmap"), ("fetch", "ram-bitmap")]
+    {
+        let composition = composition(&[
+            ("mapping", "paged"),
+            ("mapping.on-miss", on_miss),
+            ("mapping.cache", "300"),
+            ("validity", validity),
+        ]);
+        let logical_pages = most_pages_of(composition, geometry);
+        let mut host = Host::new(chips(geometry), Config::new("any", composition, logical_pages, 7), 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
+        host.overwrite().unwrap();
+        for n in 0..scaled(8_000, 80_000) {
+            if n % 200 == 0 {
+                let (_, older) = host.plug.newest_and_older(Kind::User);
+                spoil(&mut host, &mut rng, &older, 200);
+            }
+            host.step(&Step::by_chance(&mut rng, logical_pages)).unwrap();
+            if n % 400 == 0 {
+                host.compare_all();
+                host.check();
+            }
+        }
+        host.compare_all();
+        host.check();
+    }
+}
+
+#[test]
+fn a_live_page_that_can_not_be_read_costs_itself_alone() {
+    let geometry = small(32, 160, 1, 1);
+    for preset in ["dftl", "geckoftl"] {
+        let mut config = config(preset, 0);
+        // Translation pages go on naming for long where pages once were.
+        config.composition.set("mapping.cache", "300").unwrap();
+        config.logical_pages = most_pages_of(config.composition, geometry);
+        let mut host = Host::new(chips(geometry), config, 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let logical_pages = host.logical_pages();
+        host.overwrite().unwrap();
+        for _ in 0..scaled(6, 60) {
+            let (newest, _) = host.plug.newest_and_older(Kind::User);
+            spoil(&mut host, &mut rng, &newest, 60);
+            for n in 0..1_500 {
+                let step = Step::by_chance(&mut rng, logical_pages);
+                if !matches!(step, Step::Read { .. }) {
+                    host.step(&step).unwrap();
+                }
+                if n % 300 == 0 {
+                    host.compare_or_unreadable();
+                }
+            }
+            host.compare_or_unreadable();
+            host.overwrite().unwrap();
+            host.compare_all();
+            host.check();
+        }
+        assert!(host.counter("pages_lost_moving") > 0);
+    }
+}
+
+/// Entries of the first translation page that stay in the cache and dirty: on flash it goes on naming places that have
+/// long been used for other pages.
+#[test]
+fn a_page_that_can_not_be_read_is_found_behind_a_translation_page_out_of_date() {
+    let geometry = small(32, 160, 1, 1);
+    let kept = 128;
+    for preset in ["dftl", "geckoftl"] {
+        let mut config = config(preset, 0);
+        config.composition.set("mapping.cache", "600").unwrap();
+        config.logical_pages = most_pages_of(config.composition, geometry);
+        let mut host = Host::new(chips(geometry), config, 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let others = u64::from(host.logical_pages() - kept);
+        host.overwrite().unwrap();
+        host.close().unwrap();
+        for page in 0..kept {
+            host.write(page, 1, false).unwrap();
+        }
+        for n in 0..scaled(8_000, 80_000) {
+            if n % 50 == 0 {
+                host.compare(0, kept);
+            }
+            if n % 1_000 == 0 && n > 4_000 {
+                let (newest, _) = host.plug.newest_and_older(Kind::User);
+                spoil(&mut host, &mut rng, &newest[kept as usize..], 500);
+            }
+            host.write(kept + below(&mut rng, others) as u32, 1, false).unwrap();
+        }
+        host.compare_or_unreadable();
+        assert!(host.counter("pages_lost_moving") > 50);
+        host.overwrite().unwrap();
+        host.compare_all();
+        host.check();
+    }
+}
