@@ -103,7 +103,8 @@ pub(crate) struct Blocks {
     waiting: Vec<Block>,
     /// Free blocks that must not be erased yet, where there are such.
     pub(crate) held: Option<Held>,
-    /// A recovery is at work: what it writes says so.
+    /// A recovery is at work: what it writes says so, and goes to one die as long as there is room, because each cut
+    /// leaves open blocks part-filled.
     pub(crate) recovering: bool,
     /// Pages of metadata that a recovery has read, and that may have been in flight: it may have been the last time that
     /// they read well.
@@ -363,7 +364,7 @@ impl Blocks {
             let turn = &mut self.turn[usize::from(stream)];
             die = *turn;
             *turn = if die + 1 == dies { 0 } else { die + 1 };
-            if self.open[base + die as usize].is_none() && self.emergency() {
+            if self.open[base + die as usize].is_none() && (self.emergency() || self.recovering) {
                 die = (0..dies).find(|d| self.open[base + *d as usize].is_some()).unwrap_or(die);
             }
         }

@@ -149,7 +149,7 @@ impl PageMapped {
                         match self.mapping.judge(LogicalPage(spare.key), page) {
                             Judgement::Live => moving.push(page, spare, content, ready),
                             Judgement::Stale => {
-                                self.validity.leave(page);
+                                self.validity.leave(self.blocks.geometry(), page);
                                 self.drop_count(page);
                             }
                         }
@@ -179,7 +179,7 @@ impl PageMapped {
         {
             self.mapping.moved(owner, Place::Lost);
         }
-        self.validity.leave(page);
+        self.validity.leave(self.blocks.geometry(), page);
         self.drop_count(page);
     }
 
@@ -218,7 +218,7 @@ impl PageMapped {
             if keep {
                 counted = counted.saturating_sub(1);
             } else {
-                self.validity.leave(page);
+                self.validity.leave(self.blocks.geometry(), page);
             }
             keep
         });
@@ -259,7 +259,7 @@ impl PageMapped {
             let (to, safe) = self.blocks.append(nand, stream, stream, &copy, Purpose::Gc, page.ready)?;
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
-            self.validity.leave(page.from);
+            self.validity.leave(self.blocks.geometry(), page.from);
             self.drop_count(page.from);
             self.tally.pages_moved += 1;
             self.hear_news(nand, at)?;

@@ -114,7 +114,7 @@ impl PageMapped {
                 Mapping::Paged(PagedMapping::new(geometry, logical_pages, entries, on_miss, config.barriers()))
             }
         };
-        let validity = match composition.validity {
+        let mut validity = match composition.validity {
             ValidityPart::RamBitmap => Validity::Ram(RamBitmap::new(geometry)),
             ValidityPart::FlashBitmap => Validity::Flash(FlashBitmap::new(geometry)),
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
@@ -137,9 +137,10 @@ impl PageMapped {
         }
         let mut mapping = mapping;
         if composition.power == PowerPart::GeckoRec
-            && let (Mapping::Paged(paged), Validity::Gecko(gecko)) = (&mut mapping, &validity)
+            && let (Mapping::Paged(paged), Validity::Gecko(gecko)) = (&mut mapping, &mut validity)
         {
             paged.take_checkpoints(ScanFrom::default());
+            gecko.tell_of_leaving();
             blocks.held = Some(Held::new(geometry, gecko.buffer_entries()));
         }
         Ok(Self {

@@ -42,7 +42,7 @@ impl PageMapped {
 
     /// A page that was entered is not the newest any more.
     fn drop_entered(&mut self, page: Page) {
-        self.validity.leave(page);
+        self.validity.leave(self.blocks.geometry(), page);
         self.drop_count(page);
     }
 

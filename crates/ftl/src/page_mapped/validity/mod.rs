@@ -14,7 +14,7 @@ pub(crate) use ram_bitmap::RamBitmap;
 use super::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Nand, Page};
+use phelsuma_nand::{Block, Geometry, Nand, Page};
 
 /// What a store's answer about a block is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,11 +69,13 @@ impl Validity {
         }
     }
 
-    /// `page` has left a victim: nobody asks for it again before its block is erased.
+    /// `page` has left a victim: nobody asks for it again before its block is erased, unless the power fails.
     #[inline]
-    pub(crate) fn leave(&mut self, page: Page) {
-        if let Self::Ram(bitmap) = self {
-            bitmap.invalidate(page);
+    pub(crate) fn leave(&mut self, geometry: &Geometry, page: Page) {
+        match self {
+            Self::Ram(bitmap) => bitmap.invalidate(page),
+            Self::Flash(_) => {}
+            Self::Gecko(gecko) => gecko.leave(geometry, page),
         }
     }
 

@@ -52,6 +52,8 @@ struct Gathered {
     suspects: Vec<Suspect>,
     /// Pages that are stale, and that Gecko may not know to be.
     reports: Vec<Page>,
+    /// Blocks of user pages of which none is live, and Gecko does not know it yet.
+    freed: Vec<Block>,
     /// Metadata pages that will be needed if those that may have been in flight turn bad before they are copied.
     fallbacks: Vec<Page>,
     /// Older copies of pages, where the scan met a newer one.
@@ -90,6 +92,7 @@ impl PageMapped {
             suspect_metadata: Vec::new(),
             suspects: Vec::new(),
             reports: Vec::new(),
+            freed: Vec::new(),
             fallbacks: Vec::new(),
             older: Vec::new(),
             scanned: 0,
@@ -140,6 +143,7 @@ impl PageMapped {
         for block in emptied {
             ftl.blocks.release_now(block);
         }
+        g.tell_of_freed(&mut ftl, nand, &mut steps)?;
         if let Some(held) = &mut ftl.blocks.held {
             held.frozen = None;
         }
@@ -488,8 +492,12 @@ impl Gathered {
                 ftl.hear_news(nand, steps.now)?;
             } else if is_fallback(block) {
                 emptied.push(block);
+                self.freed.push(block);
             } else {
                 ftl.blocks.release_now(block);
+                if stale != FREE {
+                    self.freed.push(block);
+                }
             }
         }
         let of = |list: &[BlockInformation], stream: u8| list.iter().map(|i| (i.block, stream)).collect::<Vec<_>>();
@@ -567,6 +575,20 @@ impl Gathered {
             ftl.before.push(page);
         }
         Ok(())
+    }
+
+    /// Tells Gecko of free blocks: the next recovery takes them for written otherwise. Those that were written anew it has
+    /// heard of.
+    fn tell_of_freed<N: Nand>(&self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
+        ftl.hear_news(nand, steps.now)?;
+        for block in &self.freed {
+            if !ftl.blocks.is_in_use(*block) {
+                let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+                ftl.validity.freed(io, *block)?;
+                steps.count(io);
+            }
+        }
+        ftl.hear_news(nand, steps.now)
     }
 
     /// Appendix C.2: the buffer is what it was, and more; and the entries for which there was no room.

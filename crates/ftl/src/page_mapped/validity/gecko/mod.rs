@@ -94,6 +94,7 @@ pub(crate) struct LogarithmicGecko {
     flushes: u64,
     /// A page of a run could not be read: from now on only the mapping tells what is live.
     damaged: bool,
+    tells_of_leaving: bool,
     tally: Tally,
 }
 
@@ -121,6 +122,7 @@ impl LogarithmicGecko {
             stale: vec![0; tuning.layout.parts as usize * tuning.layout.words],
             flushes: 0,
             damaged: false,
+            tells_of_leaving: false,
             tally: Tally::default(),
         }
     }
@@ -133,12 +135,30 @@ impl LogarithmicGecko {
     /// Algorithm 1: `page` is stale.
     #[inline]
     pub(super) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
-        let geometry = io.geometry();
+        self.tally.inserts += 1;
+        self.set(io.geometry(), page);
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
+    /// A recovery is to find out what is stale: the buffer is told of pages that leave a victim.
+    pub(crate) fn tell_of_leaving(&mut self) {
+        self.tells_of_leaving = true;
+    }
+
+    /// `page` has left a victim. A flush may come before the victim is empty, and the power may fail after that: then
+    /// nothing else tells that the page is stale. Where neither happens, the entry is gone with the victim's.
+    #[inline]
+    pub(super) fn leave(&mut self, geometry: &Geometry, page: Page) {
+        if self.tells_of_leaving {
+            self.set(geometry, page);
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, geometry: &Geometry, page: Page) {
         let (block, index) = (geometry.block_of(page).0, geometry.index_of(page));
         let layout = &self.tuning.layout;
-        self.tally.inserts += 1;
         self.buffer.set(block * layout.parts + index / layout.part_bits, index % layout.part_bits);
-        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
     }
 
     /// Algorithm 2: `block` was erased.
