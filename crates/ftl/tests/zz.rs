@@ -3,19 +3,19 @@
 mod common;
 use common::{Host, Step, below, chips, config, most_pages, small};
 use rand_core::SeedableRng;
-fn dump(host: &mut Host, bad: u32) {
+fn dump(host: &mut Host, bad: u32, key: Option<u32>) {
     use phelsuma_nand::*;
     let at = |p| p;
     let _ = at(1);
     let g = *host.plug.geometry();
     let op = Op::new(Time::ZERO, Purpose::Recovery);
-    let page = match host.plug.read_spare(Page(bad), op).0 {
+    let page = if let Some(k) = key { k } else { match host.plug.read_spare(Page(bad), op).0 {
         SpareRead::Written(s) => s.key,
         o => {
             println!("{o:?}");
             return;
         }
-    };
+    } };
     println!("key {page}");
     let per = g.page_bytes() / 4;
     for b in 0..g.blocks() {
@@ -92,7 +92,7 @@ fn zz() {
                             .and_then(|t| t.split(')').next())
                             .and_then(|t| t.parse::<u32>().ok())
                         {
-                            dump(&mut host, p);
+                            dump(&mut host, p, None);
                         }
                         panic!();
                     }
@@ -100,6 +100,7 @@ fn zz() {
             }));
             if r.is_err() {
                 let f = host.ftl.as_mut().unwrap().check(&mut host.plug);
+                if let Some(k) = f.first().and_then(|f| f.strip_prefix("logical page ")).and_then(|t| t.split(' ').next()).and_then(|t| t.parse::<u32>().ok()) { dump(&mut host, 0, Some(k)); }
                 println!("FIND {f:?}");
                 if let Some(p) = f
                     .first()
@@ -107,7 +108,7 @@ fn zz() {
                     .and_then(|t| t.split(')').next())
                     .and_then(|t| t.parse::<u32>().ok())
                 {
-                    dump(&mut host, p);
+                    dump(&mut host, p, None);
                 }
 
                 println!(

@@ -121,7 +121,7 @@ impl PagedMapping {
             match self.finding(io, key, value, true, on_flash) {
                 Finding::Clean => drop(self.overflow.remove(&key)),
                 Finding::Overruled => {
-                    before.extend(self.overflow.remove(&key).map(Page));
+                    before.extend(self.overflow.remove(&key).map(Page).filter(|page| io.is_in_use(*page)));
                 }
                 Finding::Newer(stale) => before.extend(stale),
             }
@@ -137,7 +137,9 @@ impl PagedMapping {
             match self.finding_of(io, slot, on_flash) {
                 Finding::Clean => self.cache.overruled(slot, on_flash),
                 Finding::Overruled => {
-                    if let Place::At(page) = place_of(self.cache.value(slot)) {
+                    if let Place::At(page) = place_of(self.cache.value(slot))
+                        && io.is_in_use(page)
+                    {
                         before.push(page);
                     }
                     self.cache.overruled(slot, on_flash);
