@@ -21,8 +21,9 @@ use phelsuma_nand::{Kind, LogicalPage, Nand, Page, SpareRead};
 
 /// What the translation page's entry makes of an unsure one.
 enum Finding {
+    /// What the translation page says is so.
     Clean,
-    /// The page knows better.
+    /// The page knows better, and what the entry names is stale.
     Overruled,
     /// The entry is newer; what the page names is stale, or was reported, or belongs to somebody else by now.
     Newer(Option<Page>),
@@ -53,6 +54,24 @@ impl PagedMapping {
 
     pub(crate) fn has_unsure(&self) -> bool {
         self.cache.has_unsure()
+    }
+
+    /// The pages that the entries found by a recovery name.
+    pub(crate) fn found_pages(&self) -> Vec<Page> {
+        let cached = self.cache.iter().filter(|slot| self.cache.is_unsure(*slot)).map(|slot| self.cache.value(slot));
+        cached.chain(self.overflow.values().copied()).map(Page).collect()
+    }
+
+    /// Entries whose pages are stale turn out to be wrong: their translation pages know better.
+    pub(crate) fn forget_found<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, stale: impl Fn(Page) -> bool) {
+        let mut wrong: Vec<Slot> = self.cache.iter().filter(|slot| self.cache.is_unsure(*slot)).collect();
+        wrong.retain(|slot| stale(Page(self.cache.value(*slot))));
+        for slot in wrong {
+            let key = self.cache.key(slot);
+            self.load(io, self.translation_page_of(key));
+            self.cache.overruled(slot, get(&self.page, key % self.entries_per_page));
+        }
+        self.overflow.retain(|_, page| !stale(Page(*page)));
     }
 
     /// Whether there is room for an entry without evicting one.
@@ -162,6 +181,8 @@ impl PagedMapping {
         }
         let mut seq_of = |page: Page| match io.read_spare(page) {
             SpareRead::Written(spare) if spare.kind == Kind::User && spare.key == key => Some(spare.seq),
+            // Who cannot say when it was written is not asked to give way.
+            SpareRead::Unreadable => Some(u64::MAX),
             _ => None,
         };
         // Where the page names a copy that is gone, a recovery made that copy, and the next one took it for no better than
@@ -170,12 +191,15 @@ impl PagedMapping {
             Place::At(page) => seq_of(page).is_some_and(|seq| seq < self.loaded),
             _ => true,
         };
-        if let Place::At(page) = place_of(value)
-            && there
-            && seq_of(page).is_some_and(|seq| seq < self.loaded)
-            && !self.barriers.forget(Barrier::TrimsOverruleFound)
-        {
-            return Finding::Overruled;
+        if let Place::At(page) = place_of(value) {
+            match seq_of(page) {
+                // Its block was collected: nothing was live there.
+                None => return Finding::Clean,
+                Some(seq) if there && seq < self.loaded && !self.barriers.forget(Barrier::TrimsOverruleFound) => {
+                    return Finding::Overruled;
+                }
+                _ => {}
+            }
         }
         let stale = match place_of(on_flash) {
             Place::At(page) if uip => seq_of(page)
@@ -192,8 +216,8 @@ impl PagedMapping {
         self.load(io, self.translation_page_of(key));
         let on_flash = get(&self.page, key % self.entries_per_page);
         match self.finding_of(io, slot, on_flash) {
-            Finding::Overruled => place_of(on_flash),
-            _ => place_of(self.cache.value(slot)),
+            Finding::Newer(_) => place_of(self.cache.value(slot)),
+            Finding::Clean | Finding::Overruled => place_of(on_flash),
         }
     }
 

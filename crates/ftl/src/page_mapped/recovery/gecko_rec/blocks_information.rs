@@ -1,8 +1,9 @@
 //! The blocks information directory, BID (GeckoFTL appendix C, step 1): what each block holds and when its first page
 //! was written, from one spare area a block.
 
-use crate::blocks::{RECOVERY_STREAM, window};
+use crate::blocks::{EPOCH, window};
 use crate::page_mapped::recovery::steps::Steps;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
 
@@ -39,8 +40,8 @@ pub(super) struct BlocksInformation {
     window: u64,
     pub(super) version_max: u64,
     pub(super) seq_max: u64,
-    /// The highest seq of a page that no recovery wrote.
-    seq_max_before_recovery: u64,
+    /// By seq over an epoch: the first and the last seq found.
+    epochs: BTreeMap<u64, (u64, u64)>,
 }
 
 impl BlocksInformation {
@@ -53,7 +54,7 @@ impl BlocksInformation {
             window: window(geometry.dies()) as u64,
             version_max: 0,
             seq_max: 0,
-            seq_max_before_recovery: 0,
+            epochs: BTreeMap::new(),
         }
     }
 
@@ -87,17 +88,22 @@ impl BlocksInformation {
             self.version_max = self.version_max.max(spare.version);
         }
         self.seq_max = self.seq_max.max(spare.seq);
-        if spare.stream != RECOVERY_STREAM {
-            self.seq_max_before_recovery = self.seq_max_before_recovery.max(spare.seq);
-        }
+        let (first, last) = self.epochs.entry(spare.seq / EPOCH).or_insert((spare.seq, spare.seq));
+        (*first, *last) = ((*first).min(spare.seq), (*last).max(spare.seq));
     }
 
-    /// Whether the last page of a block may have been in flight at the last power cut, or at one that met a recovery from
-    /// an earlier one: it is among the last pages, of all or of those that no recovery wrote, or a recovery wrote it that
-    /// may never have come to its end. Not all pages written lately may have been noted yet, so this is said too often
-    /// rather than once too seldom.
+    /// Whether the last page of a block may have been in flight at some power cut, as far as is known by now: nothing was
+    /// found that was programmed so much later that this one had completed, and yet before a recovery.
+    ///
+    /// At a recovery the seq skips ahead by an epoch. So what follows within less than one was programmed in the same
+    /// session.
     pub(super) fn may_have_been_in_flight(&self, spare: &Spare) -> bool {
-        spare.seq + self.window > self.seq_max.min(self.seq_max_before_recovery)
+        let (completed, next_session) = (spare.seq + self.window, spare.seq + EPOCH);
+        let of_epoch = |epoch: u64| self.epochs.get(&epoch).copied();
+        let same = of_epoch(spare.seq / EPOCH).is_some_and(|(_, last)| last >= completed);
+        let next =
+            of_epoch(spare.seq / EPOCH + 1).is_some_and(|(first, last)| first < next_session && last >= completed);
+        !same && !next
     }
 
     /// Reads all spare areas of a block: its pages, in order, but for those that cannot be read.

@@ -276,11 +276,11 @@ impl Gathered {
             self.suspect_metadata.extend(suspect);
         }
         translation.sort();
-        sure.sort();
         (translation, sure)
     }
 
-    /// Finds what will be needed should what may have been in flight turn bad before it is copied.
+    /// Of what may have been in flight keeps what still may, now that all pages written lately are known, and finds what
+    /// will be needed should that turn bad before it is copied.
     fn find_fallbacks<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
@@ -288,9 +288,16 @@ impl Gathered {
         steps: &mut Steps,
         scan: &GeckoScan,
         translation: &TranslationPages,
-        sure: TranslationPages,
+        mut sure: TranslationPages,
     ) {
+        self.suspects.retain(|suspect| self.bid.may_have_been_in_flight(&suspect.found.spare));
+        let metadata = core::mem::take(&mut self.suspect_metadata);
+        let (suspects, others): (Vec<Found>, Vec<Found>) =
+            metadata.into_iter().partition(|found| self.bid.may_have_been_in_flight(&found.spare));
+        self.suspect_metadata = suspects;
         if self.suspect_metadata.iter().any(|found| found.spare.kind == Kind::Translation) {
+            others.iter().filter(|found| found.spare.kind == Kind::Translation).for_each(|found| sure.note(found));
+            sure.sort();
             self.fallbacks.extend(sure.newest().into_iter().map(|(_, page)| page));
             // What a version that may turn bad says to be stale may be live without it.
             let suspect = |page: Page| self.suspect_metadata.iter().any(|found| found.page == page);
@@ -452,18 +459,35 @@ impl Gathered {
         };
         self.reports.sort_unstable();
         self.reports.dedup();
+        let found = ftl.paged().found_pages();
+        let mut pages = [self.reports.as_slice(), found.as_slice()].concat();
+        pages.sort_unstable();
+        pages.dedup();
         let mut stale = vec![0u16; geometry.blocks() as usize];
-        let reports = &mut self.reports;
         let validity = &mut ftl.validity;
-        steps.with_io(nand, &mut ftl.blocks, |io| {
-            if let Validity::Gecko(gecko) = validity {
+        let known = steps.with_io(nand, &mut ftl.blocks, |io| match validity {
+            Validity::Gecko(gecko) => {
                 let erased = |block: Block| since.binary_search(&block).is_ok();
-                gecko.block_states(io, erased, reports, |block, state| {
+                gecko.block_states(io, erased, &pages, |block, state| {
                     stale[block.index()] = if state.free { FREE } else { state.stale };
-                });
+                })
+            }
+            _ => Vec::new(),
+        });
+        let is_known = |page: &Page| {
+            stale[geometry.block_of(*page).index()] == FREE
+                || pages.binary_search(page).is_ok_and(|at| known.get(at) == Some(&true))
+        };
+        // What is known to be stale is no logical page's newest, though the newest that the scan has met: it was trimmed
+        // since. The translation page knows, and the block may be erased before that is asked.
+        let reports = &self.reports;
+        let mapping = &mut ftl.mapping;
+        steps.with_io(nand, &mut ftl.blocks, |io| {
+            if let Mapping::Paged(paged) = mapping {
+                paged.forget_found(io, |page| is_known(&page) || reports.binary_search(&page).is_ok());
             }
         });
-        self.reports.retain(|page| stale[geometry.block_of(*page).index()] != FREE);
+        self.reports.retain(|page| !is_known(page));
         for block in &self.bid.empty {
             ftl.blocks.release_now(*block);
         }

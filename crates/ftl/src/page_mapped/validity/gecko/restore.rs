@@ -118,16 +118,16 @@ impl LogarithmicGecko {
     }
 
     /// Reads all runs once: what they say of each block that they know something of, but for those in `erased`, and the
-    /// index of their pages. Of `reports`, sorted, those that they know already are taken out.
+    /// index of their pages. Which of `pages`, sorted, they know to be stale.
     pub(crate) fn block_states<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         erased: impl Fn(Block) -> bool,
-        reports: &mut Vec<Page>,
+        pages: &[Page],
         mut found: impl FnMut(Block, BlockState),
-    ) {
+    ) -> Vec<bool> {
         let (geometry, layout): (Geometry, _) = (*io.geometry(), self.tuning.layout);
-        let mut known = alloc::vec![false; reports.len()];
+        let mut known = alloc::vec![false; pages.len()];
         let mut current: Option<(Block, BlockState)> = None;
         let (first_blocks, lost) = self.merging.visit(io, &self.runs, |key, words, flags| {
             let (block, part) = (Block(key / layout.parts), key % layout.parts);
@@ -143,8 +143,8 @@ impl LogarithmicGecko {
             state.stale += words.iter().map(|word| word.count_ones() as u16).sum::<u16>();
             state.free |= flags & FREE != 0;
             let first = geometry.page(block, part * layout.part_bits);
-            let from = reports.partition_point(|page| *page < first);
-            for (page, known) in reports[from..].iter().zip(&mut known[from..]) {
+            let from = pages.partition_point(|page| *page < first);
+            for (page, known) in pages[from..].iter().zip(&mut known[from..]) {
                 let bit = page.0 - first.0;
                 if bit >= layout.part_bits {
                     break;
@@ -161,8 +161,7 @@ impl LogarithmicGecko {
                 entry.first_block = first_block;
             }
         }
-        let mut known = known.iter();
-        reports.retain(|_| known.next() != Some(&true));
+        known
     }
 
     /// Copies pages of its runs that may have been in flight when the power failed.
