@@ -10,8 +10,7 @@
 //!   would let dirty entries outlive the count, and a block that is open for long would hide them.
 //! - Older copies of a logical page that the scan meets are reported as stale: those of entries that were cached were
 //!   known to the buffer alone.
-//! - Translation pages are held against all of their versions since the last flush, not just one: a read may evict a
-//!   dirty entry, and so synchronize a page at any time.
+//! - Translation pages are held against what the last flush had heard of (`translation.rs`).
 //! - What may have been in flight is read in full, and copied to fresh pages before anything is reported that rests
 //!   on it.
 //! - Blocks of metadata that are part-filled become candidates for collection.

@@ -1,5 +1,10 @@
 //! The translation pages on flash: the directory's (GeckoFTL appendix C, step 2), and those that were replaced since
 //! Gecko's buffer was flushed last (appendix C.2.2).
+//!
+//! The paper holds a translation page against "the most recent previous version", and trusts that there is at most one
+//! synchronization between two flushes. There can be many: a read evicts a dirty entry. Here the newest version is held
+//! against the one that the flush had heard of. What a version in between named was a dirty entry when that was written,
+//! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
 
 use super::blocks_information::Found;
 use alloc::vec;
@@ -27,7 +32,7 @@ pub(super) struct TranslationPages {
     frozen: u64,
     /// By translation page: the newest that the last flush had heard of.
     before: Vec<Option<Version>>,
-    /// Those since: which translation page, and the version.
+    /// The newest since: of which translation page, and the version.
     since: Vec<(u32, Version)>,
 }
 
@@ -47,11 +52,10 @@ impl TranslationPages {
         }
     }
 
-    /// Puts the versions since the last flush in order, the later of two copies of one standing for both.
+    /// Of the versions since the last flush keeps the newest of each translation page.
     pub(super) fn sort(&mut self) {
-        self.since
-            .sort_unstable_by_key(|(part, version)| (*part, version.synchronized, core::cmp::Reverse(version.seq)));
-        self.since.dedup_by_key(|(part, version)| (*part, version.synchronized));
+        self.since.sort_unstable_by_key(|(part, version)| (*part, core::cmp::Reverse(version.order())));
+        self.since.dedup_by_key(|(part, _)| *part);
     }
 
     /// The newest version of each translation page that there is.
@@ -63,12 +67,10 @@ impl TranslationPages {
         newest.into_iter().zip(0..).filter_map(|(page, part)| Some((part, page?))).collect()
     }
 
-    /// Every version since the last flush with the one before it, if there was one.
+    /// What was synchronized since the last flush: the newest version, and the one that the flush had heard of, if there
+    /// was one.
     pub(super) fn replaced(&self) -> impl Iterator<Item = (u32, Option<Version>, Version)> + '_ {
-        self.since.iter().enumerate().map(|(at, (part, version))| {
-            let in_chain = at.checked_sub(1).map(|at| self.since[at]).filter(|(other, _)| other == part);
-            (*part, in_chain.map_or(self.before[*part as usize], |(_, version)| Some(version)), *version)
-        })
+        self.since.iter().map(|(part, version)| (*part, self.before[*part as usize], *version))
     }
 
     /// The pages that another recovery would need before Gecko's buffer is flushed.
