@@ -2,7 +2,7 @@
 
 use super::{Plug, below, chips, config, most_pages};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};
-use phelsuma_nand::{Content, Geometry, LogicalPage, Nand, Purpose, SimNand, Time};
+use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -342,13 +342,14 @@ impl Host {
                 // To read is to write, where entries must be evicted for others.
                 break;
             }
-            let expected = &mut self.expected[page as usize];
+            let expected = &self.expected[page as usize];
             assert!(
                 found == expected.certain || expected.later.iter().any(|(tag, _)| *tag == found),
-                "logical page {page} reads as {} after a cut: {expected:?}",
+                "logical page {page} reads as {} after a cut: {expected:?}; {}",
                 if found == u64::MAX { "unreadable".to_string() } else { found.to_string() },
+                self.what_flash_says(page),
             );
-            *expected = Expected { certain: found, later: Vec::new() };
+            self.expected[page as usize] = Expected { certain: found, later: Vec::new() };
         }
         Ok(())
     }
@@ -374,6 +375,32 @@ impl Host {
     /// How many pages are read errors.
     pub(crate) fn unreadable(&mut self) -> u32 {
         self.read(0, self.logical_pages()).iter().filter(|found| **found == u64::MAX).count() as u32
+    }
+
+    /// Every copy of a logical page on flash, and every entry of it in a translation page.
+    fn what_flash_says(&self, page: u32) -> String {
+        let mut sim = self.plug.copy();
+        let geometry = *sim.geometry();
+        let entries = geometry.page_bytes() / 4;
+        let mut text = String::new();
+        for at in (0..geometry.blocks()).flat_map(|b| (0..geometry.pages_per_block()).map(move |i| (b, i))) {
+            let physical = geometry.page(Block(at.0), at.1);
+            let (read, _) = sim.read(physical, Op::new(Time::ZERO, Purpose::Recovery));
+            let sound = read.verified().is_some();
+            if let PageRead::Written { content, spare, .. } = read {
+                let entry = match content {
+                    Content::Bytes(bytes) if spare.kind == Kind::Translation && spare.key == page / entries => {
+                        let at = (page % entries) as usize * 4;
+                        format!("-> {}", u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()))
+                    }
+                    content if spare.kind == Kind::User && spare.key == page => format!("{content:?}"),
+                    _ => continue,
+                };
+                let Spare { kind, version, seq, stream, .. } = spare;
+                text += &format!("\n  {physical} {kind:?} v{version} s{seq} stream {stream} sound {sound} {entry}");
+            }
+        }
+        text
     }
 
     /// Writes every page once, in an order by chance: so collection always has something to move.

@@ -320,6 +320,15 @@ impl Gathered {
             let newest = older.max_by_key(|older| (older.spare.version, older.spare.seq));
             self.fallbacks.extend(newest.map(|older| older.page));
         }
+        // And of copies of one content the original: the host may have been told that it is safe, and it is then, whatever
+        // became of the copies that recoveries made.
+        let mut all: Vec<Found> = self.suspects.iter().map(|suspect| suspect.found).collect();
+        all.extend(&self.suspect_metadata);
+        let content = |found: &Found| (found.spare.kind, found.spare.key, found.spare.version);
+        all.sort_unstable_by_key(|found| (content(found), found.spare.seq));
+        all.dedup_by_key(|found| content(found));
+        all.retain(|found| found.spare.stream != RECOVERY_STREAM);
+        self.fallbacks.extend(all.iter().map(|found| found.page));
     }
 
     /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
