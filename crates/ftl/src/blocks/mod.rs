@@ -166,6 +166,11 @@ impl Blocks {
         }
     }
 
+    /// Whether there is no block left to open.
+    pub(crate) fn is_pool_empty(&self) -> bool {
+        self.free == 0
+    }
+
     /// Whether Gecko's buffer should be flushed although it is not full.
     #[inline]
     pub(crate) fn wants_flush(&self) -> bool {

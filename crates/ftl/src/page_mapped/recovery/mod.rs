@@ -243,9 +243,9 @@ impl PageMapped {
     /// The last resort: a drive that comes up is worth more than what a page that has just been read well may yet need,
     /// should it turn bad and the power fail again before it is copied.
     fn let_go_if_out_of_blocks(&mut self, holding: &mut Vec<Block>) {
-        if self.blocks.free() == 0 {
+        if self.blocks.is_pool_empty() {
             for block in holding.drain(..) {
-                self.blocks.release(block);
+                self.blocks.release_now(block);
             }
         }
     }

@@ -133,15 +133,16 @@ impl PageMapped {
         g.find_fallbacks(&mut ftl, nand, &mut steps, &scan, &translation, sure);
 
         steps.begin("5 counters of live pages");
-        let emptied = g.count(&mut ftl, nand, &mut steps, frozen, &translation, &part_filled)?;
+        let mut emptied = g.count(&mut ftl, nand, &mut steps, frozen, &translation, &part_filled)?;
 
         steps.begin("7 copies of what may have been in flight");
-        g.copy_suspects(&mut ftl, nand, &mut steps)?;
+        g.copy_suspects(&mut ftl, nand, &mut steps, &mut emptied)?;
         ftl.blocks.read_before = Vec::new();
-        g.write_down(&mut ftl, nand, &mut steps, frozen)?;
+        // None is erased before the copies are on flash.
         for block in emptied {
             ftl.blocks.release_now(block);
         }
+        g.write_down(&mut ftl, nand, &mut steps, frozen)?;
         g.tell_of_freed(&mut ftl, nand, &mut steps)?;
         if let Some(held) = &mut ftl.blocks.held {
             held.frozen = None;
@@ -298,8 +299,12 @@ impl Gathered {
             others.iter().filter(|found| found.spare.kind == Kind::Translation).for_each(|found| sure.note(found));
             sure.sort();
             self.fallbacks.extend(sure.newest().into_iter().map(|(_, page)| page));
-            // What a version that may turn bad says to be stale may be live without it.
-            let suspect = |page: Page| self.suspect_metadata.iter().any(|found| found.page == page);
+            // What a trim made stale is live without it. What else a synchronization made stale has a newer copy that the
+            // scan has met; and a recovery trims nothing.
+            let suspect = |page: Page| {
+                let mut hosts = self.suspect_metadata.iter().filter(|found| found.spare.stream != RECOVERY_STREAM);
+                hosts.any(|found| found.page == page)
+            };
             let versions = translation.replaced().filter(|(_, _, version)| suspect(version.page));
             for (part, before, version) in versions {
                 self.fallbacks.extend(stale_by(ftl, nand, steps, part, before, &version));
@@ -563,6 +568,7 @@ impl Gathered {
         ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
+        emptied: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
         if ftl.barriers.forget(Barrier::SuspectsCopied) {
             return Ok(());
@@ -570,11 +576,13 @@ impl Gathered {
         let suspects = |kind| -> Vec<Page> {
             self.suspect_metadata.iter().filter(|found| found.spare.kind == kind).map(|found| found.page).collect()
         };
+        ftl.let_go_if_out_of_blocks(emptied);
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
         if let Validity::Gecko(gecko) = &mut ftl.validity {
             gecko.copy_pages(io, &suspects(Kind::Gecko))?;
         }
         steps.count(io);
+        ftl.let_go_if_out_of_blocks(emptied);
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
         if let Mapping::Paged(paged) = &mut ftl.mapping {
             paged.copy_pages(io, &suspects(Kind::Translation))?;
@@ -596,6 +604,7 @@ impl Gathered {
             if ftl.paged().found(key) != Some(Place::At(page)) {
                 continue;
             }
+            ftl.let_go_if_out_of_blocks(emptied);
             let content = suspect.data.content();
             let copy =
                 NewPage { kind: Kind::User, key: key.0, version: spare.version, content, data_crc: spare.data_crc };
