@@ -295,7 +295,13 @@ impl Gathered {
         let (suspects, others): (Vec<Found>, Vec<Found>) =
             metadata.into_iter().partition(|found| self.bid.may_have_been_in_flight(&found.spare));
         self.suspect_metadata = suspects;
-        if self.suspect_metadata.iter().any(|found| found.spare.kind == Kind::Translation) {
+        let mut in_use: Vec<Page> = ftl.mapping.metadata_pages();
+        in_use.extend(ftl.validity.metadata_pages());
+        in_use.extend(ftl.paged().found_pages());
+        in_use.sort_unstable();
+        let is_in_use = |found: &Found| in_use.binary_search(&found.page).is_ok();
+        let any_in_use = |kind| self.suspect_metadata.iter().any(|found| found.spare.kind == kind && is_in_use(found));
+        if any_in_use(Kind::Translation) {
             others.iter().filter(|found| found.spare.kind == Kind::Translation).for_each(|found| sure.note(found));
             sure.sort();
             self.fallbacks.extend(sure.newest().into_iter().map(|(_, page)| page));
@@ -310,7 +316,7 @@ impl Gathered {
                 self.fallbacks.extend(stale_by(ftl, nand, steps, part, before, &version));
             }
         }
-        if self.suspect_metadata.iter().any(|found| found.spare.kind == Kind::Gecko) {
+        if any_in_use(Kind::Gecko) {
             let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
             if let Validity::Gecko(gecko) = &ftl.validity {
                 let needed = steps.with_io(nand, &mut ftl.blocks, |io| gecko.pages_in_use(io, scan.without(&suspects)));
@@ -331,9 +337,12 @@ impl Gathered {
         all.extend(&self.suspect_metadata);
         let content = |found: &Found| (found.spare.kind, found.spare.key, found.spare.version);
         all.sort_unstable_by_key(|found| (content(found), found.spare.seq));
-        all.dedup_by_key(|found| content(found));
-        all.retain(|found| found.spare.stream != RECOVERY_STREAM);
-        self.fallbacks.extend(all.iter().map(|found| found.page));
+        for copies in all.chunk_by(|a, b| content(a) == content(b)) {
+            let original = copies[0];
+            if copies.iter().any(is_in_use) && original.spare.stream != RECOVERY_STREAM {
+                self.fallbacks.push(original.page);
+            }
+        }
     }
 
     /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
