@@ -597,15 +597,14 @@ impl Gathered {
             paged.copy_pages(io, &suspects(Kind::Translation))?;
         }
         steps.count(io);
+        // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
+        self.suspects.retain(|suspect| {
+            let Found { page, spare } = suspect.found;
+            spare.kind == Kind::User && ftl.paged().found(LogicalPage(spare.key)) == Some(Place::At(page))
+        });
         for suspect in &self.suspects {
             let Found { page, spare } = suspect.found;
             let key = LogicalPage(spare.key);
-            if spare.kind != Kind::User || key.0 >= ftl.shape.logical_pages {
-                continue;
-            }
-            if ftl.paged().found(key) != Some(Place::At(page)) {
-                continue;
-            }
             // A copy looks newer than any trim: whether there was one is asked first.
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
             ftl.mapping.make_sure(io, key, &mut ftl.before);
