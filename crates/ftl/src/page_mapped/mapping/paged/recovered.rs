@@ -42,9 +42,15 @@ impl PagedMapping {
         }
     }
 
-    /// Where the cache says that `key` is, unsure or not; nothing where it does not say.
+    /// Where a recovery has found `key`; nothing where it has not.
     pub(crate) fn found(&self, key: LogicalPage) -> Option<Place> {
-        self.cache.find(key.0).map(|slot| place_of(self.cache.value(slot)))
+        let cached = self.cache.find(key.0).map(|slot| self.cache.value(slot));
+        cached.or_else(|| self.overflow.get(&key.0).copied()).map(place_of)
+    }
+
+    /// Whether the cache has an entry of `key`.
+    pub(crate) fn is_cached(&self, key: LogicalPage) -> bool {
+        self.cache.find(key.0).is_some()
     }
 
     /// Whether `key`'s entry is unsure.
@@ -97,8 +103,9 @@ impl PagedMapping {
 
     /// A recovery has copied `key`'s page, which its entry names, to `to`.
     pub(crate) fn copied(&mut self, key: LogicalPage, to: Page) {
-        if let Some(slot) = self.cache.find(key.0) {
-            self.cache.set_dirty(slot, to.0);
+        match self.cache.find(key.0) {
+            Some(slot) => self.cache.set_dirty(slot, to.0),
+            None => drop(self.overflow.insert(key.0, to.0)),
         }
     }
 
@@ -107,17 +114,13 @@ impl PagedMapping {
         let part = self.translation_page_of(key.0);
         self.load(io, part);
         self.make_loaded_sure(io, part, before);
+        self.make_overflow_sure(io, part, before);
     }
 
     /// A recovery has found `key`'s newest page, and the cache has no room: the entry is kept apart until its translation
     /// page is synchronized, which must know of it.
     pub(crate) fn enter_overflow(&mut self, key: LogicalPage, page: Page) {
         self.overflow.insert(key.0, page.0);
-    }
-
-    /// Where an entry that is kept apart says that `key` is.
-    pub(crate) fn overflowing(&self, key: LogicalPage) -> Option<Place> {
-        self.overflow.get(&key.0).map(|entry| place_of(*entry))
     }
 
     /// Synchronizes a translation page with entries that are kept apart; false where there are none left.

@@ -423,9 +423,7 @@ impl Gathered {
         found: &Found,
     ) -> Result<(), FtlError> {
         let key = LogicalPage(found.spare.key);
-        let cached = ftl.paged().found(key);
-        let known = cached.or_else(|| ftl.paged().overflowing(key));
-        if let Some(Place::At(known)) = known {
+        if let Some(Place::At(known)) = ftl.paged().found(key) {
             let suspect = self.suspects.iter().find(|suspect| suspect.found.page == known);
             let other = match suspect {
                 // It may have been read for the last time.
@@ -447,7 +445,7 @@ impl Gathered {
                 return Ok(());
             }
         }
-        if cached.is_none() && !ftl.paged().has_room() {
+        if !ftl.paged().is_cached(key) && !ftl.paged().has_room() {
             ftl.paged().enter_overflow(key, found.page);
             return Ok(());
         }
