@@ -323,25 +323,24 @@ impl Gathered {
                 self.fallbacks.extend(needed);
             }
         }
-        // Of the older copies of a suspect the newest that is none itself: each recovery that was cut left one more.
+        // Of the older copies of a suspect the newest, which it was copied from, perhaps, and the newest that is no
+        // suspect itself.
         let suspects: Vec<Page> = self.suspects.iter().map(|suspect| suspect.found.page).collect();
-        for suspect in &self.suspects {
-            let spare = &suspect.found.spare;
-            let older = self.older.iter().filter(|o| o.spare.key == spare.key && !suspects.contains(&o.page));
-            let newest = older.max_by_key(|older| (older.spare.version, older.spare.seq));
-            self.fallbacks.extend(newest.map(|older| older.page));
+        for suspect in self.suspects.iter().map(|suspect| &suspect.found).filter(|found| is_in_use(found)) {
+            let older = || self.older.iter().filter(|older| older.spare.key == suspect.spare.key);
+            let order = |older: &&Found| (older.spare.version, older.spare.seq);
+            self.fallbacks.extend(older().max_by_key(order).map(|older| older.page));
+            let sure = older().filter(|older| !suspects.contains(&older.page)).max_by_key(order);
+            self.fallbacks.extend(sure.map(|older| older.page));
         }
-        // And of copies of one content the original: the host may have been told that it is safe, and it is then, whatever
-        // became of the copies that recoveries made.
+        // Of copies of one content the first and the last but one: the host may have been told that it is safe, and it is
+        // then, whatever became of the copies that recoveries made.
         let mut all: Vec<Found> = self.suspects.iter().map(|suspect| suspect.found).collect();
         all.extend(&self.suspect_metadata);
         let content = |found: &Found| (found.spare.kind, found.spare.key, found.spare.version);
         all.sort_unstable_by_key(|found| (content(found), found.spare.seq));
-        for copies in all.chunk_by(|a, b| content(a) == content(b)) {
-            let original = copies[0];
-            if copies.iter().any(is_in_use) && original.spare.stream != RECOVERY_STREAM {
-                self.fallbacks.push(original.page);
-            }
+        for copies in all.chunk_by(|a, b| content(a) == content(b)).filter(|copies| copies.iter().any(is_in_use)) {
+            self.fallbacks.extend([copies[0].page, copies[copies.len().saturating_sub(2)].page]);
         }
     }
 
