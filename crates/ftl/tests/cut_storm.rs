@@ -4,8 +4,7 @@
 
 mod common;
 
-use common::{Host, Step, below, chips, config, most_pages, scaled, scanned, small};
-use phelsuma_ftl::{MappingPart, Preset};
+use common::{Host, Step, below, chips, config, most_pages, scaled, scanned, small, with_metadata};
 use phelsuma_nand::Geometry;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use proptest::prelude::*;
@@ -22,13 +21,6 @@ struct Storm {
     /// Whether operations that overlap the cut one are cut as well.
     overlap: bool,
     seed: u64,
-}
-
-/// A larger drive where metadata takes space for itself.
-fn with_metadata(preset: &Preset, geometry: Geometry) -> Geometry {
-    let on_flash = matches!(preset.composition.mapping, MappingPart::Paged { .. });
-    let blocks = if on_flash { 3 * geometry.blocks() } else { geometry.blocks() };
-    small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
 }
 
 /// Runs on until the power fails; an error while it is on is a failure.
@@ -80,7 +72,7 @@ fn storm(s: &Storm) {
 
 fn storms(geometry: Geometry, share: f64, overlap: bool) {
     for preset in scanned() {
-        let geometry = with_metadata(preset, geometry);
+        let geometry = with_metadata(preset.name, geometry);
         for (operations_max, seed) in [(2, 1), (6, 2), (20, 3)] {
             storm(&Storm {
                 preset: preset.name,
@@ -167,7 +159,7 @@ fn worst_cuts(preset: &str, geometry: Geometry, sessions: u32, seed: u64) {
 fn the_worst_cut_each_time_leaves_free_blocks() {
     for preset in scanned() {
         for (geometry, seed) in [(small(16, 60, 1, 1), 1), (small(16, 100, 2, 2), 2)] {
-            let geometry = with_metadata(preset, geometry);
+            let geometry = with_metadata(preset.name, geometry);
             worst_cuts(preset.name, geometry, scaled(20, 400), seed);
         }
     }
@@ -210,7 +202,7 @@ proptest! {
         overlap in any::<bool>(),
         sessions in prop::collection::vec(session(), 1..12),
     ) {
-        let geometry = with_metadata(scanned()[preset], small(16, 40 + 16 * u64::from(dies), 1, dies));
+        let geometry = with_metadata(scanned()[preset].name, small(16, 40 + 16 * u64::from(dies), 1, dies));
         let mut host = Host::new(chips(geometry), config(scanned()[preset].name, 80), 1);
         host.plug.overlap = overlap;
         for session in &sessions {

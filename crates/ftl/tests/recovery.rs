@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Host, Step, chips, config, scanned, small};
+use common::{Host, Step, chips, config, scanned, small, with_metadata, with_tombstones};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 
 /// A host with a drive of one die, so that an operation is in flight alone.
@@ -39,7 +39,7 @@ fn a_torn_page_that_one_recovery_rejects_is_rejected_by_the_next_one_too() {
 
 #[test]
 fn a_torn_tombstone_page_does_not_bring_trimmed_pages_back() {
-    for preset in scanned() {
+    for preset in with_tombstones() {
         let mut host = host(preset.name, 0.8);
         host.write(0, 20, false).unwrap();
         host.trim(3, 4).unwrap();
@@ -103,7 +103,7 @@ fn recoveries_in_a_row_do_not_use_up_a_drive_that_was_trimmed_whole() {
 
 #[test]
 fn a_tombstone_page_that_reads_well_once_does_not_hide_the_one_before_it() {
-    for preset in scanned() {
+    for preset in with_tombstones() {
         let mut host = host(preset.name, 0.8);
         host.write(0, 20, false).unwrap();
         host.trim(3, 4).unwrap();
@@ -121,7 +121,7 @@ fn a_tombstone_page_that_reads_well_once_does_not_hide_the_one_before_it() {
 fn a_torn_page_stays_rejected_however_often_recovery_itself_is_cut() {
     for preset in scanned() {
         for dies in [1, 4] {
-            let geometry = small(16, 80, 1, dies);
+            let geometry = with_metadata(preset.name, small(16, 80, 1, dies));
             let mut host = Host::new(chips(geometry), config(preset.name, 540), 1);
             host.plug.overlap = false;
             host.write(3, 1, false).unwrap();

@@ -4,12 +4,12 @@
 
 mod common;
 
-use common::{Host, Step, chips, config, most_pages, small, surviving};
+use common::{Host, Step, chips, config, most_pages, small, surviving, with_metadata};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, MappingPart, WriteRequest, format};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, Time};
 
 fn host(preset: &str) -> Host {
-    let geometry = small(32, 40, 1, 1);
+    let geometry = with_metadata(preset, small(32, 40, 1, 1));
     let mut host = Host::new(chips(geometry), config(preset, 500), 1);
     host.write(0, 500, false).unwrap();
     host

@@ -61,8 +61,12 @@ impl PageMapped {
         if self.blocks.bad == 0 {
             return true;
         }
-        let usable = Self::usable_pages(self.blocks.geometry(), &self.shape, self.blocks.bad);
-        usable >= u64::from(self.shape.logical_pages) || self.blocks.counters.live_total() <= usable
+        let geometry = self.blocks.geometry();
+        let usable = Self::usable_pages(geometry, &self.shape, self.blocks.bad);
+        // Metadata, and what is stale without anybody knowing, count as live, and have blocks of their own.
+        let set_aside = u64::from(self.shape.metadata_blocks) + u64::from(self.shape.unidentified_blocks);
+        usable >= u64::from(self.shape.logical_pages)
+            || self.blocks.counters.live_total() <= usable + set_aside * u64::from(geometry.pages_per_block())
     }
 
     /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space,

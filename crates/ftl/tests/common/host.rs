@@ -1,6 +1,6 @@
 //! A host that remembers: what each logical page reads as, and what it may read as after a power cut.
 
-use super::{Plug, below, chips, config, most_pages};
+use super::{Plug, below, chips, config, most_pages, with_metadata};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
 use rand_core::{RngCore, SeedableRng};
@@ -125,6 +125,7 @@ impl Host {
 
     /// A host with a newly formatted drive of which `share` of what fits is logical pages.
     pub(crate) fn with_share(preset: &str, geometry: Geometry, share: f64) -> Self {
+        let geometry = with_metadata(preset, geometry);
         let logical_pages = (f64::from(most_pages(preset, geometry)) * share) as u32;
         Self::new(chips(geometry), config(preset, logical_pages), 1)
     }

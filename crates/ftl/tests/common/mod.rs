@@ -9,7 +9,7 @@ mod plug;
 pub(crate) use host::{Host, Step};
 pub(crate) use plug::Plug;
 
-use phelsuma_ftl::{Composition, Config, FtlError, MappingPart, PRESETS, PowerPart, Preset, format};
+use phelsuma_ftl::{Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PowerPart, Preset, format};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
 use rand_core::RngCore;
@@ -51,6 +51,20 @@ pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
 pub(crate) fn scanned() -> Vec<&'static Preset> {
     let any_cut = |p: &&Preset| matches!(p.composition.power, PowerPart::Scan | PowerPart::GeckoRec);
     PRESETS.iter().filter(any_cut).collect()
+}
+
+/// Those that keep trims in tombstone pages.
+#[allow(dead_code)]
+pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
+    PRESETS.iter().filter(|p| p.composition.mapping == MappingPart::RamTable).collect()
+}
+
+/// A larger drive where metadata on flash takes space for itself.
+#[allow(dead_code)]
+pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
+    let left = Preset::named(preset).unwrap().composition.metadata == MetadataPart::Left;
+    let blocks = if left { 3 * geometry.blocks() } else { geometry.blocks() };
+    small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
 }
 
 /// The presets that power cuts may meet between requests: those as well that have a battery.
