@@ -103,7 +103,7 @@ fn data_of_the_wrong_length_are_refused_before_anything_is_written() {
 #[test]
 fn pages_never_written_read_as_zeros() {
     for preset in surviving() {
-        let geometry = small(32, 40, 1, 1);
+        let geometry = with_metadata(preset.name, small(32, 40, 1, 1));
         let mut host = Host::new(chips(geometry), config(preset.name, 500), 1);
         assert!(host.read(0, 500).iter().all(|tag| *tag == 0));
         host.step(&Step::Cut).unwrap();

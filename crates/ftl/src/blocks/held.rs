@@ -30,6 +30,9 @@ pub(crate) struct Held {
     pub(crate) scan_from: ScanFrom,
     /// While a recovery is at work: what the flush before the power failed had frozen.
     pub(crate) frozen: Option<u64>,
+    /// While Gecko has not heard of all that a synchronization made stale: the seq before that. A flush in between must
+    /// not say that it has.
+    reporting: Option<u64>,
     /// Since the last flush.
     synchronizations: u32,
     synchronizations_max: u32,
@@ -44,6 +47,7 @@ impl Held {
             most: held_blocks(geometry) as usize,
             scan_from: ScanFrom::default(),
             frozen: None,
+            reporting: None,
             synchronizations: 0,
             synchronizations_max,
             marks: 0,
@@ -75,8 +79,20 @@ impl Held {
         }
     }
 
-    pub(crate) fn synchronized(&mut self) {
+    /// A translation page was synchronized as of `version`; what it made stale is to be reported.
+    pub(crate) fn synchronized(&mut self, version: u64) {
         self.synchronizations += 1;
+        self.reporting = Some(self.reporting.unwrap_or(u64::MAX).min(version - 1));
+    }
+
+    /// Everything was reported.
+    pub(crate) fn reported(&mut self) {
+        self.reporting = None;
+    }
+
+    /// What a flush is to say that it had frozen when the last program was `seq`.
+    pub(crate) fn freezes(&self, seq: u64) -> u64 {
+        self.frozen.unwrap_or(seq).min(self.reporting.unwrap_or(u64::MAX))
     }
 
     pub(crate) fn mark(&mut self, scan_from: ScanFrom) {

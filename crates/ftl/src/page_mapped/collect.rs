@@ -63,8 +63,12 @@ impl PageMapped {
         }
         let geometry = self.blocks.geometry();
         let usable = Self::usable_pages(geometry, &self.shape, self.blocks.bad);
-        // Metadata, and what is stale without anybody knowing, count as live, and have blocks of their own.
-        let set_aside = u64::from(self.shape.metadata_blocks) + u64::from(self.shape.unidentified_blocks);
+        // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale: both
+        // have blocks of their own.
+        let set_aside = match self.mapping.is_lazy() {
+            true => u64::from(self.shape.metadata_blocks) + u64::from(self.shape.unidentified_blocks),
+            false => 0,
+        };
         usable >= u64::from(self.shape.logical_pages)
             || self.blocks.counters.live_total() <= usable + set_aside * u64::from(geometry.pages_per_block())
     }

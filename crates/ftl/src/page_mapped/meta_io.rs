@@ -106,7 +106,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// from where on to scan.
     pub(crate) fn flush_marks(&self) -> (u64, ScanFrom) {
         match &self.blocks.held {
-            Some(held) => (held.frozen.unwrap_or(self.seq()), held.scan_from),
+            Some(held) => (held.freezes(self.seq()), held.scan_from),
             None => (self.seq(), ScanFrom::default()),
         }
     }
@@ -116,11 +116,11 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.blocks.flushed();
     }
 
-    /// A translation page was synchronized.
+    /// A translation page was synchronized as of `version`.
     #[inline]
-    pub(crate) fn synchronized(&mut self) {
+    pub(crate) fn synchronized(&mut self, version: u64) {
         if let Some(held) = &mut self.blocks.held {
-            held.synchronized();
+            held.synchronized(version);
         }
     }
 

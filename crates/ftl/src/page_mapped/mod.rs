@@ -250,6 +250,9 @@ impl PageMapped {
             self.drop_user_page(nand, page, at)?;
             self.hear_news(nand, at)?;
         }
+        if let Some(held) = &mut self.blocks.held {
+            held.reported();
+        }
         self.flush_if_wanted(nand, at)
     }
 }

@@ -264,7 +264,7 @@ impl PagedMapping {
             before.truncate(identified);
             return Err(error);
         }
-        io.synchronized();
+        io.synchronized(version);
         if !self.overflow.is_empty() {
             let range = self.pages_of(part);
             self.overflow.retain(|key, _| !range.contains(key));
