@@ -11,7 +11,8 @@ use crate::{memory, output, remarks, replay, size, table};
 use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, Sweep};
 use phelsuma_ftl::{Config, ENTRY_BYTES, FtlError, Preset};
-use phelsuma_nand::Geometry;
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, SimNand, Time};
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -51,9 +52,9 @@ pub(crate) struct Args {
     /// Run the branch with this id alone
     #[arg(long, value_name = "ID")]
     replay: Option<Path>,
-    /// Blocks of the flash
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    blocks: u64,
+    /// Blocks of the flash [default: 64, or as many times twice that as all FTLs asked for need]
+    #[arg(long, value_name = "N")]
+    blocks: Option<u64>,
     /// Pages of a block
     #[arg(long, value_name = "N", default_value_t = 32)]
     pages_per_block: u32,
@@ -86,6 +87,11 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Blocks of the flash, where they are enough.
+const BLOCKS: u64 = 64;
+/// Where more than these would be needed, something else is wrong.
+const BLOCKS_MAX: u64 = 1024;
+
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let configs = args.configs()?;
@@ -116,7 +122,11 @@ impl Args {
         let page = size::show(self.page.into());
         let mut text = format!(
             "{} blocks of {} pages of {page} at ratio {}, {} writes, seed {}\n",
-            self.blocks, self.pages_per_block, self.ratio, self.writes, self.seed
+            configs.first().map_or(BLOCKS, |config| config.geometry.blocks().into()),
+            self.pages_per_block,
+            self.ratio,
+            self.writes,
+            self.seed
         );
         for ftl in configs.iter().map(|config| &config.ftl) {
             if let Some(remark) = remarks::changed_of(&ftl.name, &ftl.composition) {
@@ -152,7 +162,17 @@ impl Args {
     }
 
     fn configs(&self) -> Outcome<Vec<LabConfig>> {
-        let geometry = Geometry::new(self.page, self.pages_per_block, self.blocks, self.channels, self.dies)?;
+        let mut configs = self.configs_with(self.blocks.unwrap_or(BLOCKS))?;
+        let mut blocks = BLOCKS;
+        while self.blocks.is_none() && blocks < BLOCKS_MAX && !configs.iter().all(fits) {
+            blocks *= 2;
+            configs = self.configs_with(blocks)?;
+        }
+        Ok(configs)
+    }
+
+    fn configs_with(&self, blocks: u64) -> Outcome<Vec<LabConfig>> {
+        let geometry = Geometry::new(self.page, self.pages_per_block, blocks, self.channels, self.dies)?;
         check_logical_pages(&geometry, self.ratio)?;
         memory::affordable(&geometry)?;
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
@@ -209,6 +229,12 @@ impl Args {
         // In the order in which they are listed, each once.
         Ok(Fault::all().into_iter().filter(|fault| faults.contains(fault)).collect())
     }
+}
+
+/// Whether the drive has room for what the FTL needs for itself; other reasons not to come up are told by the sweep.
+fn fits(config: &LabConfig) -> bool {
+    let mut nand = SimNand::new(&SimConfig::new(config.geometry, config.timing));
+    !matches!(phelsuma_ftl::format(&mut nand, &config.ftl, Time::ZERO), Err(FtlError::DoesNotFit { .. }))
 }
 
 fn about(config: &LabConfig, error: LabError, ftls: usize) -> Failure {
