@@ -297,7 +297,9 @@ fn a_battery_that_saves_nothing_is_noticed() {
 #[test]
 fn what_cannot_be_cut_is_refused() {
     let refused = |config: &LabConfig| Sweep::new(config).run().unwrap_err();
-    let error = refused(&config("geckoftl", 20, 1, (1, 1)));
+    let mut nothing = config("page", 20, 1, (1, 1));
+    nothing.ftl.composition.set("power", "nothing").unwrap();
+    let error = refused(&nothing);
     assert!(matches!(error, LabError::NotPromised(..)), "{error}");
     let error = refused(&LabConfig { faults: faults(&["torn-seen"]), ..announced(20, (1, 1)) });
     assert!(matches!(error, LabError::NoFault(..)), "{error}");

@@ -194,6 +194,21 @@ impl MappingCache {
         }
     }
 
+    /// The entry is to go first.
+    pub(super) fn demote(&mut self, slot: Slot) {
+        if self.oldest == slot.0 {
+            return;
+        }
+        self.unlink(slot.0);
+        let last = core::mem::replace(&mut self.oldest, slot.0);
+        self.entries[slot.0 as usize].newer = last;
+        self.entries[slot.0 as usize].older = NONE;
+        match last {
+            NONE => self.newest = slot.0,
+            last => self.entries[last as usize].older = slot.0,
+        }
+    }
+
     fn unlink(&mut self, at: u32) {
         let Entry { newer, older, .. } = self.entries[at as usize];
         match newer {

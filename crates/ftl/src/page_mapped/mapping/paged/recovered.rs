@@ -95,7 +95,12 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         let slot = match self.cache.find(key.0) {
             Some(slot) => slot,
-            None => self.insert(io, key.0, page.0, before)?,
+            None => {
+                let slot = self.insert(io, key.0, page.0, before)?;
+                // The scan goes from the newest page to the oldest.
+                self.cache.demote(slot);
+                slot
+            }
         };
         self.cache.set_unsure(slot, page.0);
         Ok(())
@@ -131,7 +136,11 @@ impl PagedMapping {
     ) -> Result<bool, FtlError> {
         let Some((key, _)) = self.overflow.first_key_value() else { return Ok(false) };
         let part = self.translation_page_of(*key);
-        self.synchronize(io, part, before)?;
+        self.load(io, part);
+        self.make_overflow_sure(io, part, before);
+        if self.overflow.range(self.pages_of(part)).next().is_some() {
+            self.synchronize(io, part, before)?;
+        }
         Ok(true)
     }
 
