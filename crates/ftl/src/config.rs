@@ -240,6 +240,17 @@ impl Barrier {
         Self::VersionOrder,
     ];
 
+    /// Those that GeckoRec stands on.
+    pub const OF_GECKO_REC: &'static [Self] = &[
+        Self::CopiesBeforeErase,
+        Self::SuspectsVerified,
+        Self::SuspectsCopied,
+        Self::EraseBeforeUse,
+        Self::TrimsOverruleFound,
+        Self::SeqBeforeSynchronization,
+        Self::OlderCopiesReported,
+    ];
+
     /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.
     pub const OF_LAZINESS: &'static [Self] = &[
         Self::MigratedHasNoBeforeImage,
