@@ -87,7 +87,7 @@ impl Validity {
         match self {
             Self::Ram(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.invalidate(io, page),
-            Self::Gecko(gecko) => gecko.invalidate(io, page),
+            Self::Gecko(gecko) => gecko.failed(io, page),
         }
     }
 

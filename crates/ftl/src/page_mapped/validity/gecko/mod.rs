@@ -140,6 +140,17 @@ impl LogarithmicGecko {
         if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
     }
 
+    /// A program failed at `page`: it is stale, and so are the pages behind it, which will not be written. Without an
+    /// entry they would pass for live when the counters are made anew.
+    pub(super) fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        let geometry = *io.geometry();
+        self.tally.inserts += 1;
+        for index in geometry.index_of(page)..geometry.pages_per_block() {
+            self.set(&geometry, geometry.page(geometry.block_of(page), index));
+        }
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
     /// A recovery is to find out what is stale: the buffer is told of pages that leave a victim.
     pub(crate) fn tell_of_leaving(&mut self) {
         self.tells_of_leaving = true;
