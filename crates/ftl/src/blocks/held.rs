@@ -19,7 +19,7 @@ pub(crate) struct ScanFrom {
     pub(crate) oldest_open: u64,
 }
 
-/// Full turns of the mapping's marks between two flushes, at the most.
+/// Marks between two flushes, at the most: those of one turn of the checkpoints' hand.
 const MARKS_MAX: u32 = 8;
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,11 @@ impl Held {
 
     /// Whether the buffer should be flushed although it is not full.
     pub(crate) fn wants_flush(&self) -> bool {
-        self.blocks.len() > self.most || self.synchronizations >= self.synchronizations_max || self.marks >= MARKS_MAX
+        // A flush during a recovery would let nothing go, and be asked for again at once.
+        self.frozen.is_none()
+            && (self.blocks.len() > self.most
+                || self.synchronizations >= self.synchronizations_max
+                || self.marks >= MARKS_MAX)
     }
 
     /// Whether a flush would let anything go.

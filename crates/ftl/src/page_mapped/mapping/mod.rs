@@ -200,14 +200,6 @@ impl Mapping {
         }
     }
 
-    /// Whether there is any such entry.
-    pub(crate) fn has_unsure(&self) -> bool {
-        match self {
-            Self::Ram(_) => false,
-            Self::Paged(paged) => paged.has_unsure(),
-        }
-    }
-
     /// Asks the translation page about it.
     pub(crate) fn make_sure<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) {
         if let Self::Paged(paged) = self {

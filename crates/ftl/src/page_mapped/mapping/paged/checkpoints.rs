@@ -20,7 +20,7 @@ const MARKS: usize = 2 * MARKS_PER_TURN as usize + 1;
 /// The hand, and the marks.
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoints {
-    pub(super) hand: u32,
+    hand: u32,
     interval: u32,
     left: u32,
     marks: VecDeque<ScanFrom>,

@@ -48,18 +48,9 @@ impl PagedMapping {
         cached.or_else(|| self.overflow.get(&key.0).copied()).map(place_of)
     }
 
-    /// Whether the cache has an entry of `key`.
-    pub(crate) fn is_cached(&self, key: LogicalPage) -> bool {
-        self.cache.find(key.0).is_some()
-    }
-
     /// Whether `key`'s entry is unsure.
     pub(crate) fn is_unsure(&self, key: LogicalPage) -> bool {
         self.cache.has_unsure() && self.cache.find(key.0).is_some_and(|slot| self.cache.is_unsure(slot))
-    }
-
-    pub(crate) fn has_unsure(&self) -> bool {
-        self.cache.has_unsure()
     }
 
     /// The pages that the entries found by a recovery name.
@@ -80,30 +71,22 @@ impl PagedMapping {
         self.overflow.retain(|_, page| !stale(Page(*page)));
     }
 
-    /// Whether there is room for an entry without evicting one.
-    pub(crate) fn has_room(&self) -> bool {
-        !self.cache.is_full()
-    }
-
-    /// A recovery has found `key`'s newest page, or that it is newer than the one it had found.
-    pub(crate) fn enter_found<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        key: LogicalPage,
-        page: Page,
-        before: &mut Vec<Page>,
-    ) -> Result<(), FtlError> {
+    /// A recovery has found `key`'s newest page so far; it finds the newest of all first. Where the cache has no room the
+    /// entry is kept apart until its translation page is synchronized, which must know of it.
+    pub(crate) fn enter_found(&mut self, key: LogicalPage, page: Page) {
         let slot = match self.cache.find(key.0) {
-            Some(slot) => slot,
+            None if self.cache.is_full() => {
+                self.overflow.insert(key.0, page.0);
+                return;
+            }
             None => {
-                let slot = self.insert(io, key.0, page.0, before)?;
-                // The scan goes from the newest page to the oldest.
+                let slot = self.cache.insert(key.0, page.0);
                 self.cache.demote(slot);
                 slot
             }
+            Some(slot) => slot,
         };
         self.cache.set_unsure(slot, page.0);
-        Ok(())
     }
 
     /// A recovery has copied `key`'s page, which its entry names, to `to`.
@@ -120,12 +103,6 @@ impl PagedMapping {
         self.load(io, part);
         self.make_loaded_sure(io, part, before);
         self.make_overflow_sure(io, part, before);
-    }
-
-    /// A recovery has found `key`'s newest page, and the cache has no room: the entry is kept apart until its translation
-    /// page is synchronized, which must know of it.
-    pub(crate) fn enter_overflow(&mut self, key: LogicalPage, page: Page) {
-        self.overflow.insert(key.0, page.0);
     }
 
     /// Synchronizes a translation page with entries that are kept apart; false where there are none left.

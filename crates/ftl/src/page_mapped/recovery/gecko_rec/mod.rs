@@ -123,7 +123,7 @@ impl PageMapped {
 
         steps.begin("6 entries of the pages written last");
         ftl.paged().take_checkpoints(scan_from);
-        g.scan_user(&mut ftl, nand, &mut steps, scan_from)?;
+        g.scan_user(&mut ftl, nand, &mut steps, scan_from);
         ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + EPOCH, g.bid.seq_max + EPOCH);
         if let Some(held) = &mut ftl.blocks.held {
             held.frozen = Some(frozen);
@@ -358,13 +358,7 @@ impl Gathered {
     }
 
     /// Section 4.3: the pages written last, newest first, as far back as the newest run says.
-    fn scan_user<N: Nand>(
-        &mut self,
-        ftl: &mut PageMapped,
-        nand: &mut N,
-        steps: &mut Steps,
-        scan_from: ScanFrom,
-    ) -> Result<(), FtlError> {
+    fn scan_user<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps, scan_from: ScanFrom) {
         let geometry = *nand.geometry();
         let mut blocks: Vec<BlockInformation> =
             self.bid.user.iter().filter(|i| i.first_seq >= scan_from.oldest_open).copied().collect();
@@ -377,9 +371,8 @@ impl Gathered {
             {
                 continue;
             }
-            self.scan_user_block(ftl, nand, steps, information.block, scan_from)?;
+            self.scan_user_block(ftl, nand, steps, information.block, scan_from);
         }
-        Ok(())
     }
 
     fn scan_user_block<N: Nand>(
@@ -389,7 +382,7 @@ impl Gathered {
         steps: &mut Steps,
         block: Block,
         scan_from: ScanFrom,
-    ) -> Result<(), FtlError> {
+    ) {
         let geometry = *nand.geometry();
         let mut pages = self.bid.pages_of(nand, steps, block);
         if let Some(last) = pages.last().copied() {
@@ -406,21 +399,14 @@ impl Gathered {
             let sound = found.spare.kind == Kind::User && found.spare.key < ftl.shape.logical_pages;
             if sound && found.spare.seq > scan_from.after {
                 self.scanned += 1;
-                self.enter(ftl, nand, steps, found)?;
+                self.enter(ftl, nand, steps, found);
             }
         }
-        Ok(())
     }
 
     /// A user page that was written lately: its logical page is there, unless a newer one is known. The older of two is
     /// stale, and perhaps only the buffer knew.
-    fn enter<N: Nand>(
-        &mut self,
-        ftl: &mut PageMapped,
-        nand: &mut N,
-        steps: &mut Steps,
-        found: &Found,
-    ) -> Result<(), FtlError> {
+    fn enter<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps, found: &Found) {
         let key = LogicalPage(found.spare.key);
         if let Some(Place::At(known)) = ftl.paged().found(key) {
             let suspect = self.suspects.iter().find(|suspect| suspect.found.page == known);
@@ -441,18 +427,10 @@ impl Gathered {
             }
             self.older.push(older);
             if newer {
-                return Ok(());
+                return;
             }
         }
-        if !ftl.paged().is_cached(key) && !ftl.paged().has_room() {
-            ftl.paged().enter_overflow(key, found.page);
-            return Ok(());
-        }
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
-        match &mut ftl.mapping {
-            Mapping::Paged(paged) => paged.enter_found(io, key, found.page, &mut ftl.before),
-            Mapping::Ram(_) => Ok(()),
-        }
+        ftl.paged().enter_found(key, found.page);
     }
 
     /// Step 5: live pages by block, and with that the pool. Blocks of metadata that turn out to be empty, which must
