@@ -10,6 +10,7 @@
 extern crate alloc;
 
 mod anchor;
+mod barriers;
 mod blocks;
 mod config;
 mod counter;
@@ -22,7 +23,7 @@ mod recovery_report;
 
 pub use anchor::ANCHOR_BLOCKS;
 #[cfg(feature = "mutants")]
-pub use config::Barrier;
+pub use barriers::Barrier;
 pub use config::{
     Composition, Config, ConfigError, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS,
     PlacementPart, PowerPart, ValidityPart, VictimPart,

@@ -18,7 +18,7 @@ pub(crate) use counters::Counters;
 pub(crate) use group_minima::GroupMinima;
 pub(crate) use held::{Held, ScanFrom, held_blocks};
 
-use crate::config::{Barrier, Barriers};
+use crate::barriers::{Barrier, Barriers};
 use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -5,8 +5,8 @@ use super::meta_io::MetaIo;
 use super::validity::Answer;
 use super::{PageMapped, mapping_io, move_buffer, validity_io};
 use crate::FtlError;
+use crate::barriers::Barrier;
 use crate::blocks::NewPage;
-use crate::config::Barrier;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
 
 /// Why a block is collected.

@@ -17,8 +17,9 @@ mod shape;
 mod validity;
 mod victim;
 
+use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom};
-use crate::config::{Barrier, Barriers, MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart};
+use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;

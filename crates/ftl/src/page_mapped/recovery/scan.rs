@@ -2,8 +2,8 @@
 
 use super::PageMapped;
 use super::steps::{Owned, Steps};
+use crate::barriers::Barrier;
 use crate::blocks::{RECOVERY_STREAM, window};
-use crate::config::Barrier;
 use crate::page_mapped::mapping::Place;
 use alloc::vec;
 use alloc::vec::Vec;

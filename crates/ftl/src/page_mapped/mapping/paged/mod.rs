@@ -22,7 +22,8 @@ mod checkpoints;
 mod recovered;
 
 use super::{Before, Judgement, Place, entry_of, place_of};
-use crate::config::{Barrier, Barriers, OnMiss, PowerPart};
+use crate::barriers::{Barrier, Barriers};
+use crate::config::{OnMiss, PowerPart};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;

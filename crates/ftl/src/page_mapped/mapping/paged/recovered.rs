@@ -12,8 +12,8 @@
 
 use super::{PagedMapping, Slot, get};
 use crate::FtlError;
+use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
-use crate::config::Barrier;
 use crate::page_mapped::mapping::{Place, entry_of, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;

@@ -19,8 +19,8 @@ mod blocks_information;
 mod translation;
 
 use super::steps::{Owned, Steps};
+use crate::barriers::Barrier;
 use crate::blocks::{Clock, EPOCH, NewPage, RECOVERY_STREAM, ScanFrom};
-use crate::config::Barrier;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;

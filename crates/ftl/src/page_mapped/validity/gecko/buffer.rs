@@ -1,7 +1,7 @@
 //! The buffer of Logarithmic Gecko: the entries that no run holds yet, sorted by key (algorithms 1 and 2).
 
 use super::page::{ERASED, FREE, Layout};
-use crate::config::{Barrier, Barriers};
+use crate::barriers::{Barrier, Barriers};
 use alloc::vec::Vec;
 
 /// Gecko entries in RAM.

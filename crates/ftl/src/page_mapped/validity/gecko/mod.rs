@@ -27,8 +27,9 @@ mod run;
 pub(crate) use restore::GeckoScan;
 
 use super::Answer;
+use crate::barriers::Barriers;
 use crate::blocks::ScanFrom;
-use crate::config::{Barriers, GeckoMerge};
+use crate::config::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;

@@ -1,0 +1,106 @@
+//! Barriers: the rules that an FTL's data stand on, and how a test double forgets one.
+
+/// The barriers that an FTL keeps: all of them, unless it is a test double.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Barriers {
+    #[cfg(feature = "mutants")]
+    pub(crate) forgets: Option<Barrier>,
+}
+
+impl Barriers {
+    /// Whether this is a test double that forgets `barrier`.
+    #[cfg(feature = "mutants")]
+    pub(crate) fn forget(self, barrier: Barrier) -> bool {
+        self.forgets == Some(barrier)
+    }
+
+    /// No FTL forgets a barrier outside the proof of the laboratory.
+    #[cfg(not(feature = "mutants"))]
+    #[inline(always)]
+    pub(crate) fn forget(self, _barrier: Barrier) -> bool {
+        false
+    }
+}
+
+/// What an FTL must never forget: each is a rule that its data stand on. The first of them only when the power is cut;
+/// those of lazily identified pages also without; and the last is what keeps a drive writable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), allow(dead_code, unreachable_pub))]
+pub enum Barrier {
+    /// A victim is erased only after its live pages are on flash elsewhere.
+    CopiesBeforeErase,
+    /// Pending trims are on flash before a block that held the trimmed pages can be reused.
+    TrimsBeforeReuse,
+    /// A flush writes the pending trims.
+    TrimsAtFlush,
+    /// Recovery reads pages that may have been in flight in full, and believes their CRC.
+    SuspectsVerified,
+    /// Recovery copies what it believes of them.
+    SuspectsCopied,
+    /// Blocks that a suspect has made stale are kept until the suspect is copied.
+    FallbacksHeld,
+    /// A block is erased right before its first program, whatever it looks like.
+    EraseBeforeUse,
+    /// Version decides between copies of a page.
+    VersionOrder,
+    /// A battery saves the entries that translation pages do not know of.
+    BatterySaves,
+    /// A migrated page that is not cached has no unidentified before-image (against GeckoFTL section 4: "treated like
+    /// application writes").
+    MigratedHasNoBeforeImage,
+    /// A before-image found in a victim is unidentified no longer (GeckoFTL section 4.1 is silent).
+    VictimClearsUip,
+    /// All pages of a victim are judged before the first is moved (GeckoFTL section 4.1 is silent).
+    JudgedBeforeMoved,
+    /// An erase clears what the buffer holds of the block (GeckoFTL algorithm 2 is silent).
+    EraseClearsBuffer,
+    /// What a failed program left behind is reported as stale.
+    FailuresReported,
+    /// Metadata that takes too much space is collected (against GeckoFTL section 4.2).
+    MetadataBounded,
+    /// A trim that was synchronized overrules an older page that a recovery finds (GeckoFTL knows no trims).
+    TrimsOverruleFound,
+    /// What a translation page names is stale only if it was written before that page was synchronized (GeckoFTL
+    /// appendix C.2.2 and C.3.2 look at the logical page alone).
+    SeqBeforeSynchronization,
+    /// Older copies of a logical page that a recovery meets are reported (against GeckoFTL appendix C.2, which rebuilds
+    /// the buffer from synchronizations alone).
+    OlderCopiesReported,
+    /// Part-filled blocks of metadata are collected (against GeckoFTL section 4.2).
+    PartFilledCollected,
+}
+
+#[cfg(feature = "mutants")]
+impl Barrier {
+    /// Those that a mapping table in RAM stands on when the power fails.
+    pub const OF_SCANNING: &'static [Self] = &[
+        Self::CopiesBeforeErase,
+        Self::TrimsBeforeReuse,
+        Self::TrimsAtFlush,
+        Self::SuspectsVerified,
+        Self::SuspectsCopied,
+        Self::FallbacksHeld,
+        Self::EraseBeforeUse,
+        Self::VersionOrder,
+    ];
+
+    /// Those that GeckoRec stands on.
+    pub const OF_GECKO_REC: &'static [Self] = &[
+        Self::CopiesBeforeErase,
+        Self::SuspectsVerified,
+        Self::SuspectsCopied,
+        Self::EraseBeforeUse,
+        Self::TrimsOverruleFound,
+        Self::SeqBeforeSynchronization,
+        Self::OlderCopiesReported,
+    ];
+
+    /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.
+    pub const OF_LAZINESS: &'static [Self] = &[
+        Self::MigratedHasNoBeforeImage,
+        Self::VictimClearsUip,
+        Self::JudgedBeforeMoved,
+        Self::EraseClearsBuffer,
+        Self::FailuresReported,
+    ];
+}
