@@ -86,7 +86,6 @@ impl PageMapped {
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
-        ftl.blocks.recovering = true;
 
         steps.begin("1 blocks information directory");
         let mut g = Gathered::new(&geometry, recent_blocks(&geometry, &mut ftl));
@@ -145,7 +144,6 @@ impl PageMapped {
             ftl.synchronize_everything(nand, &mut steps)?;
         }
         ftl.hear_news(nand, steps.now)?;
-        ftl.blocks.recovering = false;
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
