@@ -111,7 +111,7 @@ impl Held {
 
 /// Blocks that are held at the most before the buffer is flushed for their sake.
 pub(crate) fn held_blocks(geometry: &Geometry) -> u32 {
-    (geometry.blocks() / 256).clamp(1, 8)
+    (geometry.blocks() / 256).clamp(1, 32)
 }
 
 impl Blocks {
