@@ -18,12 +18,13 @@ enum Node {
     Name(String),
     Negated(Box<Node>),
     Pair(char, Box<Node>, Box<Node>),
-    Call(Function, Vec<Node>),
+    Call(&'static Function, Vec<Node>),
 }
 
-type Function = &'static (&'static str, fn(&[f64]) -> Option<f64>);
+/// A function's name, and its value where it takes so many numbers.
+type Function = (&'static str, fn(&[f64]) -> Option<f64>);
 
-const FUNCTIONS: &[(&str, fn(&[f64]) -> Option<f64>)] = &[
+const FUNCTIONS: &[Function] = &[
     ("min", |x| x.iter().copied().reduce(f64::min)),
     ("max", |x| x.iter().copied().reduce(f64::max)),
     ("abs", |x| one(x).map(f64::abs)),
@@ -166,8 +167,7 @@ impl Rest<'_> {
         match self.peek() {
             Some(c) if c.is_ascii_digit() => {
                 let exponent = |last: char, c: char| matches!(c, '+' | '-') && matches!(last, 'e' | 'E');
-                let word =
-                    self.word(|last, c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E') || exponent(last, c));
+                let word = self.word(|last, c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E') || exponent(last, c));
                 word.parse().map(Node::Number).map_err(|_| format!("'{word}' is no number"))
             }
             Some(c) if c.is_alphabetic() || c == '_' => {

@@ -39,13 +39,8 @@ impl Document {
             }
         }
         let parsed = |whose: String, text: Option<&str>| text.map(|text| expression(&whose, text)).transpose();
-        let mut plan = Plan {
-            scale,
-            commands,
-            values: BTreeMap::new(),
-            measures: BTreeMap::new(),
-            columns: BTreeMap::new(),
-        };
+        let mut plan =
+            Plan { scale, commands, values: BTreeMap::new(), measures: BTreeMap::new(), columns: BTreeMap::new() };
         for (name, value) in &self.values {
             plan.values.insert(name.clone(), parsed(format!("value '{name}'"), value.at(scale))?);
         }
