@@ -193,10 +193,11 @@ fn as_text(claims: &[&Claim], found: &[Finding]) -> String {
     for (claim, finding) in claims.iter().zip(found) {
         let unit = if claim.unit.is_empty() { "" } else { " " };
         let measured = finding.measured.map_or_else(|| "-".into(), |x| format!("{}{unit}{}", digits(x), claim.unit));
-        let why = finding.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        table.add_row([claim.id.clone(), claim.to_string(), measured, format!("{}{why}", finding.verdict.name())]);
+        table.add_row([claim.id.clone(), claim.to_string(), measured, finding.verdict.name().to_string()]);
     }
-    format!("{table}\n{}\n", summary(found.iter()))
+    let whys = found.iter().filter_map(|finding| Some(format!("{}: {}", finding.id, finding.why.as_ref()?)));
+    let whys: String = whys.map(|why| table::wrapped(&why, table::PROSE_WIDTH_MAX) + "\n").collect();
+    format!("{table}\n{whys}{}\n", summary(found.iter()))
 }
 
 /// Four digits that count.
