@@ -78,6 +78,9 @@ pub struct Findings {
     pub scale: Scale,
     /// What was found about each claim, in the order of the document.
     pub claims: Vec<Finding>,
+    /// What each figure that was written stands on, by name.
+    #[serde(default)]
+    pub figures: BTreeMap<String, BTreeMap<String, RunOf>>,
 }
 
 impl Findings {
@@ -86,12 +89,24 @@ impl Findings {
 
     /// None yet.
     pub fn new(paper: &str, scale: Scale) -> Self {
-        Self { schema: Self::SCHEMA.to_string(), paper: paper.to_string(), scale, claims: Vec::new() }
+        Self {
+            schema: Self::SCHEMA.to_string(),
+            paper: paper.to_string(),
+            scale,
+            claims: Vec::new(),
+            figures: BTreeMap::new(),
+        }
     }
 
     /// What was found about a claim.
     pub fn of(&self, id: &str) -> Option<&Finding> {
         self.claims.iter().find(|finding| finding.id == id)
+    }
+
+    /// Every run that something here stands on, with its name.
+    pub fn runs(&self) -> impl Iterator<Item = (&str, &RunOf)> {
+        let of_claims = self.claims.iter().map(|finding| &finding.runs);
+        of_claims.chain(self.figures.values()).flatten().map(|(name, run)| (name.as_str(), run))
     }
 
     /// Replaces what was found about the claims of `newer`, in the order of `claims`; what is not among these goes.

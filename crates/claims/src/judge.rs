@@ -85,3 +85,41 @@ pub(crate) fn evaluate(
         }
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::document::ByScale;
+
+    #[test]
+    fn numbers_are_compared_as_the_paper_has_them() {
+        let claim = |operator, value| Claim {
+            id: "a".into(),
+            at: String::new(),
+            says: String::new(),
+            measure: ByScale::Same("1".into()),
+            operator,
+            value,
+            most: Some(3.0),
+            tolerance: Some(0.1),
+            unit: String::new(),
+            note: String::new(),
+            why_not: None,
+        };
+        for (operator, in_it, beside) in [
+            (Operator::About, [1.9, 2.2], [1.79, 2.21]),
+            (Operator::Equal, [2.0, 2.0], [1.99, 2.01]),
+            (Operator::Less, [1.99, -5.0], [2.0, 2.01]),
+            (Operator::AtMost, [2.0, -5.0], [2.01, 3.0]),
+            (Operator::Greater, [2.01, 5.0], [2.0, 1.99]),
+            (Operator::AtLeast, [2.0, 5.0], [1.99, 0.0]),
+            (Operator::Between, [2.0, 3.0], [1.99, 3.01]),
+        ] {
+            let claim = claim(operator, 2.0);
+            assert!(in_it.iter().all(|x| holds(&claim, *x)), "{operator:?}");
+            assert!(!beside.iter().any(|x| holds(&claim, *x)), "{operator:?}");
+        }
+        assert!(holds(&claim(Operator::About, -2.0), -2.1));
+    }
+}

@@ -168,8 +168,8 @@ impl Store {
     pub fn prune(&self) -> Result<usize, ClaimsError> {
         let mut named = Vec::new();
         for scale in Scale::ALL {
-            let claims = self.findings(scale)?.map(|findings| findings.claims).unwrap_or_default();
-            named.extend(claims.into_iter().flat_map(|finding| finding.runs.into_values()).filter_map(|run| run.key));
+            let findings = self.findings(scale)?;
+            named.extend(findings.iter().flat_map(Findings::runs).filter_map(|(_, run)| run.key.clone()));
         }
         let folder = self.folder.join("runs");
         let entries = match fs::read_dir(&folder) {

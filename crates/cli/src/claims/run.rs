@@ -6,7 +6,8 @@ use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::{memory, output, table};
 use phelsuma_claims::{
-    Claim, Document, Finding, Findings, Plan, Results, SOURCES, Scale, Store, StoredRun, VERSION, csv, judge, key,
+    Claim, Document, Finding, Findings, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun, VERSION, csv, judge,
+    key,
 };
 use phelsuma_drive::{RunConfig, RunError};
 use phelsuma_nand::Geometry;
@@ -82,8 +83,8 @@ pub(super) fn main(args: &Args) -> Outcome {
     // Somebody else may have written others meanwhile.
     let mut findings = store.findings(scale)?.unwrap_or_else(|| Findings::new(store.paper(), scale));
     findings.update(&found, &document.claims);
+    write_figures(args, &store, &document, &plan, &mut findings, &mut results)?;
     store.write_findings(&findings)?;
-    write_figures(&store, &document, &plan, &findings, &mut results)?;
     if args.prune {
         store.prune()?;
     }
@@ -103,8 +104,9 @@ fn stored(store: &Store, known: Option<&Findings>, name: &str, command: &str) ->
     if let Some(run) = store.run(&key(command, VERSION, SOURCES))? {
         return Ok(Some(run));
     }
-    let of_it = known.iter().flat_map(|findings| &findings.claims).filter_map(|finding| finding.runs.get(name));
-    for key in of_it.filter(|run| run.command == command).filter_map(|run| run.key.as_deref()) {
+    let runs = known.iter().flat_map(|findings| findings.runs());
+    let of_it = runs.filter(|(of, run)| *of == name && run.command == command);
+    for key in of_it.filter_map(|(_, run)| run.key.as_deref()) {
         if let Some(run) = store.run(key)? {
             return Ok(Some(run));
         }
@@ -163,17 +165,19 @@ fn run_all(args: &Args, store: &Store, to_do: Vec<ToDo>, results: &mut Results) 
 
 /// Writes the figures all of whose runs are there, be it from earlier.
 fn write_figures(
+    args: &Args,
     store: &Store,
     document: &Document,
     plan: &Plan,
-    findings: &Findings,
+    findings: &mut Findings,
     results: &mut Results,
 ) -> Outcome {
+    findings.figures.retain(|id, _| document.figures.iter().any(|figure| figure.id == *id));
     for figure in &document.figures {
         for name in &figure.runs {
             let Some(command) = plan.commands.get(name).and_then(Option::as_deref) else { continue };
             if !results.contains_key(name)
-                && let Some(run) = stored(store, Some(findings), name, command)?
+                && let Some(run) = stored(store, args.any_version.then_some(&*findings), name, command)?
             {
                 results.insert(name.clone(), Ok((run.result.clone(), Some(run.key()))));
             }
@@ -183,6 +187,11 @@ fn write_figures(
             && let Some(text) = csv(figure, plan, results)
         {
             store.write_figure(plan.scale, &figure.id, &text)?;
+            let run_of = |name: &String| {
+                let key = results.get(name)?.as_ref().ok()?.1.clone();
+                Some((name.clone(), RunOf { command: plan.commands.get(name)?.clone()?, key }))
+            };
+            findings.figures.insert(figure.id.clone(), figure.runs.iter().filter_map(run_of).collect());
         }
     }
     Ok(())
