@@ -281,8 +281,8 @@ fn what_is_wrong_with_the_files_is_one_line() {
 #[test]
 fn stored_verdicts_of_the_papers_here_stand() {
     let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
-    for paper in fs::read_dir(papers).unwrap() {
-        let paper = paper.unwrap().file_name().into_string().unwrap();
+    for folder in fs::read_dir(papers).unwrap().map(|entry| entry.unwrap().path()) {
+        let paper = folder.file_name().unwrap().to_str().unwrap();
         prints(&format!("claims check {paper} --papers {papers}"));
     }
 }

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 /// Options of `claims`.
 #[derive(clap::Args)]
+#[command(arg_required_else_help = false)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
