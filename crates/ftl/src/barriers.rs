@@ -56,7 +56,8 @@ pub enum Barrier {
     EraseClearsBuffer,
     /// What a failed program left behind is reported as stale.
     FailuresReported,
-    /// Metadata that takes too much space is collected (against GeckoFTL section 4.2).
+    /// Metadata that takes too much space is collected (against GeckoFTL section 4.2): a page that stays live keeps its
+    /// block, and each power cut leaves a part-filled one.
     MetadataBounded,
     /// A page that was written before its translation page was synchronized is known to it (GeckoFTL section 4.3 takes
     /// every page that a recovery finds for a dirty entry).
@@ -67,8 +68,20 @@ pub enum Barrier {
     /// Older copies of a logical page that a recovery meets are reported (against GeckoFTL appendix C.2, which rebuilds
     /// the buffer from synchronizations alone).
     OlderCopiesReported,
-    /// Part-filled blocks of metadata are collected (against GeckoFTL section 4.2).
-    PartFilledCollected,
+    /// Entries that were not updated for long are synchronized (GeckoFTL section 4.3), however often they are read.
+    CheckpointsTaken,
+    /// From where on to scan is read from flash (GeckoFTL section 4.3 counts 2 C pages back).
+    ScanFromWritten,
+    /// A block that is open for long is scanned as well (GeckoFTL appendix C, step 1, goes by first pages).
+    OldestOpenListed,
+    /// Blocks of stale pages are not erased before Gecko's buffer is flushed (GeckoFTL appendix C.2.2).
+    HeldUntilFlush,
+    /// Of Gecko's runs on flash those count that cover each flush once (GeckoFTL appendix C.1 takes the newest of each
+    /// level).
+    RunsCoverOnce,
+    /// A flush says what it has heard of (GeckoFTL appendix C.2.1 goes by when the run was made): what a synchronization
+    /// made stale may not have been reported yet.
+    FlushSaysWhatItHeard,
 }
 
 #[cfg(feature = "mutants")]
@@ -92,8 +105,18 @@ impl Barrier {
         Self::SuspectsCopied,
         Self::EraseBeforeUse,
         Self::SynchronizedIsKnown,
-        Self::SeqBeforeSynchronization,
         Self::OlderCopiesReported,
+    ];
+
+    /// More of them, which show when cuts follow each other, or in the long run.
+    pub const OF_GECKO_REC_IN_THE_LONG_RUN: &'static [Self] = &[
+        Self::SeqBeforeSynchronization,
+        Self::CheckpointsTaken,
+        Self::ScanFromWritten,
+        Self::OldestOpenListed,
+        Self::HeldUntilFlush,
+        Self::RunsCoverOnce,
+        Self::FlushSaysWhatItHeard,
     ];
 
     /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.

@@ -7,6 +7,7 @@
 
 use super::Blocks;
 use crate::RamLedger;
+use crate::barriers::{Barrier, Barriers};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
@@ -37,11 +38,12 @@ pub(crate) struct Held {
     synchronizations: u32,
     synchronizations_max: u32,
     marks: u32,
+    barriers: Barriers,
 }
 
 impl Held {
     /// For a drive on which so many synchronizations may lie between two flushes.
-    pub(crate) fn new(geometry: &Geometry, synchronizations_max: u32) -> Self {
+    pub(crate) fn new(geometry: &Geometry, synchronizations_max: u32, barriers: Barriers) -> Self {
         Self {
             blocks: Vec::new(),
             most: held_blocks(geometry) as usize,
@@ -51,6 +53,7 @@ impl Held {
             synchronizations: 0,
             synchronizations_max,
             marks: 0,
+            barriers,
         }
     }
 
@@ -96,7 +99,8 @@ impl Held {
 
     /// What a flush is to say that it had frozen when the last program was `seq`.
     pub(crate) fn freezes(&self, seq: u64) -> u64 {
-        self.frozen.unwrap_or(seq).min(self.reporting.unwrap_or(u64::MAX))
+        let reporting = self.reporting.filter(|_| !self.barriers.forget(Barrier::FlushSaysWhatItHeard));
+        self.frozen.unwrap_or(seq).min(reporting.unwrap_or(u64::MAX))
     }
 
     pub(crate) fn mark(&mut self, scan_from: ScanFrom) {

@@ -198,7 +198,8 @@ impl Blocks {
     /// A block has no live pages: it goes into the pool, or is held until it may.
     pub(crate) fn release(&mut self, block: Block) {
         let stream = self.stream_of(block);
-        let Some(held) = self.held.as_mut().filter(|_| stream <= self.metadata_from) else {
+        let holds = stream <= self.metadata_from && !self.barriers.forget(Barrier::HeldUntilFlush);
+        let Some(held) = self.held.as_mut().filter(|_| holds) else {
             return self.release_now(block);
         };
         // Whose pages they are: Gecko keeps user pages alone.
@@ -249,15 +250,6 @@ impl Blocks {
             self.waiting.push(block);
             self.look_if_emptied(block);
         }
-    }
-
-    /// A block of metadata that a power cut left part-filled: a candidate whatever becomes of other metadata, or a run
-    /// of cuts would fill the drive with such blocks.
-    pub(crate) fn close_part_filled(&mut self, block: Block, stream: u8) {
-        self.uses[block.index()] = BlockUse::Closed;
-        self.streams[block.index()] = stream;
-        self.counters.set_candidate(block, true);
-        self.news.closed(block);
     }
 
     /// A block that held metadata and holds none that is live, but must not be erased before the next flush.

@@ -142,7 +142,7 @@ impl PageMapped {
         {
             paged.take_checkpoints(ScanFrom::default());
             gecko.tell_of_leaving();
-            blocks.held = Some(Held::new(geometry, gecko.buffer_entries()));
+            blocks.held = Some(Held::new(geometry, gecko.buffer_entries(), config.barriers()));
         }
         Ok(Self {
             barriers: config.barriers(),

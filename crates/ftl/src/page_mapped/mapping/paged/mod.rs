@@ -305,7 +305,9 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         if let Some(checkpoints) = &mut self.checkpoints {
             let at = checkpoints.step(io, self.cache.len());
-            if let Some(old) = self.cache.visited(at) {
+            if let Some(old) = self.cache.visited(at)
+                && !self.barriers.forget(Barrier::CheckpointsTaken)
+            {
                 self.tally.checkpoint_synchronizations += 1;
                 self.synchronize(io, self.translation_page_of(self.cache.key(old)), before)?;
             }

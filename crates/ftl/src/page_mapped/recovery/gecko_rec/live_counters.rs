@@ -91,11 +91,7 @@ impl Gathered {
             [of(&self.bid.translation, ftl.streams.mapping), of(&self.bid.validity, ftl.streams.validity)].concat();
         for (block, stream) in metadata {
             if ftl.blocks.counters.live(block) > 0 {
-                if self.part_filled.contains(&block) && !ftl.barriers.forget(Barrier::PartFilledCollected) {
-                    ftl.blocks.close_part_filled(block, stream);
-                } else {
-                    ftl.blocks.close(block, stream);
-                }
+                ftl.blocks.close(block, stream);
                 ftl.hear_news(nand, steps.now)?;
             } else if needed.binary_search(&block).is_ok() {
                 ftl.blocks.hold(block, stream);

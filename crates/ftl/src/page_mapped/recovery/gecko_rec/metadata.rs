@@ -20,10 +20,6 @@ impl Gathered {
         block: Block,
     ) -> (Vec<Found>, Option<Found>) {
         let mut pages = self.bid.pages_of(nand, steps, block);
-        let geometry = nand.geometry();
-        if pages.last().is_none_or(|last| last.page != geometry.page(block, geometry.pages_per_block() - 1)) {
-            self.part_filled.push(block);
-        }
         let mut suspect = None;
         if let Some(last) = pages.last().copied() {
             match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {

@@ -13,7 +13,6 @@
 //! - Translation pages are held against what the last flush had heard of (`translation.rs`).
 //! - What may have been in flight is read in full, and copied to fresh pages before anything is reported that rests
 //!   on it.
-//! - Blocks of metadata that are part-filled become candidates for collection.
 
 mod buffer;
 mod live_counters;
@@ -25,6 +24,7 @@ mod written_last;
 use super::Found;
 use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::steps::Steps;
+use crate::barriers::Barrier;
 use crate::blocks::{Clock, EPOCH, ScanFrom};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
@@ -52,8 +52,6 @@ struct Gathered {
     freed: Vec<Block>,
     /// Translation pages that may have been, each with one that counts should it turn bad.
     behind_suspects: Vec<(Page, Page)>,
-    /// Blocks of metadata with room behind their last page.
-    part_filled: Vec<Block>,
     /// Metadata pages that will be needed if those that may have been in flight turn bad before they are copied.
     fallbacks: Vec<Page>,
     /// Older copies of pages, where the scan met a newer one.
@@ -95,10 +93,17 @@ impl PageMapped {
 
         steps.begin("3 run directories");
         let scan = g.scan_gecko(&mut ftl, nand, &mut steps);
-        let (frozen, scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.validity {
+        let (frozen, mut scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.validity {
             Validity::Gecko(gecko) => gecko.restore(io, scan.clone()),
             _ => (0, ScanFrom::default()),
         });
+        if ftl.barriers.forget(Barrier::ScanFromWritten) {
+            let scanned = 2 * u64::from(ftl.paged().cache_entries());
+            scan_from = ScanFrom { after: g.bid.seq_max.saturating_sub(scanned), oldest_open: 0 };
+        }
+        if ftl.barriers.forget(Barrier::OldestOpenListed) {
+            scan_from.oldest_open = scan_from.after.saturating_sub(u64::from(geometry.pages_per_block()));
+        }
         for page in ftl.gecko().metadata_pages().collect::<Vec<_>>() {
             ftl.blocks.counters.add(geometry.block_of(page));
         }
@@ -190,7 +195,6 @@ impl Gathered {
             reports: Vec::new(),
             freed: Vec::new(),
             behind_suspects: Vec::new(),
-            part_filled: Vec::new(),
             fallbacks: Vec::new(),
             older: Vec::new(),
             scanned: 0,
@@ -203,7 +207,7 @@ impl Gathered {
         let founds = (self.older.capacity() + self.suspect_metadata.capacity()) * size_of::<Found>();
         let pages = (self.reports.capacity() + self.fallbacks.capacity() + 2 * self.behind_suspects.capacity())
             * size_of::<Page>();
-        let blocks = (self.freed.capacity() + self.part_filled.capacity()) * size_of::<Block>();
+        let blocks = self.freed.capacity() * size_of::<Block>();
         let suspects = self.suspects.capacity() * size_of::<Suspect>();
         self.bid.bytes() + (founds + pages + blocks + suspects + self.scratch) as u64
     }

@@ -84,6 +84,7 @@ impl Tuning {
 pub(crate) struct LogarithmicGecko {
     tuning: Tuning,
     pages_per_block: u32,
+    barriers: Barriers,
     buffer: Buffer,
     /// Newest first.
     runs: Vec<Run>,
@@ -116,6 +117,7 @@ impl LogarithmicGecko {
         Self {
             tuning,
             pages_per_block: geometry.pages_per_block(),
+            barriers,
             buffer: Buffer::new(tuning.layout, barriers),
             runs: Vec::new(),
             merging: MergeBuffers::new(tuning.layout, page_bytes),

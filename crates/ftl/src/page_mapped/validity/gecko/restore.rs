@@ -9,6 +9,7 @@ use super::merge::LAST;
 use super::page::{FREE, GeckoPage, RunHeader};
 use super::run::{DirectoryEntry, Run, level_of};
 use super::{LOST_PAGE, LogarithmicGecko};
+use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
@@ -95,6 +96,13 @@ impl LogarithmicGecko {
         let mut covered = true;
         for pages in scan.complete_runs() {
             let Some(header) = self.header_of(io, &pages) else { continue };
+            if self.barriers.forget(Barrier::RunsCoverOnce) {
+                let level = level_of(pages.len(), self.tuning.size_ratio);
+                if runs.iter().all(|(_, other)| level_of(other.len(), self.tuning.size_ratio) != level) {
+                    runs.push((header, pages));
+                }
+                continue;
+            }
             if expected.is_some_and(|expected| header.flushes.1 > expected) {
                 continue;
             }
