@@ -1,0 +1,162 @@
+//! The older versions of a page of metadata, each as the words in which it differs from the next newer one.
+//!
+//! All of a page's older versions stand in one buffer, oldest first: its page number and its CRC (two numbers of 16 bits
+//! each), how many words, and the words. A large drive has tens of millions of them, mostly of a word or two, so there
+//! is no allocation for each and nothing that points from one to another; they are found by looking through the buffer.
+//! They go at the old end, in nearly every case: what has gone there is cut off when it is half of the buffer.
+
+use super::words::Word;
+use alloc::vec::Vec;
+
+/// Numbers in front of a version's words.
+const HEAD: usize = 5;
+
+/// Older versions of one page of metadata.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Older {
+    held: Vec<u16>,
+    /// Where the oldest begins.
+    first: u32,
+    versions: u32,
+}
+
+/// One of them.
+pub(super) struct Version {
+    pub(super) page: u32,
+    pub(super) crc: u32,
+    pub(super) words: Vec<Word>,
+}
+
+impl Older {
+    pub(super) fn versions(&self) -> u32 {
+        self.versions
+    }
+
+    /// Adds one, which is newer than all others, by the words in which it differs from the next newer.
+    pub(super) fn push(&mut self, page: u32, crc: u32, words: &[Word]) {
+        let more = HEAD + words.len() * Word::LENGTH;
+        if self.held.capacity() - self.held.len() < more {
+            self.cut_off();
+            // By a quarter, not by as much again: there are many such buffers.
+            self.held.reserve_exact(more.max(self.held.len() / 4));
+        }
+        self.held.extend_from_slice(&[page as u16, (page >> 16) as u16, crc as u16, (crc >> 16) as u16]);
+        self.held.push(words.len() as u16);
+        self.held.extend(words.iter().flat_map(|word| word.0));
+        self.versions += 1;
+    }
+
+    /// The CRC of the version at `page`.
+    pub(super) fn crc(&self, page: u32) -> Option<u32> {
+        self.starts().find(|at| self.page_at(*at) == page).map(|at| self.crc_at(at))
+    }
+
+    /// Makes the newest version of all, in `bytes`, the one at `page`.
+    pub(super) fn rebuild(&self, page: u32, bytes: &mut [u8]) {
+        let way: Vec<usize> = self.starts().skip_while(|at| self.page_at(*at) != page).collect();
+        for at in way.into_iter().rev() {
+            self.words_at(at).for_each(|word| word.put(bytes));
+        }
+    }
+
+    /// Takes the newest one out.
+    pub(super) fn pop(&mut self) -> Option<Version> {
+        let at = self.starts().last()?;
+        let version = Version { page: self.page_at(at), crc: self.crc_at(at), words: self.words_at(at).collect() };
+        self.held.truncate(at);
+        self.versions -= 1;
+        if self.versions == 0 {
+            *self = Self::default();
+        }
+        Some(version)
+    }
+
+    /// Takes the version at `page` out; the one before it comes to differ from the one after it.
+    pub(super) fn remove(&mut self, page: u32) {
+        let mut before = None;
+        let Some(at) = self.starts().find(|at| {
+            let found = self.page_at(*at) == page;
+            before = if found { before } else { Some(*at) };
+            found
+        }) else {
+            return;
+        };
+        let end = at + self.length_at(at);
+        self.versions -= 1;
+        if self.versions == 0 {
+            *self = Self::default();
+        } else if let Some(before) = before {
+            let words = merged(self.words_at(before), self.words_at(at));
+            let head = before + HEAD;
+            self.held[head - 1] = words.len() as u16;
+            self.held.splice(head..end, words.into_iter().flat_map(|word| word.0));
+        } else {
+            self.first = end as u32;
+            if end > self.held.len() / 2 {
+                self.cut_off();
+                if self.held.capacity() > self.held.len() * 2 {
+                    self.held.shrink_to(self.held.len() * 3 / 2);
+                }
+            }
+        }
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> u64 {
+        ((self.held.len() - self.first as usize) * size_of::<u16>()) as u64
+    }
+
+    /// Bytes of memory held for them.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        (self.held.capacity() * size_of::<u16>()) as u64
+    }
+
+    fn cut_off(&mut self) {
+        self.held.drain(..self.first as usize);
+        self.first = 0;
+    }
+
+    /// Where each begins, oldest first.
+    fn starts(&self) -> impl Iterator<Item = usize> {
+        let mut next = self.first as usize;
+        core::iter::from_fn(move || {
+            let at = next;
+            (at < self.held.len()).then(|| {
+                next += self.length_at(at);
+                at
+            })
+        })
+    }
+
+    fn length_at(&self, at: usize) -> usize {
+        HEAD + usize::from(self.held[at + HEAD - 1]) * Word::LENGTH
+    }
+
+    fn page_at(&self, at: usize) -> u32 {
+        u32::from(self.held[at]) | u32::from(self.held[at + 1]) << 16
+    }
+
+    fn crc_at(&self, at: usize) -> u32 {
+        u32::from(self.held[at + 2]) | u32::from(self.held[at + 3]) << 16
+    }
+
+    fn words_at(&self, at: usize) -> impl Iterator<Item = Word> {
+        let words = &self.held[at + HEAD..at + self.length_at(at)];
+        words.chunks_exact(Word::LENGTH).map(|word| Word([word[0], word[1], word[2]]))
+    }
+}
+
+/// The words of both, ascending as they are; where both have one, that of `own`.
+fn merged(own: impl Iterator<Item = Word>, others: impl Iterator<Item = Word>) -> Vec<Word> {
+    let mut all = Vec::new();
+    let mut others = others.peekable();
+    for word in own {
+        while let Some(other) = others.next_if(|other| other.at() < word.at()) {
+            all.push(other);
+        }
+        others.next_if(|other| other.at() == word.at());
+        all.push(word);
+    }
+    all.extend(others);
+    all
+}
