@@ -1,15 +1,18 @@
 //! The older versions of a page of metadata, each as the words in which it differs from the next newer one.
 //!
 //! All of a page's older versions stand in one buffer, oldest first: its page number and its CRC (two numbers of 16 bits
-//! each), how many words, and the words. A large drive has tens of millions of them, mostly of a word or two, so there
-//! is no allocation for each and nothing that points from one to another; they are found by looking through the buffer.
+//! each), and the words, the last of them marked. A large drive has tens of millions of them, mostly of a word or two,
+//! so there is no allocation for each and nothing that points from one to another; they are found by looking through.
 //! They go at the old end, in nearly every case: what has gone there is cut off when it is half of the buffer.
 
 use super::words::Word;
 use alloc::vec::Vec;
 
 /// Numbers in front of a version's words.
-const HEAD: usize = 5;
+const HEAD: usize = 4;
+
+/// Set in the place of a version's last word.
+const LAST: u16 = 1 << 15;
 
 /// Older versions of one page of metadata.
 #[derive(Clone, Default, Debug)]
@@ -32,17 +35,19 @@ impl Older {
         self.versions
     }
 
-    /// Adds one, which is newer than all others, by the words in which it differs from the next newer.
+    /// Adds one, which is newer than all others, by the words in which it differs from the next newer: at least one
+    /// (where the two are equal, any will do), and in the first [`Word::PLACES`] of the page.
     pub(super) fn push(&mut self, page: u32, crc: u32, words: &[Word]) {
+        debug_assert!(!words.is_empty());
         let more = HEAD + words.len() * Word::LENGTH;
         if self.held.capacity() - self.held.len() < more {
             self.cut_off();
-            // By a quarter, not by as much again: there are many such buffers.
-            self.held.reserve_exact(more.max(self.held.len() / 4));
+            // By an eighth, not by as much again: there are many such buffers.
+            self.held.reserve_exact(more.max(self.held.len() / 8));
         }
         self.held.extend_from_slice(&[page as u16, (page >> 16) as u16, crc as u16, (crc >> 16) as u16]);
-        self.held.push(words.len() as u16);
         self.held.extend(words.iter().flat_map(|word| word.0));
+        self.mark_last();
         self.versions += 1;
     }
 
@@ -87,9 +92,11 @@ impl Older {
             *self = Self::default();
         } else if let Some(before) = before {
             let words = merged(self.words_at(before), self.words_at(at));
-            let head = before + HEAD;
-            self.held[head - 1] = words.len() as u16;
-            self.held.splice(head..end, words.into_iter().flat_map(|word| word.0));
+            let newer = self.held.split_off(end);
+            self.held.truncate(before + HEAD);
+            self.held.extend(words.iter().flat_map(|word| word.0));
+            self.mark_last();
+            self.held.extend(newer);
         } else {
             self.first = end as u32;
             if end > self.held.len() / 2 {
@@ -129,7 +136,13 @@ impl Older {
     }
 
     fn length_at(&self, at: usize) -> usize {
-        HEAD + usize::from(self.held[at + HEAD - 1]) * Word::LENGTH
+        HEAD + self.words_at(at).count() * Word::LENGTH
+    }
+
+    /// The word at the end is its version's last.
+    fn mark_last(&mut self) {
+        let last = self.held.len() - Word::LENGTH;
+        self.held[last] |= LAST;
     }
 
     fn page_at(&self, at: usize) -> u32 {
@@ -141,8 +154,13 @@ impl Older {
     }
 
     fn words_at(&self, at: usize) -> impl Iterator<Item = Word> {
-        let words = &self.held[at + HEAD..at + self.length_at(at)];
-        words.chunks_exact(Word::LENGTH).map(|word| Word([word[0], word[1], word[2]]))
+        let mut before_last = true;
+        let words = self.held[at + HEAD..].chunks_exact(Word::LENGTH).take_while(move |word| {
+            let goes_on = before_last;
+            before_last = word[0] & LAST == 0;
+            goes_on
+        });
+        words.map(|word| Word([word[0] & !LAST, word[1], word[2]]))
     }
 }
 

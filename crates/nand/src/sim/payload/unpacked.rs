@@ -1,14 +1,14 @@
 //! Pages that were put together for somebody who read them, kept until others take their places.
 //!
 //! What has been read once is often read again: runs of Gecko are asked in every collection. The bound is a page in
-//! eight thousand of the drive's (at least 256), which is half a byte of memory a page. A page has one place, so that
-//! finding it is one comparison.
+//! sixteen thousand of the drive's (at least 256), which is a quarter of a byte of memory a page. A page has one place,
+//! so that finding it is one comparison.
 
 use super::NONE;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-const PAGES_PER_PLACE_LOG2: u32 = 13;
+const PAGES_PER_PLACE_LOG2: u32 = 14;
 const PLACES_MIN_LOG2: u32 = 8;
 
 /// Pages put together.

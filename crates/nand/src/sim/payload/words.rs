@@ -9,6 +9,8 @@ pub(super) struct Word(pub(super) [u16; Word::LENGTH]);
 impl Word {
     /// In numbers of two bytes.
     pub(super) const LENGTH: usize = 3;
+    /// Words of the largest page: a place leaves a bit for others.
+    pub(super) const PLACES: usize = 1 << 15;
 
     pub(super) fn new(at: usize, word: u32) -> Self {
         Self([at as u16, word as u16, (word >> 16) as u16])
@@ -32,11 +34,11 @@ pub(super) fn word_of(page: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([page[at * 4], page[at * 4 + 1], page[at * 4 + 2], page[at * 4 + 3]])
 }
 
-/// Collects the words of `old` in which it differs from `new`, ascending; false where they are more than `most`, or
-/// the pages cannot be held against each other by words.
+/// Collects the words of `old` in which it differs from `new`, ascending, and where there is none its first; false
+/// where they are more than `most`, or the pages cannot be held against each other by words.
 pub(super) fn differences(old: &[u8], new: &[u8], most: usize, out: &mut Vec<Word>) -> bool {
     out.clear();
-    if old.len() != new.len() || !old.len().is_multiple_of(64) || old.len() / 4 > usize::from(u16::MAX) + 1 {
+    if old.len() != new.len() || !old.len().is_multiple_of(64) || old.len() / 4 > Word::PLACES {
         return false;
     }
     for (line, (a, b)) in old.chunks_exact(64).zip(new.chunks_exact(64)).enumerate() {
@@ -49,5 +51,8 @@ pub(super) fn differences(old: &[u8], new: &[u8], most: usize, out: &mut Vec<Wor
             }
         }
     }
-    true
+    if out.is_empty() {
+        out.extend(old.first_chunk().map(|word| Word::new(0, u32::from_le_bytes(*word))));
+    }
+    !out.is_empty()
 }
