@@ -32,10 +32,6 @@ impl PageSet {
         new
     }
 
-    fn contains(&self, page: Page) -> bool {
-        self.bits[page.index() / 64] >> (page.index() % 64) & 1 == 1
-    }
-
     /// Its pages that are not in the other, ascending.
     fn without(&self, other: &Self) -> impl Iterator<Item = Page> {
         let words = self.bits.iter().zip(&other.bits).map(|(own, others)| own & !others).enumerate();
