@@ -11,6 +11,9 @@ use alloc::vec::Vec;
 /// Numbers in front of a version's words.
 const HEAD: usize = 4;
 
+/// Numbers that a buffer grows by at the least: not each version is to move it.
+const ROOM: usize = 32;
+
 /// Set in the place of a version's last word.
 const LAST: u16 = 1 << 15;
 
@@ -43,7 +46,7 @@ impl Older {
         if self.held.capacity() - self.held.len() < more {
             self.cut_off();
             // By an eighth, not by as much again: there are many such buffers.
-            self.held.reserve_exact(more.max(self.held.len() / 8));
+            self.held.reserve_exact(more.max(self.held.len() / 8).max(ROOM));
         }
         self.held.extend_from_slice(&[page as u16, (page >> 16) as u16, crc as u16, (crc >> 16) as u16]);
         self.held.extend(words.iter().flat_map(|word| word.0));
@@ -101,8 +104,8 @@ impl Older {
             self.first = end as u32;
             if end > self.held.len() / 2 {
                 self.cut_off();
-                if self.held.capacity() > self.held.len() * 2 {
-                    self.held.shrink_to(self.held.len() * 3 / 2);
+                if self.held.capacity() > self.held.len() * 2 + 2 * ROOM {
+                    self.held.shrink_to(self.held.len() + ROOM);
                 }
             }
         }
