@@ -10,7 +10,36 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
+
+/// A set of pages, a bit each: lists of them would be what a large drive takes most memory for.
+struct PageSet {
+    bits: Vec<u64>,
+    len: u64,
+}
+
+impl PageSet {
+    fn new(geometry: &Geometry) -> Self {
+        Self { bits: vec![0; geometry.page_numbers().div_ceil(64)], len: 0 }
+    }
+
+    /// Whether it was not in the set.
+    fn insert(&mut self, page: Page) -> bool {
+        let (word, bit) = (page.index() / 64, 1 << (page.index() % 64));
+        let new = self.bits[word] & bit == 0;
+        self.bits[word] |= bit;
+        self.len += u64::from(new);
+        new
+    }
+
+    /// Its pages that are not in the other, ascending.
+    fn without(&self, other: &Self) -> impl Iterator<Item = Page> {
+        let words = self.bits.iter().zip(&other.bits).map(|(own, others)| own & !others).enumerate();
+        words.filter(|(_, bits)| *bits != 0).flat_map(|(word, bits)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| Page((word * 64 + bit) as u32))
+        })
+    }
+}
 
 impl PageMapped {
     /// A line for each disagreement between its structures, or between them and the flash.
@@ -18,10 +47,14 @@ impl PageMapped {
         let mut findings = Vec::new();
         let geometry = *nand.geometry();
         let mut live = vec![0u16; geometry.blocks() as usize];
-        let mut mapped: Vec<Page> = Vec::new();
+        let mut mapped = PageSet::new(&geometry);
         for key in (0..self.shape.logical_pages).map(LogicalPage) {
             if let Place::At(page) = self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) {
-                mapped.push(page);
+                if mapped.insert(page) {
+                    live[geometry.block_of(page).index()] += 1;
+                } else {
+                    findings.push(format!("{page} is mapped twice, the second time by {key}"));
+                }
                 match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
                     SpareRead::Written(s) if s.kind == Kind::User && s.key == key.0 => {}
                     other => findings.push(format!("{key} is mapped to {page}, whose spare area says {other:?}")),
@@ -29,8 +62,13 @@ impl PageMapped {
             }
         }
         // Pages that nobody has identified as stale count as live until somebody does.
-        mapped.extend(self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false));
-        mapped.sort_unstable();
+        for page in self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false) {
+            if mapped.insert(page) {
+                live[geometry.block_of(page).index()] += 1;
+            } else {
+                findings.push(format!("{page} is unidentified twice, or mapped as well"));
+            }
+        }
         let valid = self.valid_pages(nand);
         if self.blocks.counters.may_be_low {
             // So do, after a recovery, the before-images of entries that it found, until the translation page is read,
@@ -38,25 +76,20 @@ impl PageMapped {
             // collected.
             let mut perhaps = self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), true);
             perhaps.sort_unstable();
-            let stale = valid.iter().filter(|page| mapped.binary_search(page).is_err());
-            let unsure = stale.filter(|page| {
+            let unsure = valid.without(&mapped).filter(|page| {
                 perhaps.binary_search(page).is_ok()
-                    || nand.read_spare(**page, Op::new(Time::ZERO, Purpose::Recovery)).0 == SpareRead::Unreadable
+                    || nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0 == SpareRead::Unreadable
             });
-            let unsure: Vec<Page> = unsure.copied().collect();
-            mapped.extend(unsure);
-            mapped.sort_unstable();
+            for page in unsure.collect::<Vec<Page>>() {
+                mapped.insert(page);
+                live[geometry.block_of(page).index()] += 1;
+            }
         }
-        for page in &mapped {
-            live[geometry.block_of(*page).index()] += 1;
-        }
-        if mapped != valid {
+        let (only_mapped, only_valid) = (mapped.without(&valid).next(), valid.without(&mapped).next());
+        if only_mapped.is_some() || only_valid.is_some() {
             findings.push(format!(
                 "{} pages are mapped or unidentified, and {} valid; or not the same ones, the first {:?} and {:?}",
-                mapped.len(),
-                valid.len(),
-                mapped.iter().find(|page| valid.binary_search(page).is_err()),
-                valid.iter().find(|page| mapped.binary_search(page).is_err()),
+                mapped.len, valid.len, only_mapped, only_valid,
             ));
         }
         for page in self.mapping.metadata_pages().into_iter().chain(self.validity.metadata_pages()) {
@@ -89,11 +122,11 @@ impl PageMapped {
         findings
     }
 
-    /// The user pages that validity takes for live, ascending.
-    fn valid_pages<N: Nand>(&mut self, nand: &mut N) -> Vec<Page> {
+    /// The user pages that validity takes for live.
+    fn valid_pages<N: Nand>(&mut self, nand: &mut N) -> PageSet {
         let geometry = *nand.geometry();
         let mut of_block = Vec::new();
-        let mut valid: Vec<Page> = Vec::new();
+        let mut valid = PageSet::new(&geometry);
         for block in (0..geometry.blocks()).map(Block) {
             // A collection that found no free block leaves its victim behind.
             let used = !matches!(self.blocks.use_of(block), BlockUse::Free | BlockUse::Held | BlockUse::Fixed);
@@ -102,11 +135,14 @@ impl PageMapped {
             }
             of_block.clear();
             let answer = self.validity.live_in(validity_io!(self, nand, Time::ZERO), block, &mut of_block);
-            valid.extend(of_block.iter().map(|i| geometry.page(block, u32::from(*i))).filter(|page| {
+            for page in of_block.iter().map(|index| geometry.page(block, u32::from(*index))) {
                 // What cannot be read was programmed, too.
-                answer == Answer::Exact
-                    || nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0 != SpareRead::Erased
-            }));
+                if answer == Answer::Exact
+                    || nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 != SpareRead::Erased
+                {
+                    valid.insert(page);
+                }
+            }
         }
         valid
     }

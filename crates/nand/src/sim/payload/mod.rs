@@ -1,0 +1,535 @@
+//! The data of pages that have some: tags for hollow pages that carry one, bytes for the rest.
+//!
+//! Metadata is written over and over, and every old version can still be read until its block is erased: on a large
+//! drive many times the table. So of the versions of one page of metadata (equal kind and key in the spare area) only
+//! the newest is held whole, and each older one as the words in which it differs from the next newer. The newest takes
+//! over the memory of the one before it: writing a version allocates next to nothing. Where two versions have little in
+//! common (pages of different runs), the older one is packed.
+//!
+//! A version that is held whole or packed, with those before it that differ from it by words, is a *lineage*.
+
+mod mix;
+mod older;
+mod pack;
+mod unpacked;
+mod words;
+
+use crate::{Block, Content, Geometry, Kind, Page, Spare};
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use hashbrown::HashMap;
+use mix::Hasher;
+use older::Older;
+use pack::{pack, unpack};
+use unpacked::Unpacked;
+use words::{Word, differences, word_of};
+
+const NONE: u32 = u32::MAX;
+
+/// A version that differs in more than one word of so many is packed: a word and its place take six bytes.
+const ALIKE: usize = 2;
+
+/// Up to one word of so many, it is not even tried whether packing would take less.
+const MUCH_ALIKE: usize = 16;
+
+/// Older versions of a lineage: they are looked through to find one.
+const VERSIONS_MAX: u32 = 1024;
+
+#[derive(Clone, Debug)]
+struct Lineage {
+    /// The newest version's page.
+    page: u32,
+    crc: u32,
+    kind: Kind,
+    key: u32,
+    /// Its data. While the lineage is the newest of its kind and key, they are not packed.
+    bytes: Arc<[u8]>,
+    packed: bool,
+    older: Older,
+}
+
+impl Lineage {
+    fn bytes(&self) -> u64 {
+        self.bytes.len() as u64 + self.older.bytes()
+    }
+}
+
+/// Data by page. Bytes are shared between copies of a chip until one of them erases the block.
+#[derive(Clone, Debug)]
+pub(crate) struct Payload {
+    /// Tags by page; empty where every hollow page carries tag 0.
+    tags: Vec<u64>,
+    /// By block, which part of `lineage_of` is its own; NONE where no page has bytes. Empty until the first that has.
+    tables: Vec<u32>,
+    tables_free: Vec<u32>,
+    /// By table, then by the page's number in its block: the lineage it belongs to, or NONE.
+    lineage_of: Vec<u32>,
+    lineages: Vec<Option<Lineage>>,
+    lineages_free: Vec<u32>,
+    /// Where versions are held as differences: the newest lineage of each page of metadata.
+    newest: Option<HashMap<(Kind, u32), u32, Hasher>>,
+    unpacked: Unpacked,
+    differing: Vec<Word>,
+    packing: Vec<u8>,
+    page_bytes: usize,
+    numbers_per_block: u32,
+    bytes_now: u64,
+    bytes_peak: u64,
+}
+
+impl Payload {
+    /// `differences`: whether older versions of metadata are held as differences, or packed.
+    pub(crate) fn new(geometry: &Geometry, tagged: bool, differences: bool) -> Self {
+        let tags = if tagged { vec![0; geometry.page_numbers()] } else { Vec::new() };
+        Self {
+            tags,
+            tables: Vec::new(),
+            tables_free: Vec::new(),
+            lineage_of: Vec::new(),
+            lineages: Vec::new(),
+            lineages_free: Vec::new(),
+            newest: differences.then(HashMap::default),
+            unpacked: Unpacked::new(geometry.pages()),
+            differing: Vec::new(),
+            packing: Vec::new(),
+            page_bytes: geometry.page_bytes() as usize,
+            numbers_per_block: geometry.page_numbers_per_block() as u32,
+            bytes_now: 0,
+            bytes_peak: 0,
+        }
+    }
+
+    /// Whether a hollow page with this tag can be held without its bytes.
+    #[inline]
+    pub(crate) fn holds_hollow(&self, tag: u64) -> bool {
+        tag == 0 || !self.tags.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn store_hollow(&mut self, page: Page, tag: u64) {
+        if let Some(slot) = self.tags.get_mut(page.index()) {
+            *slot = tag;
+        }
+    }
+
+    /// The number of the lineage that the page belongs to, or NONE.
+    #[inline]
+    fn number_of(&self, page: u32) -> u32 {
+        let (block, index) = (page / self.numbers_per_block, page % self.numbers_per_block);
+        match self.tables.get(block as usize) {
+            Some(table) if *table != NONE => self.lineage_of[self.slot(*table, index)],
+            _ => NONE,
+        }
+    }
+
+    #[inline]
+    fn lineage(&self, page: u32) -> Option<&Lineage> {
+        self.lineages.get(self.number_of(page) as usize)?.as_ref()
+    }
+
+    #[inline]
+    fn slot(&self, table: u32, index: u32) -> usize {
+        table as usize * self.numbers_per_block as usize + index as usize
+    }
+
+    pub(crate) fn store_bytes(&mut self, geometry: &Geometry, page: Page, spare: &Spare, bytes: &[u8]) {
+        if self.tables.is_empty() {
+            self.tables.resize(geometry.blocks() as usize, NONE);
+        }
+        let block = geometry.block_of(page).index();
+        if self.tables[block] == NONE {
+            self.tables[block] = self.new_table();
+        }
+        let slot = self.slot(self.tables[block], geometry.index_of(page));
+        let before = match &self.newest {
+            Some(newest) if spare.kind != Kind::User => newest.get(&(spare.kind, spare.key)).copied(),
+            _ => None,
+        };
+        let lineage = match before {
+            Some(before) => self.succeed(before, page, spare, bytes),
+            None => self.begin(page, spare, Arc::from(bytes)),
+        };
+        self.lineage_of[slot] = lineage;
+        self.bytes_peak = self.bytes_peak.max(self.bytes_now);
+    }
+
+    fn new_table(&mut self) -> u32 {
+        self.tables_free.pop().unwrap_or_else(|| {
+            let tables = self.lineage_of.len() / self.numbers_per_block as usize;
+            self.lineage_of.resize(self.slot(tables as u32 + 1, 0), NONE);
+            tables as u32
+        })
+    }
+
+    /// Begins a lineage with a version.
+    fn begin(&mut self, page: Page, spare: &Spare, bytes: Arc<[u8]>) -> u32 {
+        self.bytes_now += bytes.len() as u64;
+        let (kind, key, crc) = (spare.kind, spare.key, spare.data_crc);
+        let lineage = Lineage { page: page.0, crc, kind, key, bytes, packed: false, older: Older::default() };
+        let number = self.lineages_free.pop().unwrap_or_else(|| {
+            self.lineages.push(None);
+            self.lineages.len() as u32 - 1
+        });
+        self.lineages[number as usize] = Some(lineage);
+        if kind != Kind::User
+            && let Some(newest) = &mut self.newest
+        {
+            newest.insert((kind, key), number);
+        }
+        number
+    }
+
+    /// Adds a version to the lineage of the one before it where they are alike; otherwise packs the one before, and
+    /// begins a lineage. Either way it takes over the memory, except where a copy of the chip shares it, or packing
+    /// brings nothing.
+    fn succeed(&mut self, number: u32, page: Page, spare: &Spare, bytes: &[u8]) -> u32 {
+        if let Some(Some(before)) = self.lineages.get_mut(number as usize)
+            && let Some(memory) = Arc::get_mut(&mut before.bytes)
+            && memory.len() == bytes.len()
+        {
+            let words = bytes.len() / 4;
+            let alike = before.older.versions() < VERSIONS_MAX
+                && differences(memory, bytes, words / ALIKE, &mut self.differing);
+            let much_alike = alike && self.differing.len() <= words / MUCH_ALIKE;
+            let packs = !much_alike && pack(memory, &mut self.packing);
+            if alike && !(packs && self.packing.len() < size_of_val(self.differing.as_slice())) {
+                self.bytes_now -= before.older.bytes();
+                for old in &self.differing {
+                    Word::new(old.at(), word_of(bytes, old.at())).put(memory);
+                }
+                before.older.push(before.page, before.crc, &self.differing);
+                self.bytes_now += before.older.bytes();
+                before.page = page.0;
+                before.crc = spare.data_crc;
+                return number;
+            }
+            if packs {
+                memory.copy_from_slice(bytes);
+                let memory = core::mem::replace(&mut before.bytes, Arc::from(self.packing.as_slice()));
+                before.packed = true;
+                self.bytes_now = self.bytes_now - memory.len() as u64 + before.bytes.len() as u64;
+                return self.begin(page, spare, memory);
+            }
+        }
+        self.begin(page, spare, Arc::from(bytes))
+    }
+
+    /// Data and their CRC as stored with them.
+    #[inline]
+    pub(crate) fn read(&mut self, page: Page) -> (Content<'_>, u32) {
+        if self.lineage(page.0).is_some_and(|lineage| lineage.packed || lineage.page != page.0) {
+            return self.put_together(page.0);
+        }
+        self.get(page)
+    }
+
+    /// As [`Payload::read`], where no version is held as a difference.
+    #[inline]
+    pub(crate) fn get(&self, page: Page) -> (Content<'_>, u32) {
+        if let Some(lineage) = self.lineage(page.0) {
+            return (Content::Bytes(&lineage.bytes), lineage.crc);
+        }
+        let content = Content::Hollow(self.tags.get(page.index()).copied().unwrap_or(0));
+        (content, content.crc())
+    }
+
+    /// The CRC stored with a page's data.
+    #[inline]
+    pub(crate) fn crc(&self, page: Page) -> u32 {
+        match self.lineage(page.0) {
+            Some(lineage) if lineage.page == page.0 => lineage.crc,
+            Some(lineage) => lineage.older.crc(page.0).unwrap_or(0),
+            None => self.get(page).1,
+        }
+    }
+
+    #[inline(never)]
+    fn put_together(&mut self, page: u32) -> (Content<'_>, u32) {
+        let crc = self.crc(Page(page));
+        let number = self.number_of(page);
+        if let Some(Some(lineage)) = self.lineages.get(number as usize) {
+            self.unpacked.fill(page, self.page_bytes, |bytes| {
+                if lineage.packed {
+                    unpack(&lineage.bytes, bytes);
+                } else {
+                    bytes.copy_from_slice(&lineage.bytes);
+                }
+                if lineage.page != page {
+                    lineage.older.rebuild(page, bytes);
+                }
+            });
+        }
+        (Content::Bytes(self.unpacked.bytes(page)), crc)
+    }
+
+    #[inline]
+    pub(crate) fn erase(&mut self, block: Block) {
+        if let Some(table) = self.tables.get(block.index())
+            && *table != NONE
+        {
+            self.erase_bytes(block, *table);
+        }
+    }
+
+    fn erase_bytes(&mut self, block: Block, table: u32) {
+        let first = block.0 * self.numbers_per_block;
+        for index in 0..self.numbers_per_block {
+            let slot = self.slot(table, index);
+            let lineage = core::mem::replace(&mut self.lineage_of[slot], NONE);
+            if lineage != NONE {
+                self.forget(first + index, lineage);
+            }
+        }
+        self.tables[block.index()] = NONE;
+        self.tables_free.push(table);
+    }
+
+    /// Takes a page out; the version that differs from it comes to differ from the next newer one, or is whole.
+    fn forget(&mut self, page: u32, number: u32) {
+        self.unpacked.forget(page);
+        let Some(lineage) = &mut self.lineages[number as usize] else { return };
+        self.bytes_now -= lineage.bytes();
+        if lineage.page != page {
+            lineage.older.remove(page);
+            self.bytes_now += lineage.bytes();
+            return;
+        }
+        let Some(version) = lineage.older.pop() else {
+            let of = (lineage.kind, lineage.key);
+            if let Some(newest) = &mut self.newest
+                && newest.get(&of) == Some(&number)
+            {
+                newest.remove(&of);
+            }
+            self.lineages[number as usize] = None;
+            self.lineages_free.push(number);
+            return;
+        };
+        // Copies of the chip may hold the newer version still.
+        if lineage.packed || Arc::get_mut(&mut lineage.bytes).is_none() {
+            let mut own = vec![0; self.page_bytes];
+            if lineage.packed {
+                unpack(&lineage.bytes, &mut own);
+            } else {
+                own.copy_from_slice(&lineage.bytes);
+            }
+            lineage.bytes = own.into();
+        }
+        if let Some(own) = Arc::get_mut(&mut lineage.bytes) {
+            version.words.iter().for_each(|word| word.put(own));
+        }
+        lineage.packed = lineage.packed && pack(&lineage.bytes, &mut self.packing);
+        if lineage.packed {
+            lineage.bytes = Arc::from(self.packing.as_slice());
+        }
+        lineage.page = version.page;
+        lineage.crc = version.crc;
+        self.bytes_now += lineage.bytes();
+    }
+
+    /// Bytes of page data held, at the most.
+    pub(crate) fn bytes_peak(&self) -> u64 {
+        self.bytes_peak
+    }
+
+    /// Host memory besides the data themselves, in bytes.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        let numbers = self.tables.capacity()
+            + self.tables_free.capacity()
+            + self.lineage_of.capacity()
+            + self.lineages_free.capacity();
+        let unused: u64 = self.lineages.iter().flatten().map(|l| l.older.heap_bytes() - l.older.bytes()).sum();
+        let newest = self.newest.as_ref().map_or(0, HashMap::allocation_size);
+        let own = self.tags.capacity() * 8 + numbers * 4 + self.lineages.capacity() * size_of::<Option<Lineage>>();
+        (own + newest) as u64 + unused + self.unpacked.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    const PAGES: u32 = 4;
+    const BLOCKS: u32 = 6;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// A version of a key.
+        Write(u32, Change),
+        /// A page of the host's, with bytes.
+        User,
+        Erase(u32),
+        /// Beside the chip there is a copy from here on, in place of an earlier one.
+        Copy,
+        /// From here on the steps are done to the other one.
+        Turn,
+    }
+
+    #[derive(Clone, Debug)]
+    enum Change {
+        /// Of some words.
+        Words(Vec<(u16, u32)>),
+        /// Of so many words from one on, in a way that packs.
+        Many(u16, u16),
+        /// Of all, in a way that packs.
+        All(u8),
+        /// Of all, in a way that does not.
+        Garbled(u64),
+    }
+
+    impl Change {
+        fn make(&self, bytes: &mut [u8]) {
+            match self {
+                Self::Words(words) => words.iter().for_each(|(at, word)| put(bytes, *at, *word)),
+                Self::Many(first, words) => {
+                    let all = (*first..128).take(usize::from(*words));
+                    all.for_each(|at| put(bytes, at, word_of(bytes, usize::from(at)).wrapping_add(1)));
+                }
+                Self::All(by) => (0..128).for_each(|at| put(bytes, at, u32::from(at) * u32::from(*by))),
+                Self::Garbled(seed) => {
+                    let mut word = *seed | 1;
+                    for at in 0..128 {
+                        word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+                        put(bytes, at, word as u32);
+                    }
+                }
+            }
+        }
+    }
+
+    fn put(bytes: &mut [u8], at: u16, word: u32) {
+        Word::new(usize::from(at), word).put(bytes);
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let change = prop_oneof![
+            8 => prop::collection::vec((0u16..128, 0u32..4), 0..6).prop_map(Change::Words),
+            3 => (0u16..128, 9u16..70).prop_map(|(first, words)| Change::Many(first, words)),
+            2 => any::<u8>().prop_map(Change::All),
+            1 => any::<u64>().prop_map(Change::Garbled),
+        ];
+        prop_oneof![
+            24 => (0u32..3, change).prop_map(|(key, change)| Step::Write(key, change)),
+            1 => Just(Step::User),
+            6 => (0..BLOCKS).prop_map(Step::Erase),
+            1 => Just(Step::Copy),
+            1 => Just(Step::Turn),
+        ]
+    }
+
+    /// A chip, and what should be on it.
+    #[derive(Clone)]
+    struct Chip {
+        geometry: Geometry,
+        payload: Payload,
+        expected: BTreeMap<u32, Vec<u8>>,
+        newest: BTreeMap<u32, Vec<u8>>,
+        block: u32,
+        index: u32,
+    }
+
+    impl Chip {
+        fn new() -> Self {
+            let geometry = Geometry::new(512, PAGES, u64::from(BLOCKS), 1, 1).unwrap();
+            let payload = Payload::new(&geometry, false, true);
+            Self { geometry, payload, expected: BTreeMap::new(), newest: BTreeMap::new(), block: 0, index: 0 }
+        }
+
+        fn write(&mut self, kind: Kind, key: u32, bytes: &[u8]) {
+            if self.index == PAGES {
+                // Over the block after: what is left there goes.
+                self.erase((self.block + 1) % BLOCKS);
+                self.block = (self.block + 1) % BLOCKS;
+                self.index = 0;
+            }
+            let page = self.geometry.page(Block(self.block), self.index);
+            self.index += 1;
+            let spare = Spare { kind, stream: 0, key, version: 0, seq: 0, data_crc: page.0 * 7, aux: 0 };
+            self.payload.store_bytes(&self.geometry, page, &spare, bytes);
+            self.expected.insert(page.0, bytes.to_vec());
+        }
+
+        fn erase(&mut self, block: u32) {
+            self.payload.erase(Block(block));
+            self.expected.retain(|page, _| page / PAGES != block);
+            if block == self.block {
+                self.index = 0;
+            }
+        }
+
+        fn check(&mut self) -> Result<(), TestCaseError> {
+            for page in 0..BLOCKS * PAGES {
+                match self.expected.get(&page) {
+                    Some(bytes) => {
+                        prop_assert_eq!(self.payload.crc(Page(page)), page * 7);
+                        prop_assert_eq!(self.payload.read(Page(page)), (Content::Bytes(bytes), page * 7));
+                    }
+                    None => prop_assert_eq!(self.payload.read(Page(page)).0, Content::Hollow(0)),
+                }
+            }
+            let lineages = || self.payload.lineages.iter().flatten();
+            prop_assert_eq!(self.payload.bytes_now, lineages().map(Lineage::bytes).sum::<u64>());
+            let versions: u32 = lineages().map(|lineage| 1 + lineage.older.versions()).sum();
+            prop_assert_eq!(versions as usize, self.expected.len());
+            for number in self.payload.newest.iter().flat_map(HashMap::values) {
+                prop_assert!(matches!(&self.payload.lineages[*number as usize], Some(newest) if !newest.packed));
+            }
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_version_reads_as_it_was_written_until_its_block_is_erased(
+            steps in prop::collection::vec(step(), 1..150),
+        ) {
+            let mut chip = Chip::new();
+            let mut copy: Option<Chip> = None;
+            for step in steps {
+                match step {
+                    Step::Write(key, change) => {
+                        let mut bytes = chip.newest.remove(&key).unwrap_or_else(|| vec![0; 512]);
+                        change.make(&mut bytes);
+                        chip.write(Kind::Translation, key, &bytes);
+                        chip.newest.insert(key, bytes);
+                    }
+                    Step::User => chip.write(Kind::User, 1, &[7; 512]),
+                    Step::Erase(block) => chip.erase(block),
+                    Step::Copy => copy = Some(chip.clone()),
+                    Step::Turn => {
+                        if let Some(copy) = &mut copy {
+                            core::mem::swap(copy, &mut chip);
+                        }
+                    }
+                }
+                for chip in [Some(&mut chip), copy.as_mut()].into_iter().flatten() {
+                    chip.check()?;
+                }
+            }
+            for mut chip in [Some(chip), copy].into_iter().flatten() {
+                (0..BLOCKS).for_each(|block| chip.erase(block));
+                prop_assert_eq!(chip.payload.bytes_now, 0);
+                prop_assert!(chip.payload.newest.unwrap().is_empty());
+                prop_assert!(chip.payload.lineages.iter().all(Option::is_none));
+            }
+        }
+    }
+
+    #[test]
+    fn pages_unlike_those_before_them_are_packed_and_read_all_the_same() {
+        let mut chip = Chip::new();
+        for n in 1..=8 {
+            let mut bytes = vec![0; 512];
+            Change::All(n).make(&mut bytes);
+            chip.write(Kind::Gecko, 0, &bytes);
+        }
+        assert_eq!(chip.payload.lineages.iter().flatten().filter(|lineage| lineage.packed).count(), 7);
+        assert!(chip.payload.bytes_now < 512 + 7 * 100, "{} bytes", chip.payload.bytes_now);
+        chip.check().unwrap();
+    }
+}
