@@ -68,6 +68,8 @@ pub enum Barrier {
     OlderCopiesReported,
     /// Part-filled blocks of metadata are collected (against GeckoFTL section 4.2).
     PartFilledCollected,
+    /// A translation page says from where on a recovery must scan for all entries that are dirty, its own included.
+    DirtyInMark,
 }
 
 #[cfg(feature = "mutants")]
@@ -93,6 +95,18 @@ impl Barrier {
         Self::TrimsOverruleFound,
         Self::SeqBeforeSynchronization,
         Self::OlderCopiesReported,
+    ];
+
+    /// Those that a recovery which synchronizes everything stands on.
+    pub const OF_SYNCHRONIZING: &'static [Self] = &[
+        Self::CopiesBeforeErase,
+        Self::SuspectsVerified,
+        Self::SuspectsCopied,
+        Self::FallbacksHeld,
+        Self::EraseBeforeUse,
+        Self::VersionOrder,
+        Self::DirtyInMark,
+        Self::TrimsOverruleFound,
     ];
 
     /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.

@@ -13,9 +13,11 @@
 //! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, it is what counts.
 
 mod battery;
+mod blocks_information;
 mod gecko_rec;
 mod scan;
 mod steps;
+mod synchronizing;
 
 use super::mapping::{Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
@@ -59,6 +61,7 @@ impl PageMapped {
             }
             PowerPart::Battery => Self::recover_from_battery(nand, config, at),
             PowerPart::GeckoRec => Self::recover_with_gecko_rec(nand, config, at),
+            PowerPart::Synchronize => Self::recover_by_synchronizing(nand, config, at),
             PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
         }
     }
@@ -296,6 +299,7 @@ impl PageMapped {
             version: found.spare.version,
             content: data.content(),
             data_crc: found.spare.data_crc,
+            aux: 0,
         };
         let stream = self.placement.host();
         let (to, safe) = self.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;

@@ -21,6 +21,13 @@ const UNSURE: u8 = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot(u32);
 
+impl Slot {
+    /// Its number: below the cache's capacity.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Entry {
     key: u32,

@@ -15,7 +15,7 @@
 //!   on it.
 //! - Blocks of metadata that are part-filled become candidates for collection.
 
-mod blocks_information;
+
 mod translation;
 
 use super::steps::{Owned, Steps};
@@ -29,7 +29,7 @@ use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
-use blocks_information::{BlockInformation, BlocksInformation, Found};
+use super::blocks_information::{BlockInformation, BlocksInformation, Found};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, PageRead, Purpose, SpareRead, Time};
 use translation::{TranslationPages, Version};
 
@@ -61,10 +61,10 @@ struct Gathered {
 }
 
 impl PageMapped {
-    fn paged(&mut self) -> &mut PagedMapping {
+    pub(super) fn paged(&mut self) -> &mut PagedMapping {
         match &mut self.mapping {
             Mapping::Paged(paged) => paged,
-            Mapping::Ram(_) => unreachable!("GeckoRec begins with a demand-paged mapping"),
+            Mapping::Ram(_) => unreachable!("this recovery begins with a demand-paged mapping"),
         }
     }
 
@@ -590,7 +590,7 @@ impl Gathered {
             ftl.let_go_if_out_of_blocks(emptied);
             let content = suspect.data.content();
             let copy =
-                NewPage { kind: Kind::User, key: key.0, version: spare.version, content, data_crc: spare.data_crc };
+                NewPage { kind: Kind::User, key: key.0, version: spare.version, content, data_crc: spare.data_crc, aux: 0 };
             let stream = ftl.placement.host();
             let (to, safe) = ftl.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;

@@ -6,7 +6,7 @@
 //! against the one that the flush had heard of. What a version in between named was a dirty entry when that was written,
 //! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
 
-use super::blocks_information::Found;
+use crate::page_mapped::recovery::blocks_information::Found;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;
