@@ -265,7 +265,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("mapping.cache", "entries; 0 for the default", "mapping entries cached by paged, at 8 bytes each"),
     ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
     ("mapping.dirty-limit", "1 to 100 (100: none)", "percent of the cached entries that may be dirty"),
-    ("mapping.synchronize", "translation-page | physical-block", "what is synchronized with a dirty entry that must go"),
+    (
+        "mapping.synchronize",
+        "translation-page | physical-block",
+        "what is synchronized with a dirty entry that must go",
+    ),
     ("validity", "ram-bitmap | flash-bitmap | gecko", "which physical pages are live"),
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
     ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
@@ -484,7 +488,9 @@ impl Composition {
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
                 ValidityPart::Gecko { .. } if paged => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::Gecko { .. } => "power=nothing, and validity=gecko is recovered with mapping=paged alone",
-                ValidityPart::RamBitmap if paged => "power=nothing; power=battery or power=synchronize would be right for its parts",
+                ValidityPart::RamBitmap if paged => {
+                    "power=nothing; power=battery or power=synchronize would be right for its parts"
+                }
                 ValidityPart::RamBitmap => "power=nothing; power=scan would be right for its parts",
             }),
         }

@@ -31,8 +31,7 @@ const PAGE: Composition = Composition {
     power: PowerPart::Scan,
 };
 
-const PAGED: MappingPart =
-    MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch, dirty: DirtyLimit::NONE };
+const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch, dirty: DirtyLimit::NONE };
 
 /// Every named FTL.
 pub const PRESETS: &[Preset] = &[

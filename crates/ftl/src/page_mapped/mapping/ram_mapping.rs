@@ -118,7 +118,8 @@ impl RamMapping {
         if self.make_bitmap(region) {
             let version = io.next_version();
             let content = Content::Bytes(&self.trims.bitmap);
-            let page = NewPage { kind: Kind::Tombstone, key: region, version, content, data_crc: content.crc(), aux: 0 };
+            let page =
+                NewPage { kind: Kind::Tombstone, key: region, version, content, data_crc: content.crc(), aux: 0 };
             to = Some(io.append_labelled(label, &page)?);
             self.tombstones_written += 1;
         }

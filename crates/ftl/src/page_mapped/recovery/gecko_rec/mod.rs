@@ -15,9 +15,9 @@
 //!   on it.
 //! - Blocks of metadata that are part-filled become candidates for collection.
 
-
 mod translation;
 
+use super::blocks_information::{BlockInformation, BlocksInformation, Found};
 use super::steps::{Owned, Steps};
 use crate::barriers::Barrier;
 use crate::blocks::{Clock, EPOCH, NewPage, RECOVERY_STREAM, ScanFrom};
@@ -29,7 +29,6 @@ use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
-use super::blocks_information::{BlockInformation, BlocksInformation, Found};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, PageRead, Purpose, SpareRead, Time};
 use translation::{TranslationPages, Version};
 
@@ -589,8 +588,14 @@ impl Gathered {
             }
             ftl.let_go_if_out_of_blocks(emptied);
             let content = suspect.data.content();
-            let copy =
-                NewPage { kind: Kind::User, key: key.0, version: spare.version, content, data_crc: spare.data_crc, aux: 0 };
+            let copy = NewPage {
+                kind: Kind::User,
+                key: key.0,
+                version: spare.version,
+                content,
+                data_crc: spare.data_crc,
+                aux: 0,
+            };
             let stream = ftl.placement.host();
             let (to, safe) = ftl.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;
