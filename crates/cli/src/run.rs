@@ -144,6 +144,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
     }
     if let Some(recovery) = &result.recovery {
         writeln!(out, "{}", recovery_steps(recovery))?;
+        writeln!(out, "the recovery took {} of RAM for itself", size::show(recovery.scratch_bytes))?;
     }
     let m = &result.machine;
     let rss = m.peak_rss_bytes.map(|b| format!("{} at the most", size::show(b)));

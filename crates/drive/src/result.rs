@@ -184,6 +184,8 @@ pub struct RecoveryStepResult {
 /// A recovery after a power cut at the end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryResult {
+    /// RAM that the recovery took for itself while it lasted, in bytes.
+    pub scratch_bytes: u64,
     /// Pages that a battery paid for after the power had failed, before the recovery.
     pub battery_programs: u64,
     /// Simulated time, in microseconds.

@@ -105,7 +105,7 @@ impl Held {
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("blocks.held", self.blocks.capacity() as u64 * 4 + size_of::<Self>() as u64);
+        ledger.structure("blocks.held", self.blocks.capacity() as u64 * 5 + size_of::<Self>() as u64);
     }
 }
 

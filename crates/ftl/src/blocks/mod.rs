@@ -391,7 +391,6 @@ impl Blocks {
         &mut self,
         nand: &mut N,
         stream: u8,
-        label: u8,
         page: &NewPage<'_>,
         purpose: Purpose,
         at: Time,
@@ -408,7 +407,7 @@ impl Blocks {
             }
             let spare = Spare {
                 kind: page.kind,
-                stream: if self.recovering { RECOVERY_STREAM } else { label },
+                stream: if self.recovering { RECOVERY_STREAM } else { stream },
                 key: page.key,
                 version: page.version,
                 seq,

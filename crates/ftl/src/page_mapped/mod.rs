@@ -325,7 +325,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 aux: 0,
             };
             let stream = self.placement.host();
-            let (to, safe) = self.blocks.append(nand, stream, stream, &page, Purpose::Host, at)?;
+            let (to, safe) = self.blocks.append(nand, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);
             self.hear_news(nand, at)?;
             if let Before::Known(Place::At(old)) = self.mapping.written(key, to) {

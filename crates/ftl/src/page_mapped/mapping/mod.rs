@@ -191,22 +191,6 @@ impl Mapping {
         }
     }
 
-    /// Whether `key`'s entry was found by a recovery, and its translation page not asked since.
-    #[inline]
-    pub(crate) fn is_unsure(&self, key: LogicalPage) -> bool {
-        match self {
-            Self::Ram(_) => false,
-            Self::Paged(paged) => paged.is_unsure(key),
-        }
-    }
-
-    /// Asks the translation page about it.
-    pub(crate) fn make_sure<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) {
-        if let Self::Paged(paged) = self {
-            paged.make_sure(io, key, before);
-        }
-    }
-
     /// Whose page `page` is, for one that cannot say so itself. Looks at everything.
     pub(crate) fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
         match self {
@@ -254,7 +238,7 @@ impl Mapping {
     /// No block is left.
     pub(crate) fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         match self {
-            Self::Ram(ram) => ram.write_pending(io, None).map(drop),
+            Self::Ram(ram) => ram.write_pending(io).map(drop),
             Self::Paged(_) => Ok(()),
         }
     }
@@ -270,7 +254,7 @@ impl Mapping {
         before: &mut Vec<Page>,
     ) -> Result<Option<u32>, FtlError> {
         match self {
-            Self::Ram(ram) => ram.write_pending(io, None).map(|_| None),
+            Self::Ram(ram) => ram.write_pending(io).map(|_| None),
             Self::Paged(paged) => paged.synchronize_next(io, from, before),
         }
     }
@@ -302,11 +286,11 @@ impl Mapping {
         }
     }
 
-    /// Stale pages that are not identified yet.
-    pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
+    /// Stale pages that are not identified yet, or, where `unsure`, those that perhaps are not.
+    pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, unsure: bool) -> Vec<Page> {
         match self {
             Self::Ram(_) => Vec::new(),
-            Self::Paged(paged) => paged.unidentified(io),
+            Self::Paged(paged) => paged.unidentified(io, unsure),
         }
     }
 

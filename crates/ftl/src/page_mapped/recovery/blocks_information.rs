@@ -1,20 +1,28 @@
 //! The blocks information directory, BID (GeckoFTL appendix C, step 1): what each block holds and when its first page
 //! was written, from one spare area a block.
+//!
+//! As in the paper, only of the user blocks written last it keeps when. Their number is what recoveries usually need;
+//! where one needs more (several cuts in a row, a block that was open for long), the spare areas are read once more.
 
+use super::Found;
+use super::steps::Steps;
 use crate::blocks::{EPOCH, window};
-use crate::page_mapped::recovery::steps::Steps;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
+use core::cmp::Reverse;
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Spare, SpareRead};
 
 /// What a block holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub(super) enum Holds {
     /// Nothing that was written since it was erased.
     Nothing,
     User,
     Translation,
-    Gecko,
+    /// Pages of the validity store.
+    Validity,
 }
 
 /// A block that holds something.
@@ -24,19 +32,18 @@ pub(super) struct BlockInformation {
     pub(super) first_seq: u64,
 }
 
-/// A page with its spare area.
-#[derive(Clone, Copy)]
-pub(super) struct Found {
-    pub(super) page: Page,
-    pub(super) spare: Spare,
-}
-
 /// The directory, and the clocks as far as spare areas have told.
 pub(super) struct BlocksInformation {
     pub(super) empty: Vec<Block>,
-    pub(super) user: Vec<BlockInformation>,
     pub(super) translation: Vec<BlockInformation>,
-    pub(super) gecko: Vec<BlockInformation>,
+    pub(super) validity: Vec<BlockInformation>,
+    holds: Vec<Holds>,
+    /// The user blocks written last, by the seq of their first page.
+    recent: BinaryHeap<Reverse<(u64, Block)>>,
+    /// How many of them are kept.
+    recent_max: usize,
+    /// The highest such seq of those that are not.
+    left_out: u64,
     window: u64,
     pub(super) version_max: u64,
     pub(super) seq_max: u64,
@@ -45,12 +52,16 @@ pub(super) struct BlocksInformation {
 }
 
 impl BlocksInformation {
-    pub(super) fn new(geometry: &Geometry) -> Self {
+    /// That keeps in mind when the last `recent_max` user blocks were begun.
+    pub(super) fn new(geometry: &Geometry, recent_max: usize) -> Self {
         Self {
             empty: Vec::new(),
-            user: Vec::new(),
             translation: Vec::new(),
-            gecko: Vec::new(),
+            validity: Vec::new(),
+            holds: vec![Holds::Nothing; geometry.blocks() as usize],
+            recent: BinaryHeap::new(),
+            recent_max,
+            left_out: 0,
             window: window(geometry.dies()) as u64,
             version_max: 0,
             seq_max: 0,
@@ -61,6 +72,29 @@ impl BlocksInformation {
     /// Looks at a block's first page; at those behind it where the first cannot be read: a failed program, or an erase
     /// that was cut.
     pub(super) fn look_at<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) {
+        let Some(spare) = self.first_spare(nand, steps, block) else {
+            self.empty.push(block);
+            return;
+        };
+        let information = BlockInformation { block, first_seq: spare.seq };
+        let holds = holds(spare.kind);
+        self.holds[block.index()] = holds;
+        match holds {
+            Holds::Nothing => self.empty.push(block),
+            Holds::User => {
+                self.recent.push(Reverse((spare.seq, block)));
+                if self.recent.len() > self.recent_max
+                    && let Some(Reverse((oldest, _))) = self.recent.pop()
+                {
+                    self.left_out = self.left_out.max(oldest);
+                }
+            }
+            Holds::Translation => self.translation.push(information),
+            Holds::Validity => self.validity.push(information),
+        }
+    }
+
+    fn first_spare<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) -> Option<Spare> {
         let geometry = *nand.geometry();
         for index in 0..geometry.pages_per_block() {
             match steps.read_spare(nand, geometry.page(block, index)) {
@@ -68,18 +102,46 @@ impl BlocksInformation {
                 SpareRead::Erased => break,
                 SpareRead::Written(spare) => {
                     self.note(&spare);
-                    let information = BlockInformation { block, first_seq: spare.seq };
-                    match holds(spare.kind) {
-                        Holds::Nothing => break,
-                        Holds::User => self.user.push(information),
-                        Holds::Translation => self.translation.push(information),
-                        Holds::Gecko => self.gecko.push(information),
-                    }
-                    return;
+                    return Some(spare);
                 }
             }
         }
-        self.empty.push(block);
+        None
+    }
+
+    /// The user blocks whose first page was written at `seq` or later, the oldest first.
+    pub(super) fn user_since<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, seq: u64) -> Vec<BlockInformation> {
+        let mut since: Vec<BlockInformation> = Vec::new();
+        if self.left_out >= seq && self.left_out > 0 {
+            for block in (0..self.holds.len() as u32).map(Block) {
+                if self.holds[block.index()] == Holds::User
+                    && let Some(spare) = self.first_spare(nand, steps, block)
+                {
+                    since.push(BlockInformation { block, first_seq: spare.seq });
+                }
+            }
+        } else {
+            since.extend(
+                self.recent
+                    .iter()
+                    .map(|Reverse((first_seq, block))| BlockInformation { block: *block, first_seq: *first_seq }),
+            );
+        }
+        since.retain(|information| information.first_seq >= seq);
+        since.sort_unstable_by_key(|information| information.first_seq);
+        since
+    }
+
+    /// All user blocks. Those of which it knows when they were begun come last, in that order.
+    pub(super) fn user_blocks(&self) -> Vec<Block> {
+        let mut recent: Vec<(u64, Block)> = self.recent.iter().map(|Reverse(information)| *information).collect();
+        recent.sort_unstable_by_key(|(_, block)| *block);
+        let of_users = (0..self.holds.len() as u32).map(Block).filter(|block| self.holds[block.index()] == Holds::User);
+        let others = of_users.filter(|block| recent.binary_search_by_key(block, |(_, block)| *block).is_err());
+        let mut blocks: Vec<Block> = others.collect();
+        recent.sort_unstable();
+        blocks.extend(recent.into_iter().map(|(_, block)| block));
+        blocks
     }
 
     pub(super) fn note(&mut self, spare: &Spare) {
@@ -121,8 +183,11 @@ impl BlocksInformation {
 
     /// What it takes in RAM while it is there.
     pub(super) fn bytes(&self) -> u64 {
-        let written = self.user.capacity() + self.translation.capacity() + self.gecko.capacity();
-        (written * size_of::<BlockInformation>() + self.empty.capacity() * size_of::<Block>()) as u64
+        let metadata = (self.translation.capacity() + self.validity.capacity()) * size_of::<BlockInformation>();
+        let recent = self.recent.capacity() * size_of::<Reverse<(u64, Block)>>();
+        // A node of the tree holds up to eleven.
+        let epochs = self.epochs.len() * size_of::<(u64, u64, u64)>() * 3 / 2;
+        (metadata + recent + epochs + self.holds.len() + self.empty.capacity() * size_of::<Block>()) as u64
     }
 }
 
@@ -130,7 +195,7 @@ fn holds(kind: Kind) -> Holds {
     match kind {
         Kind::User => Holds::User,
         Kind::Translation => Holds::Translation,
-        Kind::Gecko => Holds::Gecko,
+        Kind::Gecko => Holds::Validity,
         Kind::Tombstone | Kind::Anchor | Kind::Bitmap => Holds::Nothing,
     }
 }

@@ -75,8 +75,8 @@ pub(super) struct DirtyQueue {
 }
 
 impl DirtyQueue {
-    /// Of a cache of `entries` entries.
-    pub(super) fn new(limit: DirtyLimit, entries: u32) -> Self {
+    /// Of a cache of `entries` entries, in so many slots.
+    pub(super) fn new(limit: DirtyLimit, entries: u32, slots: u32) -> Self {
         let most = limit.entries(entries);
         let mut marks = VecDeque::with_capacity(MARKS);
         marks.push_back((0, ScanFrom::default()));
@@ -84,7 +84,7 @@ impl DirtyQueue {
             limit: most,
             drains: limit.synchronize == Synchronize::PhysicalBlock,
             ring: Vec::with_capacity(2 * most as usize),
-            places: vec![0; entries as usize],
+            places: vec![0; slots as usize],
             next: 0,
             oldest: 0,
             marks,

@@ -30,7 +30,7 @@ impl PagedMapping {
     pub(crate) fn limit_dirty(&mut self, limit: DirtyLimit, power: PowerPart) {
         let is_limit = limit.percent < 100 || limit.synchronize == Synchronize::PhysicalBlock;
         if is_limit || power == PowerPart::Synchronize {
-            self.queue = Some(DirtyQueue::new(limit, self.cache.capacity()));
+            self.queue = Some(DirtyQueue::new(limit, self.cache.capacity(), self.cache.slots()));
         }
     }
 
@@ -129,10 +129,5 @@ impl PagedMapping {
     /// The logical pages whose entries stand in a translation page, for a recovery.
     pub(crate) fn range_of(&self, translation_page: u32) -> core::ops::Range<u32> {
         self.pages_of(translation_page)
-    }
-
-    /// The translation page that holds a logical page's entry, for a recovery.
-    pub(crate) fn part_of(&self, key: u32) -> u32 {
-        self.translation_page_of(key)
     }
 }

@@ -10,7 +10,7 @@ use super::{Found, Gathered, PageMapped, Steps};
 use crate::barriers::Barrier;
 use crate::page_mapped::mapping::{Mapping, Place};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, Nand, Page};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 
 impl Gathered {
     /// The blocks that must not be erased before what may have been in flight is copied, ascending.
@@ -38,7 +38,7 @@ impl Gathered {
         let mut parts: Vec<u32> =
             self.suspect_translation.iter().filter(|s| is_newest(s)).map(|s| s.spare.key).collect();
         let users = self.suspects.iter().map(|suspect| &suspect.found).filter(|s| is_newest_of_users(s));
-        parts.extend(users.map(|suspect| ftl.paged().part_of(suspect.spare.key)));
+        parts.extend(users.map(|suspect| ftl.paged().part_of(LogicalPage(suspect.spare.key))));
         parts.sort_unstable();
         parts.dedup();
         for part in parts {

@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::Range;
-use phelsuma_nand::{Kind, Nand, Page, SpareRead};
+use phelsuma_nand::{Kind, LogicalPage, Nand, Page, SpareRead};
 
 /// A version of a translation page.
 #[derive(Clone, Copy, Debug)]
@@ -142,13 +142,13 @@ impl FoundEntries {
     /// Keeps of the candidates of each logical page the newest, if its translation page does not know it.
     pub(super) fn choose(&mut self, ftl: &mut PageMapped, translation: &Translation) {
         let by_place = ftl.barriers.forget(Barrier::VersionOrder);
-        let resurrects = ftl.barriers.forget(Barrier::TrimsOverruleFound);
+        let resurrects = ftl.barriers.forget(Barrier::SynchronizedIsKnown);
         self.candidates.sort_unstable_by_key(|c| match by_place {
             true => (c.key, Reverse((u64::from(c.page.0), 0))),
             false => (c.key, Reverse((c.version, c.seq))),
         });
         for candidates in self.candidates.chunk_by(|a, b| a.key == b.key) {
-            let part = ftl.paged().part_of(candidates[0].key);
+            let part = ftl.paged().part_of(LogicalPage(candidates[0].key));
             let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
             let newest = candidates.iter().find(|c| c.seq > synchronized || resurrects);
             self.entries.extend(newest.map(|c| Entry { key: c.key, place: Place::At(c.page), seq: c.seq }));
@@ -237,7 +237,7 @@ impl Gathered {
         let (candidates, entries, blocks) = (Vec::new(), Vec::new(), Vec::new());
         let mut found = FoundEntries { scan_from, candidates, entries, blocks };
         let mut late: Vec<BlockInformation> =
-            self.bid.user.iter().filter(|i| i.first_seq >= scan_from.oldest_open).copied().collect();
+            self.user.iter().filter(|i| i.first_seq >= scan_from.oldest_open).copied().collect();
         late.sort_unstable_by_key(|information| Reverse(information.first_seq));
         for information in late {
             let end = geometry.page(information.block, geometry.pages_per_block() - 1);

@@ -22,11 +22,12 @@
 mod fallbacks;
 mod found;
 
-use super::blocks_information::{BlocksInformation, Found};
+use super::blocks_information::{BlockInformation, BlocksInformation};
+use super::last_page::LastPage;
 use super::steps::{Owned, Steps};
+use super::{Found, PageMapped};
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, Clock, EPOCH, NewPage, RECOVERY_STREAM};
-use crate::page_mapped::PageMapped;
+use crate::blocks::{BlockUse, Clock, EPOCH, NewPage};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::recovery_report::RecoveryReport;
@@ -34,7 +35,7 @@ use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
 use found::{FoundEntries, Translation};
-use phelsuma_nand::{Block, Geometry, Kind, Nand, PageRead, Purpose, Time};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Purpose, Time};
 
 /// A page that may have been in flight when the power failed: read in full, and sound by now.
 struct Suspect {
@@ -45,6 +46,8 @@ struct Suspect {
 /// What is gathered on the way.
 struct Gathered {
     bid: BlocksInformation,
+    /// All blocks of user pages.
+    user: Vec<BlockInformation>,
     /// Translation pages that may have been in flight; their bytes are kept where the mapping reads them.
     suspect_translation: Vec<Found>,
     suspects: Vec<Suspect>,
@@ -65,14 +68,14 @@ impl PageMapped {
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
-        ftl.blocks.recovering = true;
 
         steps.begin("blocks information directory");
         let mut g = Gathered::new(&geometry);
         for block in &usable {
             g.bid.look_at(nand, &mut steps, *block);
         }
-        for information in &g.bid.user {
+        g.user = g.bid.user_since(nand, &mut steps, 0);
+        for information in &g.user {
             g.user_since[information.block.index()] = information.first_seq;
         }
 
@@ -105,7 +108,6 @@ impl PageMapped {
         steps.begin("synchronize");
         found.add_lost(&g.lost);
         ftl.synchronize_found(nand, &mut steps, &found)?;
-        ftl.blocks.recovering = false;
         steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.mapping {
             Mapping::Paged(paged) => paged.nothing_is_dirty(io),
             Mapping::Ram(_) => {}
@@ -126,7 +128,7 @@ impl PageMapped {
         found: &FoundEntries,
     ) -> Result<(), FtlError> {
         let paged = self.paged();
-        for group in found.groups(|key| paged.part_of(key)) {
+        for group in found.groups(|key| paged.part_of(LogicalPage(key))) {
             self.gather_part_filled(nand, steps)?;
             let stream = self.streams.mapping;
             let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Recovery, steps.now);
@@ -168,7 +170,9 @@ impl PageMapped {
 impl Gathered {
     fn new(geometry: &Geometry) -> Self {
         Self {
-            bid: BlocksInformation::new(geometry),
+            // When they were begun is needed of all.
+            bid: BlocksInformation::new(geometry, geometry.blocks() as usize),
+            user: Vec::new(),
             suspect_translation: Vec::new(),
             suspects: Vec::new(),
             part_filled: Vec::new(),
@@ -181,7 +185,9 @@ impl Gathered {
     fn bytes(&self) -> u64 {
         let suspects = self.suspects.capacity() * size_of::<Suspect>();
         let translation = self.suspect_translation.capacity() * size_of::<Found>();
-        let blocks = self.part_filled.capacity() * size_of::<Block>() + self.user_since.len() * 8;
+        let blocks = self.part_filled.capacity() * size_of::<Block>()
+            + self.user_since.len() * 8
+            + self.user.capacity() * size_of::<BlockInformation>();
         self.bid.bytes() + (suspects + translation + blocks + self.lost.capacity() * 4) as u64
     }
 
@@ -196,18 +202,14 @@ impl Gathered {
     ) -> (Vec<Found>, Option<Owned>) {
         let mut pages = self.bid.pages_of(nand, steps, block);
         let Some(last) = pages.last().copied() else { return (pages, None) };
-        steps.report.last_pages += 1;
-        let data = match steps.read(nand, last.page) {
-            PageRead::Written { content, .. } if ftl.barriers.forget(Barrier::SuspectsVerified) => {
-                Some(Owned::of(content))
+        match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
+            LastPage::Bad => {
+                pages.pop();
+                (pages, None)
             }
-            read => read.verified().map(|(content, _)| Owned::of(content)),
-        };
-        if data.is_none() {
-            steps.report.last_pages_bad += 1;
-            pages.pop();
+            LastPage::Sound => (pages, None),
+            LastPage::MayHaveBeenInFlight(data) => (pages, Some(data)),
         }
-        (pages, data.filter(|_| self.bid.may_have_been_in_flight(&last.spare)))
     }
 
     /// All spare areas of the blocks of translation pages.
@@ -301,14 +303,14 @@ impl Gathered {
 
     /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, but for
     /// those that the pages that may have been in flight need should they turn bad: those are given back.
-    fn settle_blocks(&mut self, ftl: &mut PageMapped, fallbacks: &[Block]) -> Vec<Block> {
-        let bid = &mut self.bid;
+    fn settle_blocks(&self, ftl: &mut PageMapped, fallbacks: &[Block]) -> Vec<Block> {
+        let bid = &self.bid;
         for block in &bid.empty {
             ftl.blocks.release_now(*block);
         }
         let mapping = ftl.streams.mapping;
-        let users = bid.user.iter().map(|information| (*information, 0));
-        let others = bid.translation.iter().chain(&bid.gecko).map(|information| (*information, mapping));
+        let users = self.user.iter().map(|information| (*information, 0));
+        let others = bid.translation.iter().chain(&bid.validity).map(|information| (*information, mapping));
         let mut all: Vec<_> = users.chain(others).collect();
         all.sort_unstable_by_key(|(information, _)| information.first_seq);
         let mut holding = Vec::new();
@@ -359,7 +361,7 @@ impl Gathered {
             let (kind, key, version, data_crc) = (Kind::User, spare.key, spare.version, spare.data_crc);
             let copy = NewPage { kind, key, version, content, data_crc, aux: 0 };
             let stream = ftl.placement.host();
-            let (to, safe) = ftl.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;
+            let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;
             steps.now = steps.now.max(safe);
             ftl.validity.validate(to);
