@@ -5,7 +5,8 @@
 //! latest place in it; earlier ones are skipped when their turn comes. Where D entries are dirty, the one updated longest
 //! ago is synchronized before there is another. So it is where the ring is full, which bounds the age of a dirty entry
 //! to 2 D updates: LazyFTL's entries have no such bound, and a few that are written over and over would never be
-//! synchronized. A read moves nothing in the ring, so the bound is exact.
+//! synchronized. A read moves nothing in the ring, so the bound is exact. And the oldest entry is synchronized where no
+//! translation page was written for 2 D updates: what a recovery has to scan is known from the newest of those alone.
 //!
 //! With an entry that must go, LazyFTL synchronizes all others whose pages lie in the same block, and scans the cache
 //! for them. Here a cursor follows the ring behind the entry that went, some places and at the most one synchronization
@@ -71,6 +72,8 @@ pub(super) struct DirtyQueue {
     /// What was written before the mark's update; the first is of the oldest in the ring, or one before.
     marks: VecDeque<(u64, ScanFrom)>,
     marks_interval: u64,
+    /// The update that came after the last mark was written down.
+    written_down: u64,
     draining: Option<Draining>,
 }
 
@@ -89,6 +92,7 @@ impl DirtyQueue {
             oldest: 0,
             marks,
             marks_interval: u64::from(most.div_ceil(MARKS_PER_TURN)),
+            written_down: 0,
             draining: None,
         }
     }
@@ -124,7 +128,8 @@ impl DirtyQueue {
     pub(super) fn must_go(&mut self, cache: &MappingCache, is_dirty: bool) -> Option<Slot> {
         let oldest = self.oldest(cache)?;
         let is_full = self.next - self.oldest == self.length();
-        (is_full || !is_dirty && cache.dirty_count() >= self.limit).then_some(oldest)
+        let is_due = self.next - self.written_down >= self.length();
+        (is_full || is_due || !is_dirty && cache.dirty_count() >= self.limit).then_some(oldest)
     }
 
     /// An entry has been updated.
@@ -161,8 +166,9 @@ impl DirtyQueue {
         }
     }
 
-    /// From where on a recovery has to scan for all entries that are dirty now; `now` where none is.
+    /// From where on a recovery has to scan for all entries that are dirty now; `now` where none is. To be written down.
     pub(super) fn scan_from(&mut self, cache: &MappingCache, now: ScanFrom) -> ScanFrom {
+        self.written_down = self.next;
         if self.oldest(cache).is_none() {
             return now;
         }
