@@ -75,8 +75,8 @@ impl PagedMapping {
     pub(super) fn scan_mark<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> u32 {
         let Some(queue) = &mut self.queue else { return 0 };
         let now = io.scan_from_now();
-        let from = if self.barriers.forget(Barrier::DirtyInMark) { now } else { queue.scan_from(&self.cache, now) };
-        scan_mark::encode(version, from)
+        let from = queue.scan_from(&self.cache, now);
+        scan_mark::encode(version, if self.barriers.forget(Barrier::DirtyInMark) { now } else { from })
     }
 
     /// What a translation page's spare area says to a recovery.
