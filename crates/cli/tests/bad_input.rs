@@ -117,7 +117,10 @@ const WRONG: &[(&str, &str)] = &[
     ("DFTL --set power=scan", "scan needs mapping=ram-table"),
     ("GECKOFTL --set power=battery", "battery needs validity=ram-bitmap"),
     ("crash --ftl dftl --set power=scan", "scan needs mapping=ram-table"),
-    ("RUN --set mapping=paged --cut-at-end", "page does not survive power cuts: power=nothing; power=battery would be"),
+    (
+        "RUN --set mapping=paged --cut-at-end",
+        "page does not survive power cuts: power=nothing; power=battery or power=synchronize",
+    ),
     ("RUN --set victim=fifo --set victim=greedy", "'victim' is set more than once"),
     ("GECKOFTL --set gecko.size-ratio=4 --set gecko.size_ratio=8", "is set more than once"),
     ("GECKOFTL --set gecko.partitions=129", "a block has 128 pages and cannot have more parts"),

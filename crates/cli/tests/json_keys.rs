@@ -149,7 +149,8 @@ fn table_under(heading: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_counter_and_structure_is_in_the_document_and_no_other() {
-    let runs = ["page", "fifo", "d-choices", "pl-greedy", "dftl", "geckoftl", "dftl --set validity=flash-bitmap"];
+    let runs =
+        ["page", "fifo", "d-choices", "pl-greedy", "dftl", "lazyftl", "geckoftl", "dftl --set validity=flash-bitmap"];
     let (mut counters, mut structures) = (BTreeSet::new(), BTreeSet::new());
     for ftl in runs {
         let run = json(&format!("run --ftl {ftl} --workload uniform --capacity 64MiB --json"));

@@ -82,6 +82,8 @@ pub enum Barrier {
     /// A flush says what it has heard of (GeckoFTL appendix C.2.1 goes by when the run was made): what a synchronization
     /// made stale may not have been reported yet.
     FlushSaysWhatItHeard,
+    /// A translation page says from where on a recovery must scan for all entries that are dirty, its own included.
+    DirtyInMark,
 }
 
 #[cfg(feature = "mutants")]
@@ -117,6 +119,18 @@ impl Barrier {
         Self::HeldUntilFlush,
         Self::RunsCoverOnce,
         Self::FlushSaysWhatItHeard,
+    ];
+
+    /// Those that a recovery which synchronizes everything stands on.
+    pub const OF_SYNCHRONIZING: &'static [Self] = &[
+        Self::CopiesBeforeErase,
+        Self::SuspectsVerified,
+        Self::SuspectsCopied,
+        Self::FallbacksHeld,
+        Self::EraseBeforeUse,
+        Self::VersionOrder,
+        Self::DirtyInMark,
+        Self::SynchronizedIsKnown,
     ];
 
     /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.

@@ -19,7 +19,38 @@ pub enum MappingPart {
         cache_entries: u32,
         /// What a write does when its entry is not cached.
         on_miss: OnMiss,
+        /// How many of the entries may be dirty.
+        dirty: DirtyLimit,
     },
+}
+
+/// How many cached entries may be dirty, and what is synchronized when there are more (LazyFTL as GeckoFTL sections 5.3
+/// and 6 take it).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DirtyLimit {
+    /// Percent of C, from 1 to 100: 100 is none.
+    pub percent: u32,
+    /// What goes with an entry that leaves the dirty ones.
+    pub synchronize: Synchronize,
+}
+
+impl DirtyLimit {
+    /// Every entry may be dirty.
+    pub const NONE: Self = Self { percent: 100, synchronize: Synchronize::TranslationPage };
+
+    /// D, the entries that may be dirty in a cache of so many.
+    pub(crate) fn entries(self, cache_entries: u32) -> u32 {
+        ((u64::from(cache_entries) * u64::from(self.percent) / 100) as u32).max(1)
+    }
+}
+
+/// What is synchronized when a dirty entry must go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Synchronize {
+    /// Its translation page.
+    TranslationPage,
+    /// Those as well of all dirty entries whose pages lie in the same block (GeckoFTL section 6 of LazyFTL).
+    PhysicalBlock,
 }
 
 /// What a host write does when the mapping entry is not cached.
@@ -101,6 +132,9 @@ pub enum PowerPart {
     /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
     /// Gecko.
     GeckoRec,
+    /// By synchronizing everything before the drive goes on, and reading the whole translation table (LazyFTL as GeckoFTL
+    /// section 6 takes it). For a demand-paged mapping with validity in RAM.
+    Synchronize,
     /// Not at all.
     Nothing,
 }
@@ -230,6 +264,12 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("mapping", "ram-table | paged", "where each logical page is"),
     ("mapping.cache", "entries; 0 for the default", "mapping entries cached by paged, at 8 bytes each"),
     ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
+    ("mapping.dirty-limit", "1 to 100 (100: none)", "percent of the cached entries that may be dirty"),
+    (
+        "mapping.synchronize",
+        "translation-page | physical-block",
+        "what is synchronized with a dirty entry that must go",
+    ),
     ("validity", "ram-bitmap | flash-bitmap | gecko", "which physical pages are live"),
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
     ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
@@ -237,7 +277,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("victim", "greedy | fifo | d-choices", "which block is collected next"),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
     ("placement", "one-stream | host-gc", "which stream a page is written to"),
-    ("power", "scan | battery | gecko-rec | nothing", "how a power cut is survived"),
+    ("power", "scan | battery | gecko-rec | synchronize | nothing", "how a power cut is survived"),
     ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
 ];
 
@@ -296,7 +336,9 @@ impl Composition {
         // Names may be written with either.
         match (name.replace('_', "-").as_str(), value) {
             ("mapping", "ram-table") => self.mapping = MappingPart::RamTable,
-            ("mapping", "paged") => self.mapping = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
+            ("mapping", "paged") => {
+                self.mapping = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy, dirty: DirtyLimit::NONE }
+            }
             ("mapping", _) => return Err(bad("it can be ram-table or paged")),
             ("mapping.cache", _) => match (value.parse(), &mut self.mapping) {
                 (Ok(value), MappingPart::Paged { cache_entries, .. }) if value == 0 || value >= CACHE_MIN => {
@@ -315,6 +357,7 @@ impl Composition {
                 MappingPart::RamTable => return Err(bad("only the mapping part paged misses")),
             },
             ("mapping.on-miss", _) => return Err(bad("it can be fetch or lazy")),
+            ("mapping.dirty-limit" | "mapping.synchronize", _) => self.set_dirty_limit(name, value)?,
             ("validity", "ram-bitmap") => self.validity = ValidityPart::RamBitmap,
             ("validity", "flash-bitmap") => self.validity = ValidityPart::FlashBitmap,
             ("validity", "gecko") => self.validity = GECKO,
@@ -335,8 +378,9 @@ impl Composition {
             ("power", "scan") => self.power = PowerPart::Scan,
             ("power", "battery") => self.power = PowerPart::Battery,
             ("power", "gecko-rec") => self.power = PowerPart::GeckoRec,
+            ("power", "synchronize") => self.power = PowerPart::Synchronize,
             ("power", "nothing") => self.power = PowerPart::Nothing,
-            ("power", _) => return Err(bad("it can be scan, battery, gecko-rec or nothing")),
+            ("power", _) => return Err(bad("it can be scan, battery, gecko-rec, synchronize or nothing")),
             ("metadata", "collected") => self.metadata = MetadataPart::Collected,
             ("metadata", "left") => self.metadata = MetadataPart::Left,
             ("metadata", _) => return Err(bad("it can be collected or left")),
@@ -344,6 +388,23 @@ impl Composition {
                 let known = PARAMETERS.iter().map(|(n, ..)| *n).collect::<alloc::vec::Vec<_>>().join(", ");
                 return Err(ConfigError::UnknownParameter { name: name.to_string(), known });
             }
+        }
+        Ok(())
+    }
+
+    fn set_dirty_limit(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let MappingPart::Paged { dirty, .. } = &mut self.mapping else {
+            return Err(bad("only the mapping part paged has it"));
+        };
+        match (name.replace('_', "-").as_str(), value) {
+            ("mapping.dirty-limit", _) => match value.parse() {
+                Ok(value @ 1..=100) => dirty.percent = value,
+                _ => return Err(bad("it can be a whole number of percent from 1 to 100")),
+            },
+            (_, "translation-page") => dirty.synchronize = Synchronize::TranslationPage,
+            (_, "physical-block") => dirty.synchronize = Synchronize::PhysicalBlock,
+            _ => return Err(bad("it can be translation-page or physical-block")),
         }
         Ok(())
     }
@@ -420,12 +481,16 @@ impl Composition {
             PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
                 Some("gecko-rec needs validity=gecko")
             }
-            PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec => None,
+            PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),
+            PowerPart::Synchronize if !ram_bitmap => Some("synchronize needs validity=ram-bitmap"),
+            PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize => None,
             PowerPart::Nothing => Some(match self.validity {
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
                 ValidityPart::Gecko { .. } if paged => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::Gecko { .. } => "power=nothing, and validity=gecko is recovered with mapping=paged alone",
-                ValidityPart::RamBitmap if paged => "power=nothing; power=battery would be right for its parts",
+                ValidityPart::RamBitmap if paged => {
+                    "power=nothing; power=battery or power=synchronize would be right for its parts"
+                }
                 ValidityPart::RamBitmap => "power=nothing; power=scan would be right for its parts",
             }),
         }
@@ -438,6 +503,7 @@ impl Composition {
             PowerPart::Scan => "scan of spare areas",
             PowerPart::Battery => "battery",
             PowerPart::GeckoRec => "checkpoints and GeckoRec",
+            PowerPart::Synchronize => "synchronization at recovery",
             PowerPart::Nothing => "no recovery",
         }
     }
@@ -452,6 +518,7 @@ impl Composition {
             PowerPart::Scan => "scan",
             PowerPart::Battery => "battery",
             PowerPart::GeckoRec => "gecko-rec",
+            PowerPart::Synchronize => "synchronize",
             PowerPart::Nothing => "nothing",
         };
         [metadata, power]
@@ -470,12 +537,12 @@ impl Composition {
         };
         let mapping = match self.mapping {
             MappingPart::RamTable => "ram-table".into(),
-            MappingPart::Paged { cache_entries, on_miss } => {
+            MappingPart::Paged { cache_entries, on_miss, dirty } => {
                 let on_miss = if on_miss == OnMiss::Fetch { "fetch" } else { "lazy" };
-                match cache_entries {
-                    0 => format!("paged({on_miss})"),
-                    entries => format!("paged({on_miss}, cache={entries})"),
-                }
+                let cache = if cache_entries == 0 { String::new() } else { format!(", cache={cache_entries}") };
+                let limit = if dirty.percent == 100 { String::new() } else { format!(", dirty={}%", dirty.percent) };
+                let block = if dirty.synchronize == Synchronize::PhysicalBlock { ", physical-block" } else { "" };
+                format!("paged({on_miss}{cache}{limit}{block})")
             }
         };
         let validity = match self.validity {

@@ -1,8 +1,8 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    Composition, Config, ConfigError, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart, PowerPart, ValidityPart,
-    VictimPart,
+    Composition, Config, ConfigError, DirtyLimit, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart, PowerPart,
+    Synchronize, ValidityPart, VictimPart,
 };
 use crate::ftl::Ftl;
 use crate::page_mapped::PageMapped;
@@ -31,7 +31,7 @@ const PAGE: Composition = Composition {
     power: PowerPart::Scan,
 };
 
-const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch };
+const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch, dirty: DirtyLimit::NONE };
 
 /// Every named FTL.
 pub const PRESETS: &[Preset] = &[
@@ -61,10 +61,23 @@ pub const PRESETS: &[Preset] = &[
         composition: Composition { mapping: PAGED, power: PowerPart::Battery, ..PAGE },
     },
     Preset {
+        name: "lazyftl",
+        about: "as dftl without a battery: a tenth of the cache may be dirty (LazyFTL, as GeckoFTL takes it)",
+        composition: Composition {
+            mapping: MappingPart::Paged {
+                cache_entries: 0,
+                on_miss: OnMiss::Fetch,
+                dirty: DirtyLimit { percent: 10, synchronize: Synchronize::PhysicalBlock },
+            },
+            power: PowerPart::Synchronize,
+            ..PAGE
+        },
+    },
+    Preset {
         name: "geckoftl",
         about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata left until it is stale (GeckoFTL)",
         composition: Composition {
-            mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
+            mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy, dirty: DirtyLimit::NONE },
             validity: GECKO,
             metadata: MetadataPart::Left,
             power: PowerPart::GeckoRec,

@@ -65,6 +65,8 @@ pub(crate) struct NewPage<'a> {
     pub(crate) version: u64,
     pub(crate) content: Content<'a>,
     pub(crate) data_crc: u32,
+    /// What else the spare area says: the kind's business.
+    pub(crate) aux: u32,
 }
 
 /// The blocks of a drive.
@@ -402,7 +404,7 @@ impl Blocks {
                 version: page.version,
                 seq,
                 data_crc: page.data_crc,
-                aux: 0,
+                aux: page.aux,
             };
             let block = open.block;
             let to = self.geometry.page(block, open.next);

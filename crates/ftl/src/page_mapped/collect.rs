@@ -256,6 +256,7 @@ impl PageMapped {
                 version: page.spare.version,
                 content,
                 data_crc: page.spare.data_crc,
+                aux: 0,
             };
             let (to, safe) = self.blocks.append(nand, stream, &copy, Purpose::Gc, page.ready)?;
             self.validity.validate(to);

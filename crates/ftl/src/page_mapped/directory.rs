@@ -81,7 +81,20 @@ impl Directory {
         version: u64,
         bytes: &[u8],
     ) -> Result<Page, FtlError> {
-        let to = io.append(self.kind, part, version, bytes)?;
+        self.write_with(io, 0, part, version, bytes)
+    }
+
+    /// As [`Directory::write`], with `aux` in the spare area.
+    #[inline]
+    pub(crate) fn write_with<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        aux: u32,
+        part: u32,
+        version: u64,
+        bytes: &[u8],
+    ) -> Result<Page, FtlError> {
+        let to = io.append_with(aux, self.kind, part, version, bytes)?;
         if let Some(before) = self.set(part, Some(to)) {
             io.drop_page(before);
         }

@@ -76,15 +76,28 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// Writes a page to the end of the part's stream; where it is.
     #[inline]
     pub(crate) fn append(&mut self, kind: Kind, key: u32, version: u64, bytes: &[u8]) -> Result<Page, FtlError> {
-        let content = Content::Bytes(bytes);
-        self.append_page(&NewPage { kind, key, version, content, data_crc: content.crc() })
+        self.append_with(0, kind, key, version, bytes)
     }
 
-    /// Writes a copy of a page that was read as `spare` and `bytes`; its CRC travels along, right or wrong.
+    /// As [`MetaIo::append`], with `aux` in the spare area.
+    #[inline]
+    pub(crate) fn append_with(
+        &mut self,
+        aux: u32,
+        kind: Kind,
+        key: u32,
+        version: u64,
+        bytes: &[u8],
+    ) -> Result<Page, FtlError> {
+        let content = Content::Bytes(bytes);
+        self.append_page(&NewPage { kind, key, version, content, data_crc: content.crc(), aux })
+    }
+
+    /// Writes a copy of a page that was read as `spare` and `bytes`; its CRC and `aux` travel along, right or wrong.
     pub(crate) fn append_copy(&mut self, spare: &Spare, bytes: &[u8]) -> Result<Page, FtlError> {
         let content = Content::Bytes(bytes);
-        let (kind, key, version, data_crc) = (spare.kind, spare.key, spare.version, spare.data_crc);
-        self.append_page(&NewPage { kind, key, version, content, data_crc })
+        let Spare { kind, key, version, data_crc, aux, .. } = *spare;
+        self.append_page(&NewPage { kind, key, version, content, data_crc, aux })
     }
 
     fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {

@@ -110,9 +110,11 @@ impl PageMapped {
         let logical_pages = config.logical_pages;
         let mapping = match composition.mapping {
             MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
-            MappingPart::Paged { cache_entries: asked, on_miss } => {
+            MappingPart::Paged { cache_entries: asked, on_miss, dirty } => {
                 let entries = cache_entries(logical_pages, asked);
-                Mapping::Paged(PagedMapping::new(geometry, logical_pages, entries, on_miss, config.barriers()))
+                let mut paged = PagedMapping::new(geometry, logical_pages, entries, on_miss, config.barriers());
+                paged.limit_dirty(dirty, composition.power);
+                Mapping::Paged(paged)
             }
         };
         let mut validity = match composition.validity {
@@ -320,6 +322,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 version: self.blocks.clock.next_version(),
                 content,
                 data_crc: content.crc(),
+                aux: 0,
             };
             let stream = self.placement.host();
             let (to, safe) = self.blocks.append(nand, stream, &page, Purpose::Host, at)?;

@@ -28,9 +28,9 @@ pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
 /// each of another translation page.
 fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> u64 {
     match config.composition.mapping {
-        MappingPart::Paged { cache_entries: asked, on_miss } => {
+        MappingPart::Paged { cache_entries: asked, on_miss, dirty } => {
             let entries = cache_entries(logical_pages, asked);
-            PagedMapping::needs(geometry, logical_pages, entries, on_miss, config.composition.power).battery
+            PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, config.composition.power).battery
         }
         _ => 0,
     }
@@ -64,8 +64,8 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
     let composition = &config.composition;
     let mapping = match composition.mapping {
         MappingPart::RamTable => RamMapping::needs(geometry, most),
-        MappingPart::Paged { cache_entries: asked, on_miss } => {
-            PagedMapping::needs(geometry, most, cache_entries(most, asked), on_miss, composition.power)
+        MappingPart::Paged { cache_entries: asked, on_miss, dirty } => {
+            PagedMapping::needs(geometry, most, cache_entries(most, asked), on_miss, dirty, composition.power)
         }
     };
     // Every page moved may make a synchronization report all that it finds; and a trim takes so many pages at a time, one

@@ -49,7 +49,8 @@ pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
 
 /// The presets that any power cut may meet.
 pub(crate) fn scanned() -> Vec<&'static Preset> {
-    let any_cut = |p: &&Preset| matches!(p.composition.power, PowerPart::Scan | PowerPart::GeckoRec);
+    let any_cut =
+        |p: &&Preset| matches!(p.composition.power, PowerPart::Scan | PowerPart::GeckoRec | PowerPart::Synchronize);
     PRESETS.iter().filter(any_cut).collect()
 }
 

@@ -18,6 +18,7 @@ mod gecko_rec;
 mod last_page;
 mod scan;
 mod steps;
+mod synchronizing;
 
 use super::mapping::{Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
@@ -68,6 +69,7 @@ impl PageMapped {
             }
             PowerPart::Battery => Self::recover_from_battery(nand, config, at),
             PowerPart::GeckoRec => Self::recover_with_gecko_rec(nand, config, at),
+            PowerPart::Synchronize => Self::recover_by_synchronizing(nand, config, at),
             PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
         }?;
         ftl.blocks.recovering = false;
@@ -308,6 +310,7 @@ impl PageMapped {
             version: found.spare.version,
             content: data.content(),
             data_crc: found.spare.data_crc,
+            aux: 0,
         };
         let stream = self.placement.host();
         let (to, safe) = self.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;

@@ -21,6 +21,13 @@ const UNSURE: u8 = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot(u32);
 
+impl Slot {
+    /// Its number: below that of the cache's slots.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Entry {
     key: u32,
@@ -73,6 +80,11 @@ impl MappingCache {
     /// How many entries it can hold.
     pub(super) fn capacity(&self) -> u32 {
         self.capacity
+    }
+
+    /// How many slots there can be.
+    pub(super) fn slots(&self) -> u32 {
+        self.entries.capacity() as u32
     }
 
     /// How many of its entries translation pages do not know of.

@@ -19,12 +19,15 @@
 
 mod cache;
 mod checkpoints;
+mod dirty_queue;
 mod recovered;
+mod scan_mark;
+mod synchronized;
 
 use super::{Before, Judgement, Place, entry_of, place_of};
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::window;
-use crate::config::{OnMiss, PowerPart};
+use crate::config::{DirtyLimit, OnMiss, PowerPart};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
@@ -33,6 +36,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
+use dirty_queue::DirtyQueue;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
 
 /// The demand-paged mapping.
@@ -47,6 +51,8 @@ pub(crate) struct PagedMapping {
     barriers: Barriers,
     /// What bounds a recovery's scan, where there is one to come.
     checkpoints: Option<Checkpoints>,
+    /// What bounds the number of dirty entries, and their age, where anything does.
+    queue: Option<DirtyQueue>,
     /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is
     /// live. It stays so: validity takes pages that only the lost translation page named for live until their blocks
     /// are collected, however often the translation page is written anew meanwhile.
@@ -67,6 +73,8 @@ struct Tally {
     entries_synchronized: u64,
     translation_pages_unreadable: u64,
     checkpoint_synchronizations: u64,
+    limit_synchronizations: u64,
+    block_synchronizations: u64,
 }
 
 fn entries_per_page(geometry: &Geometry) -> u32 {
@@ -109,6 +117,7 @@ impl PagedMapping {
             on_miss,
             barriers,
             checkpoints: None,
+            queue: None,
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
             loaded: 0,
@@ -119,24 +128,25 @@ impl PagedMapping {
     /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
     ///
     /// Each page that a collection moves may evict an entry, and so synchronize a translation page, and the hand of the
-    /// checkpoints may find another. Each entry of a
-    /// lazy mapping may have a before-image that nobody knows of. A battery pays for as many translation pages as can
-    /// have dirty entries.
+    /// checkpoints may find another, or the dirty queue two. Each entry of a lazy mapping may have a before-image that
+    /// nobody knows of. A battery pays for as many translation pages as can
+    /// have dirty entries, and a recovery that synchronizes writes as many.
     pub(crate) fn needs(
         geometry: &Geometry,
         logical_pages: u32,
         entries: u32,
         on_miss: OnMiss,
+        dirty: DirtyLimit,
         power: PowerPart,
     ) -> Needs {
         let live_pages = u64::from(translation_pages(geometry, logical_pages));
         let block = u64::from(geometry.pages_per_block());
-        let entries = u64::from(entries);
         Needs {
             live_pages,
-            programs: if power == PowerPart::GeckoRec { 2 * block } else { block },
-            unidentified: if on_miss == OnMiss::Lazy { entries } else { 0 },
-            battery: if power == PowerPart::Battery { entries.min(live_pages) } else { 0 },
+            programs: if power == PowerPart::GeckoRec { 2 * block } else { block }
+                + dirty_queue::programs(dirty, power, block, entries, live_pages),
+            unidentified: if on_miss == OnMiss::Lazy { entries.into() } else { 0 },
+            battery: if power == PowerPart::Battery { live_pages.min(entries.into()) } else { 0 },
         }
     }
 
@@ -185,6 +195,7 @@ impl PagedMapping {
         if let Some(oldest) = self.cache.oldest()
             && self.cache.is_dirty(oldest)
         {
+            self.begin_draining(io, oldest);
             self.synchronize(io, self.translation_page_of(self.cache.key(oldest)), before)?;
         }
         Ok(())
@@ -247,7 +258,8 @@ impl PagedMapping {
         // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
         // the seq of user pages.
         let version = io.seq() + 1;
-        if let Err(error) = self.gmd.write(io, part, version, &self.page) {
+        let aux = self.scan_mark(io, version);
+        if let Err(error) = self.gmd.write_with(io, aux, part, version, &self.page) {
             // The entries stay dirty, and what they make stale unidentified.
             before.truncate(identified);
             return Err(error);
@@ -312,6 +324,9 @@ impl PagedMapping {
                 self.synchronize(io, self.translation_page_of(self.cache.key(old)), before)?;
             }
         }
+        if self.queue.is_some() {
+            self.make_room_for_update(io, key, before)?;
+        }
         if let Some(slot) = self.cache.find(key.0) {
             self.tally.hits += u64::from(by_host);
             self.cache.touch(slot);
@@ -331,12 +346,12 @@ impl PagedMapping {
     pub(crate) fn written(&mut self, key: LogicalPage, to: Page) -> Before {
         if let Some(slot) = self.cache.find(key.0) {
             let before = place_of(self.cache.value(slot));
-            self.cache.set_dirty(slot, to.0);
+            self.set_dirty(slot, to.0);
             return Before::Known(before);
         }
         let slot = self.insert_prepared(key.0, to.0);
         self.cache.set_uip(slot, true);
-        self.cache.set_dirty(slot, to.0);
+        self.set_dirty(slot, to.0);
         Before::Unidentified
     }
 
@@ -350,7 +365,16 @@ impl PagedMapping {
             self.cache.set_uip(slot, self.barriers.forget(Barrier::MigratedHasNoBeforeImage));
             slot
         });
-        self.cache.set_dirty(slot, entry);
+        self.set_dirty(slot, entry);
+    }
+
+    /// An update: what the translation page says of the entry is out of date from now on.
+    #[inline]
+    fn set_dirty(&mut self, slot: Slot, value: u32) {
+        self.cache.set_dirty(slot, value);
+        if let Some(queue) = &mut self.queue {
+            queue.push(slot);
+        }
     }
 
     fn insert_prepared(&mut self, key: u32, entry: u32) -> Slot {
@@ -464,7 +488,8 @@ impl PagedMapping {
         while let Some(part) = self.gmd.next_lost(from) {
             self.load(io, part);
             let version = io.seq() + 1;
-            self.gmd.write(io, part, version, &self.page)?;
+            let aux = self.scan_mark(io, version);
+            self.gmd.write_with(io, aux, part, version, &self.page)?;
             (written, from) = (written + 1, part + 1);
         }
         Ok(written)
@@ -551,6 +576,9 @@ impl PagedMapping {
         if let Some(checkpoints) = &self.checkpoints {
             ledger.structure("mapping.checkpoints", checkpoints.bytes());
         }
+        if let Some(queue) = &self.queue {
+            queue.ram(ledger);
+        }
     }
 
     pub(crate) fn counters(&self, out: &mut Vec<Counter>) {
@@ -564,5 +592,11 @@ impl PagedMapping {
             Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
             Counter::sum("checkpoint_synchronizations", self.tally.checkpoint_synchronizations),
         ]);
+        if self.queue.is_some() {
+            out.extend([
+                Counter::sum("limit_synchronizations", self.tally.limit_synchronizations),
+                Counter::sum("block_synchronizations", self.tally.block_synchronizations),
+            ]);
+        }
     }
 }

@@ -62,10 +62,10 @@ struct Gathered {
 }
 
 impl PageMapped {
-    fn paged(&mut self) -> &mut PagedMapping {
+    pub(super) fn paged(&mut self) -> &mut PagedMapping {
         match &mut self.mapping {
             Mapping::Paged(paged) => paged,
-            Mapping::Ram(_) => unreachable!("GeckoRec begins with a demand-paged mapping"),
+            Mapping::Ram(_) => unreachable!("this recovery begins with a demand-paged mapping"),
         }
     }
 

@@ -113,13 +113,13 @@ impl Gathered {
             let key = LogicalPage(spare.key);
             ftl.let_go_if_out_of_blocks(emptied);
             let content = suspect.data.content();
-            let copy =
-                NewPage { kind: Kind::User, key: key.0, version: spare.version, content, data_crc: spare.data_crc };
+            let (kind, key, version, data_crc) = (Kind::User, key.0, spare.version, spare.data_crc);
+            let copy = NewPage { kind, key, version, content, data_crc, aux: 0 };
             let stream = ftl.placement.host();
             let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;
             steps.now = steps.now.max(safe);
-            ftl.paged().copied(key, to);
+            ftl.paged().copied(LogicalPage(key), to);
             ftl.before.push(page);
         }
         Ok(())

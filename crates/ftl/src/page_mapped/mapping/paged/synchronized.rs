@@ -1,0 +1,133 @@
+//! How few entries are dirty, and how a recovery synchronizes those that it has found (LazyFTL as GeckoFTL section 6
+//! takes it).
+//!
+//! A translation page is always written with all of its dirty entries, and its version is the moment in program order.
+//! So of the user pages of its range it knows those that were programmed before, and no other: a recovery need not ask
+//! which of the entries that it finds are known.
+
+use super::dirty_queue::DirtyQueue;
+use super::{PagedMapping, Slot, get, put, scan_mark};
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::blocks::ScanFrom;
+use crate::config::{DirtyLimit, PowerPart, Synchronize};
+use crate::page_mapped::mapping::{Place, entry_of, place_of};
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page};
+
+/// The block that an entry's page is in.
+fn block_of(geometry: &Geometry, entry: u32) -> Option<Block> {
+    match place_of(entry) {
+        Place::At(page) => Some(geometry.block_of(page)),
+        _ => None,
+    }
+}
+
+impl PagedMapping {
+    /// Lets no more entries be dirty than `limit` says; a recovery that synchronizes them all needs to know how far back
+    /// they are whatever their number.
+    pub(crate) fn limit_dirty(&mut self, limit: DirtyLimit, power: PowerPart) {
+        let is_limit = limit.percent < 100 || limit.synchronize == Synchronize::PhysicalBlock;
+        if is_limit || power == PowerPart::Synchronize {
+            self.queue = Some(DirtyQueue::new(limit, self.cache.capacity(), self.cache.slots()));
+        }
+    }
+
+    /// Before an update of `key`'s entry: the dirty entry that must go for it, and one of the block that is being
+    /// synchronized.
+    pub(super) fn make_room_for_update<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        let Some(queue) = &mut self.queue else { return Ok(()) };
+        if queue.wants_mark() {
+            queue.mark(io.scan_from_now());
+        }
+        let geometry = *io.geometry();
+        if let Some(of_block) = queue.next_of_block(&self.cache, |entry| block_of(&geometry, entry)) {
+            self.tally.block_synchronizations += 1;
+            self.synchronize(io, self.translation_page_of(self.cache.key(of_block)), before)?;
+        }
+        let is_dirty = self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot));
+        let Some(queue) = &mut self.queue else { return Ok(()) };
+        if let Some(oldest) = queue.must_go(&self.cache, is_dirty) {
+            self.tally.limit_synchronizations += 1;
+            self.begin_draining(io, oldest);
+            self.synchronize(io, self.translation_page_of(self.cache.key(oldest)), before)?;
+        }
+        Ok(())
+    }
+
+    /// A dirty entry is about to be synchronized because it must go.
+    pub(super) fn begin_draining<N: Nand>(&mut self, io: &MetaIo<'_, N>, slot: Slot) {
+        if let Some(queue) = &mut self.queue
+            && let Some(block) = block_of(io.geometry(), self.cache.value(slot))
+        {
+            queue.begin_draining(block);
+        }
+    }
+
+    /// What the spare area of a translation page that is synchronized now says to a recovery: from where on to scan,
+    /// should this page itself be torn. What was written before is on flash when it is.
+    pub(super) fn scan_mark<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> u32 {
+        let Some(queue) = &mut self.queue else { return 0 };
+        let now = io.scan_from_now();
+        let from = queue.scan_from(&self.cache, now);
+        scan_mark::encode(version, if self.barriers.forget(Barrier::DirtyInMark) { now } else { from })
+    }
+
+    /// What a translation page's spare area says to a recovery.
+    pub(crate) fn scan_from(version: u64, aux: u32) -> ScanFrom {
+        scan_mark::decode(version, aux)
+    }
+
+    /// A translation page's entries as flash has them, with the range of logical pages.
+    pub(crate) fn entries_on_flash<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        translation_page: u32,
+    ) -> impl Iterator<Item = (u32, Place)> + '_ {
+        self.load(io, translation_page);
+        let keys = self.pages_of(translation_page);
+        let page = &self.page;
+        keys.zip(0..).map(move |(key, index)| (key, place_of(get(page, index))))
+    }
+
+    /// Brings a translation page up to date with what a recovery has found: entries of its range.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn synchronize_found<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        translation_page: u32,
+        found: impl Iterator<Item = (u32, Place)>,
+        scan_from: ScanFrom,
+    ) -> Result<(), FtlError> {
+        self.load(io, translation_page);
+        for (key, place) in found {
+            put(&mut self.page, key % self.entries_per_page, entry_of(place));
+        }
+        io.barrier();
+        let version = io.seq() + 1;
+        let aux = scan_mark::encode(version, scan_from);
+        self.gmd.write_with(io, aux, translation_page, version, &self.page)?;
+        self.tally.synchronizations += 1;
+        Ok(())
+    }
+
+    /// A recovery has synchronized everything.
+    pub(crate) fn nothing_is_dirty<N: Nand>(&mut self, io: &MetaIo<'_, N>) {
+        if let Some(queue) = &mut self.queue {
+            queue.begin(io.scan_from_now());
+        }
+    }
+
+    /// The logical pages whose entries stand in a translation page, for a recovery.
+    pub(crate) fn range_of(&self, translation_page: u32) -> core::ops::Range<u32> {
+        self.pages_of(translation_page)
+    }
+}

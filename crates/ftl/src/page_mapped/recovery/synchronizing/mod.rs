@@ -1,0 +1,370 @@
+//! Recovery that synchronizes everything before the drive goes on, and makes the bitmap anew from the translation table
+//! (LazyFTL as GeckoFTL sections 2, 5.3 and 6 take it).
+//!
+//! What makes it exact: a translation page is always written with all of its dirty entries, and its version is the moment
+//! of that in program order. A user page that was programmed later is not known to it, one that was programmed earlier
+//! is, or was stale by then. How far back there may be unknown ones, a mark in the spare area of the translation page
+//! synchronized last says (`mapping/paged/scan_mark.rs`): of all dirty entries, its own included, so that it holds
+//! for the one before should this one be torn.
+//!
+//! - **Nothing of the table is taken back.** Pages are looked for from the mark of a translation page that cannot have
+//!   been in flight, and what the state without the pages that may have been would need is not erased before those are
+//!   copied (`fallbacks.rs`).
+//! - **A translation page may name a place that was erased since**: where the block's first page is newer than the
+//!   translation page, the place holds something else. What was live there was moved and is found; otherwise it was lost
+//!   in RAM, and is made a read error for good.
+//! - **The table is read before it is written.** So the live pages of all blocks are known when entries are
+//!   synchronized, and where next to nothing is free, blocks that earlier cuts left part-filled are gathered: each cut of
+//!   a recovery may leave one.
+//! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
+//!   than the drive synchronizes anything by itself does not add up to ever longer scans.
+
+mod fallbacks;
+mod found;
+
+use super::blocks_information::{BlockInformation, BlocksInformation};
+use super::last_page::LastPage;
+use super::steps::{Owned, Steps};
+use super::{Found, PageMapped};
+use crate::barriers::Barrier;
+use crate::blocks::{BlockUse, Clock, EPOCH, NewPage};
+use crate::page_mapped::mapping::{Mapping, Place};
+use crate::page_mapped::meta_io::MetaIo;
+use crate::recovery_report::RecoveryReport;
+use crate::{Config, FtlError};
+use alloc::vec;
+use alloc::vec::Vec;
+use found::{FoundEntries, Translation};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Purpose, Time};
+
+/// A page that may have been in flight when the power failed: read in full, and sound by now.
+struct Suspect {
+    found: Found,
+    data: Owned,
+}
+
+/// What is gathered on the way.
+struct Gathered {
+    bid: BlocksInformation,
+    /// All blocks of user pages.
+    user: Vec<BlockInformation>,
+    /// Translation pages that may have been in flight; their bytes are kept where the mapping reads them.
+    suspect_translation: Vec<Found>,
+    suspects: Vec<Suspect>,
+    /// By block, for those of translation pages: whether it has room behind its last page.
+    part_filled: Vec<Block>,
+    /// By block: the seq of its first page where it holds user pages, 0 where it does not.
+    user_since: Vec<u64>,
+    /// Entries that name what is gone: read errors from now on.
+    lost: Vec<u32>,
+}
+
+impl PageMapped {
+    /// Brings a drive up from what is on flash.
+    pub(super) fn recover_by_synchronizing<N: Nand>(
+        nand: &mut N,
+        config: &Config,
+        at: Time,
+    ) -> Result<(Self, RecoveryReport), FtlError> {
+        let geometry = *nand.geometry();
+        let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
+
+        steps.begin("blocks information directory");
+        let mut g = Gathered::new(&geometry);
+        for block in &usable {
+            g.bid.look_at(nand, &mut steps, *block);
+        }
+        g.user = g.bid.user_since(nand, &mut steps, 0);
+        for information in &g.user {
+            g.user_since[information.block.index()] = information.first_seq;
+        }
+
+        steps.begin("global mapping directory");
+        let mut translation = g.scan_translation(&mut ftl, nand, &mut steps);
+        for (part, version) in translation.newest() {
+            ftl.paged().enter_translation_page(part, version.page);
+        }
+
+        steps.begin("pages written last");
+        let mut found = g.scan_user(&mut ftl, nand, &mut steps, translation.scan_from());
+        ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + EPOCH, g.bid.seq_max + EPOCH);
+        g.keep_suspects(&mut translation, &mut found);
+        found.choose(&mut ftl, &translation);
+        let fallbacks = g.find_fallbacks(&mut ftl, nand, &mut steps, &translation, &found);
+
+        steps.begin("read the translation table");
+        g.read_table(&mut ftl, nand, &mut steps, &translation, &found);
+        let mut holding = g.settle_blocks(&mut ftl, &fallbacks);
+        ftl.hear_news(nand, steps.now)?;
+
+        steps.begin("copies of what may have been in flight");
+        g.copy_suspects(&mut ftl, nand, &mut steps, &mut found, &mut holding)?;
+        ftl.blocks.read_before = Vec::new();
+        for block in holding {
+            ftl.blocks.release_now(block);
+        }
+        ftl.hear_news(nand, steps.now)?;
+
+        steps.begin("synchronize");
+        found.add_lost(&g.lost);
+        ftl.synchronize_found(nand, &mut steps, &found)?;
+        steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.mapping {
+            Mapping::Paged(paged) => paged.nothing_is_dirty(io),
+            Mapping::Ram(_) => {}
+        });
+        steps.now = steps.now.max(ftl.blocks.clock.horizon());
+        steps.end();
+        let mut report = steps.report;
+        report.scratch_bytes = g.bytes() + translation.bytes() + found.bytes();
+        report.done = steps.now;
+        Ok((ftl, report))
+    }
+
+    /// Writes all that was found into translation pages.
+    fn synchronize_found<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        found: &FoundEntries,
+    ) -> Result<(), FtlError> {
+        let paged = self.paged();
+        for group in found.groups(|key| paged.part_of(LogicalPage(key))) {
+            self.gather_part_filled(nand, steps)?;
+            let stream = self.streams.mapping;
+            let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Recovery, steps.now);
+            if let Mapping::Paged(paged) = &mut self.mapping {
+                let entries = found.in_group(&group).iter().map(|entry| (entry.key, entry.place));
+                paged.synchronize_found(io, group.part, entries, found.scan_from(group.oldest))?;
+            }
+            steps.count(io);
+            self.hear_news(nand, steps.now)?;
+        }
+        Ok(())
+    }
+
+    /// Where next to nothing is free, moves what is live in the emptiest blocks of translation pages together: cuts of
+    /// earlier recoveries leave part-filled ones.
+    fn gather_part_filled<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
+        let geometry: Geometry = *self.blocks.geometry();
+        while self.blocks.emergency() {
+            let live = |block: &Block| u32::from(self.blocks.counters.live(*block));
+            let emptiest = (0..geometry.blocks())
+                .map(Block)
+                .filter(|block| self.blocks.use_of(*block) == BlockUse::Closed)
+                .filter(|block| self.blocks.stream_of(*block) == self.streams.mapping)
+                .min_by_key(live);
+            let Some(victim) = emptiest.filter(|block| 2 * live(block) <= geometry.pages_per_block()) else { break };
+            self.blocks.begin_collection(victim);
+            self.victim.taken(&self.blocks.counters, victim);
+            let stream = self.streams.mapping;
+            let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Recovery, steps.now);
+            self.mapping.relocate(io, victim)?;
+            steps.count(io);
+            self.hear_news(nand, steps.now)?;
+            self.blocks.release(victim);
+        }
+        Ok(())
+    }
+}
+
+impl Gathered {
+    fn new(geometry: &Geometry) -> Self {
+        Self {
+            // When they were begun is needed of all.
+            bid: BlocksInformation::new(geometry, geometry.blocks() as usize),
+            user: Vec::new(),
+            suspect_translation: Vec::new(),
+            suspects: Vec::new(),
+            part_filled: Vec::new(),
+            user_since: vec![0; geometry.blocks() as usize],
+            lost: Vec::new(),
+        }
+    }
+
+    /// What it takes in RAM.
+    fn bytes(&self) -> u64 {
+        let suspects = self.suspects.capacity() * size_of::<Suspect>();
+        let translation = self.suspect_translation.capacity() * size_of::<Found>();
+        let blocks = self.part_filled.capacity() * size_of::<Block>()
+            + self.user_since.len() * 8
+            + self.user.capacity() * size_of::<BlockInformation>();
+        self.bid.bytes() + (suspects + translation + blocks + self.lost.capacity() * 4) as u64
+    }
+
+    /// The pages of a block that can be believed, in order; the data of the last one too, where it may have been in flight
+    /// as far as is known by now. Some earlier cut may have torn it, so it is read in full.
+    fn pages_of<N: Nand>(
+        &mut self,
+        ftl: &PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+    ) -> (Vec<Found>, Option<Owned>) {
+        let mut pages = self.bid.pages_of(nand, steps, block);
+        let Some(last) = pages.last().copied() else { return (pages, None) };
+        match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
+            LastPage::Bad => {
+                pages.pop();
+                (pages, None)
+            }
+            LastPage::Sound => (pages, None),
+            LastPage::MayHaveBeenInFlight(data) => (pages, Some(data)),
+        }
+    }
+
+    /// All spare areas of the blocks of translation pages.
+    fn scan_translation<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) -> Translation {
+        let geometry = *nand.geometry();
+        let mut translation = Translation::new(ftl.paged().translation_pages());
+        for information in self.bid.translation.clone() {
+            let (mut pages, suspect) = self.pages_of(ftl, nand, steps, information.block);
+            let end = geometry.page(information.block, geometry.pages_per_block() - 1);
+            if pages.last().is_none_or(|last| last.page != end) {
+                self.part_filled.push(information.block);
+            }
+            if let Some(data) = suspect
+                && let Some(last) = pages.pop()
+            {
+                translation.note_suspect(&last);
+                self.suspect_translation.push(last);
+                if let Owned::Bytes(bytes) = data {
+                    ftl.blocks.read_before.push((last.page, last.spare, bytes));
+                }
+            }
+            for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
+                translation.note(found);
+            }
+        }
+        translation
+    }
+
+    /// Every page is known by now that tells of another that it had completed.
+    fn keep_suspects(&mut self, translation: &mut Translation, found: &mut FoundEntries) {
+        let bid = &self.bid;
+        self.suspects.retain(|suspect| bid.may_have_been_in_flight(&suspect.found.spare));
+        found.suspect(&self.suspects);
+        self.suspect_translation.retain(|found| {
+            let suspect = bid.may_have_been_in_flight(&found.spare);
+            if !suspect {
+                translation.note(found);
+            }
+            suspect
+        });
+    }
+
+    /// Reads the whole table: which pages are live.
+    fn read_table<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &Translation,
+        found: &FoundEntries,
+    ) {
+        let geometry = *nand.geometry();
+        for part in 0..ftl.paged().translation_pages() {
+            let range = ftl.paged().range_of(part);
+            let mut entries = found.of(range.clone()).iter().peekable();
+            let version = translation.newest_of(part);
+            if let Some(version) = version {
+                ftl.blocks.counters.add(geometry.block_of(version.page));
+            } else if entries.peek().is_none() {
+                continue;
+            }
+            let PageMapped { mapping, validity, blocks, .. } = ftl;
+            let Mapping::Paged(paged) = mapping else { return };
+            let mut live = Vec::new();
+            steps.with_io(nand, blocks, |io| {
+                for (key, place) in paged.entries_on_flash(io, part) {
+                    match (entries.next_if(|entry| entry.key == key), place) {
+                        (Some(entry), _) => live.extend(entry.page()),
+                        (None, Place::At(page)) => {
+                            // Programmed before the translation page, and not erased since.
+                            let since = match geometry.contains(page) {
+                                true => self.user_since[geometry.block_of(page).index()],
+                                false => 0,
+                            };
+                            if since > 0 && version.is_some_and(|version| since < version.synchronized) {
+                                live.push(page);
+                            } else {
+                                self.lost.push(key);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            });
+            for page in live {
+                validity.validate(page);
+                blocks.counters.add(geometry.block_of(page));
+            }
+        }
+    }
+
+    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, but for
+    /// those that the pages that may have been in flight need should they turn bad: those are given back.
+    fn settle_blocks(&self, ftl: &mut PageMapped, fallbacks: &[Block]) -> Vec<Block> {
+        let bid = &self.bid;
+        for block in &bid.empty {
+            ftl.blocks.release_now(*block);
+        }
+        let mapping = ftl.streams.mapping;
+        let users = self.user.iter().map(|information| (*information, 0));
+        let others = bid.translation.iter().chain(&bid.validity).map(|information| (*information, mapping));
+        let mut all: Vec<_> = users.chain(others).collect();
+        all.sort_unstable_by_key(|(information, _)| information.first_seq);
+        let mut holding = Vec::new();
+        for (information, stream) in all {
+            let block = information.block;
+            if ftl.blocks.counters.live(block) > 0 {
+                ftl.blocks.close(block, stream);
+            } else if fallbacks.binary_search(&block).is_ok() {
+                holding.push(block);
+            } else {
+                ftl.blocks.release_now(block);
+            }
+        }
+        holding
+    }
+
+    /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
+    fn copy_suspects<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        found: &mut FoundEntries,
+        holding: &mut Vec<Block>,
+    ) -> Result<(), FtlError> {
+        if ftl.barriers.forget(Barrier::SuspectsCopied) {
+            return Ok(());
+        }
+        for suspect in &self.suspect_translation {
+            ftl.let_go_if_out_of_blocks(holding);
+            let stream = ftl.streams.mapping;
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, stream, Purpose::Recovery, steps.now);
+            if let Mapping::Paged(paged) = &mut ftl.mapping {
+                paged.copy_pages(io, &[suspect.page])?;
+            }
+            steps.count(io);
+        }
+        // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
+        self.suspects.retain(|suspect| found.place_of(suspect.found.spare.key) == Some(suspect.found.page));
+        for suspect in &self.suspects {
+            ftl.let_go_if_out_of_blocks(holding);
+            let Found { page, spare } = suspect.found;
+            let content = suspect.data.content();
+            let (kind, key, version, data_crc) = (Kind::User, spare.key, spare.version, spare.data_crc);
+            let copy = NewPage { kind, key, version, content, data_crc, aux: 0 };
+            let stream = ftl.placement.host();
+            let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
+            steps.step.programs += 1;
+            steps.now = steps.now.max(safe);
+            ftl.validity.validate(to);
+            found.copied(key, to);
+            ftl.drop_entered(page);
+            ftl.hear_news(nand, steps.now)?;
+        }
+        ftl.hear_news(nand, steps.now)
+    }
+}
