@@ -68,6 +68,12 @@ pub enum Barrier {
     OlderCopiesReported,
     /// Part-filled blocks of metadata are collected (against GeckoFTL section 4.2).
     PartFilledCollected,
+    /// Cleaning a page validity log keeps pace with what is inserted (against GeckoFTL appendix E, which cleans until the
+    /// log is short).
+    LogCleaningBounded,
+    /// Entries of a page validity log that say what a newer one says are dropped where the log is too long (GeckoFTL
+    /// appendix E counts on there being none).
+    RepeatsDropped,
 }
 
 #[cfg(feature = "mutants")]

@@ -38,6 +38,8 @@ pub enum ValidityPart {
     RamBitmap,
     /// A bitmap in flash.
     FlashBitmap,
+    /// A log of stale pages in flash, chained by block (PVL; IB-FTL as GeckoFTL appendix E has it).
+    PageValidityLog,
     /// Logarithmic Gecko (GeckoFTL section 3).
     Gecko {
         /// T, the size ratio of neighbouring levels, 2 or more.
@@ -230,7 +232,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("mapping", "ram-table | paged", "where each logical page is"),
     ("mapping.cache", "entries; 0 for the default", "mapping entries cached by paged, at 8 bytes each"),
     ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
-    ("validity", "ram-bitmap | flash-bitmap | gecko", "which physical pages are live"),
+    ("validity", "ram-bitmap | flash-bitmap | page-validity-log | gecko", "which physical pages are live"),
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
     ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
     ("gecko.merge", "multi-way | two-way", "how runs are merged"),
@@ -317,8 +319,9 @@ impl Composition {
             ("mapping.on-miss", _) => return Err(bad("it can be fetch or lazy")),
             ("validity", "ram-bitmap") => self.validity = ValidityPart::RamBitmap,
             ("validity", "flash-bitmap") => self.validity = ValidityPart::FlashBitmap,
+            ("validity", "page-validity-log") => self.validity = ValidityPart::PageValidityLog,
             ("validity", "gecko") => self.validity = GECKO,
-            ("validity", _) => return Err(bad("it can be ram-bitmap, flash-bitmap or gecko")),
+            ("validity", _) => return Err(bad("it can be ram-bitmap, flash-bitmap, page-validity-log or gecko")),
             ("gecko.size-ratio" | "gecko.partitions" | "gecko.merge", _) => self.set_gecko(name, value)?,
             ("victim", "greedy") => self.victim = VictimPart::Greedy,
             ("victim", "fifo") => self.victim = VictimPart::Fifo,
@@ -379,6 +382,7 @@ impl Composition {
         let validity = match self.validity {
             ValidityPart::RamBitmap => "ram-bitmap".to_string(),
             ValidityPart::FlashBitmap => "flash-bitmap".to_string(),
+            ValidityPart::PageValidityLog => "page-validity-log".to_string(),
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
         };
         format!("{mapping} {validity}")
@@ -423,6 +427,9 @@ impl Composition {
             PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec => None,
             PowerPart::Nothing => Some(match self.validity {
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
+                ValidityPart::PageValidityLog => {
+                    "power=nothing, and there is no recovery for validity=page-validity-log"
+                }
                 ValidityPart::Gecko { .. } if paged => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::Gecko { .. } => "power=nothing, and validity=gecko is recovered with mapping=paged alone",
                 ValidityPart::RamBitmap if paged => "power=nothing; power=battery would be right for its parts",
@@ -481,6 +488,7 @@ impl Composition {
         let validity = match self.validity {
             ValidityPart::RamBitmap => "ram-bitmap".into(),
             ValidityPart::FlashBitmap => "flash-bitmap".into(),
+            ValidityPart::PageValidityLog => "page-validity-log".into(),
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
                 let merge = if merge == GeckoMerge::TwoWay { "two-way" } else { "multi-way" };
                 match partitions {

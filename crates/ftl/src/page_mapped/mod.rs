@@ -32,7 +32,7 @@ use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
 use shape::{Streams, cache_entries};
-use validity::{FlashBitmap, LogarithmicGecko, RamBitmap, Tuning, Validity};
+use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
 use victim::{DChoices, Fifo, Greedy, Victim};
 
 /// What a page-mapped FTL counts besides flash operations.
@@ -121,6 +121,9 @@ impl PageMapped {
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
                 let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
                 Validity::Gecko(LogarithmicGecko::new(geometry, tuning, config.barriers()))
+            }
+            ValidityPart::PageValidityLog => {
+                Validity::Log(PageValidityLog::new(geometry, logical_pages, config.barriers()))
             }
         };
         let victim: Box<dyn Victim> = match composition.victim {

@@ -5,10 +5,12 @@
 
 mod flash_bitmap;
 mod gecko;
+mod page_validity_log;
 mod ram_bitmap;
 
 pub(crate) use flash_bitmap::FlashBitmap;
 pub(crate) use gecko::{GeckoScan, LogarithmicGecko, Tuning};
+pub(crate) use page_validity_log::PageValidityLog;
 pub(crate) use ram_bitmap::RamBitmap;
 
 use super::meta_io::MetaIo;
@@ -37,6 +39,8 @@ pub(crate) enum Validity {
     Flash(FlashBitmap),
     /// Logarithmic Gecko.
     Gecko(LogarithmicGecko),
+    /// A page validity log.
+    Log(PageValidityLog),
 }
 
 impl Validity {
@@ -66,6 +70,7 @@ impl Validity {
             }
             Self::Flash(bitmap) => bitmap.invalidate(io, page),
             Self::Gecko(gecko) => gecko.invalidate(io, page),
+            Self::Log(log) => log.invalidate(io, page),
         }
     }
 
@@ -76,6 +81,7 @@ impl Validity {
             Self::Ram(bitmap) => bitmap.invalidate(page),
             Self::Flash(_) => {}
             Self::Gecko(gecko) => gecko.leave(geometry, page),
+            Self::Log(log) => log.leave(page),
         }
     }
 
@@ -88,6 +94,7 @@ impl Validity {
             Self::Ram(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.invalidate(io, page),
             Self::Gecko(gecko) => gecko.failed(io, page),
+            Self::Log(log) => log.failed(io, page),
         }
     }
 
@@ -100,6 +107,10 @@ impl Validity {
             Self::Ram(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.erased(io, block),
             Self::Gecko(gecko) => gecko.erased(io, block),
+            Self::Log(log) => {
+                log.erased(block);
+                Ok(())
+            }
         }
     }
 
@@ -111,6 +122,7 @@ impl Validity {
         match self {
             Self::Ram(_) | Self::Flash(_) => Ok(()),
             Self::Gecko(gecko) => gecko.freed(io, block),
+            Self::Log(log) => log.freed(io, block),
         }
     }
 
@@ -122,6 +134,7 @@ impl Validity {
         match self {
             Self::Ram(_) | Self::Flash(_) => Ok(()),
             Self::Gecko(gecko) => gecko.checkpoint(io),
+            Self::Log(log) => log.checkpoint(io),
         }
     }
 
@@ -143,6 +156,7 @@ impl Validity {
             }
             Self::Flash(bitmap) => bitmap.live_in(io, block, out),
             Self::Gecko(gecko) => gecko.live_in(io, block, out),
+            Self::Log(log) => log.live_in(io, block, out),
         }
     }
 
@@ -155,6 +169,7 @@ impl Validity {
             Self::Ram(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.flush(io),
             Self::Gecko(gecko) => gecko.flush(io),
+            Self::Log(log) => log.flush(io),
         }
     }
 
@@ -167,6 +182,7 @@ impl Validity {
             Self::Ram(_) => Ok(0),
             Self::Flash(bitmap) => bitmap.relocate(io, victim),
             Self::Gecko(gecko) => gecko.relocate(io, victim),
+            Self::Log(log) => log.relocate(io, victim),
         }
     }
 
@@ -176,6 +192,7 @@ impl Validity {
             Self::Ram(_) => Vec::new(),
             Self::Flash(bitmap) => bitmap.metadata_pages().collect(),
             Self::Gecko(gecko) => gecko.metadata_pages().collect(),
+            Self::Log(log) => log.metadata_pages().collect(),
         }
     }
 
@@ -185,6 +202,7 @@ impl Validity {
             Self::Ram(bitmap) => bitmap.ram(ledger),
             Self::Flash(bitmap) => bitmap.ram(ledger),
             Self::Gecko(gecko) => gecko.ram(ledger),
+            Self::Log(log) => log.ram(ledger),
         }
     }
 
@@ -194,6 +212,7 @@ impl Validity {
             Self::Ram(_) => {}
             Self::Flash(bitmap) => bitmap.counters(out),
             Self::Gecko(gecko) => gecko.counters(out),
+            Self::Log(log) => log.counters(out),
         }
     }
 }

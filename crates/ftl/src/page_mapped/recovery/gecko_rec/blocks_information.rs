@@ -131,6 +131,6 @@ fn holds(kind: Kind) -> Holds {
         Kind::User => Holds::User,
         Kind::Translation => Holds::Translation,
         Kind::Gecko => Holds::Gecko,
-        Kind::Tombstone | Kind::Anchor | Kind::Bitmap => Holds::Nothing,
+        Kind::Tombstone | Kind::Anchor | Kind::Bitmap | Kind::ValidityLog => Holds::Nothing,
     }
 }
