@@ -58,8 +58,9 @@ pub enum Barrier {
     FailuresReported,
     /// Metadata that takes too much space is collected (against GeckoFTL section 4.2).
     MetadataBounded,
-    /// A trim that was synchronized overrules an older page that a recovery finds (GeckoFTL knows no trims).
-    TrimsOverruleFound,
+    /// A page that was written before its translation page was synchronized is known to it (GeckoFTL section 4.3 takes
+    /// every page that a recovery finds for a dirty entry).
+    SynchronizedIsKnown,
     /// What a translation page names is stale only if it was written before that page was synchronized (GeckoFTL
     /// appendix C.2.2 and C.3.2 look at the logical page alone).
     SeqBeforeSynchronization,
@@ -96,7 +97,7 @@ impl Barrier {
         Self::SuspectsVerified,
         Self::SuspectsCopied,
         Self::EraseBeforeUse,
-        Self::TrimsOverruleFound,
+        Self::SynchronizedIsKnown,
         Self::SeqBeforeSynchronization,
         Self::OlderCopiesReported,
     ];

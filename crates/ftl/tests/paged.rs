@@ -23,6 +23,7 @@ fn compositions() -> Vec<Composition> {
         for validity in [
             &[("validity", "ram-bitmap")][..],
             &[("validity", "flash-bitmap")],
+            &[("validity", "page-validity-log")],
             &[("validity", "gecko")],
             &[("validity", "gecko"), ("gecko.merge", "two-way"), ("gecko.partitions", "4")],
             &[("validity", "gecko"), ("gecko.size-ratio", "4")],

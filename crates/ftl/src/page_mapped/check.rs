@@ -29,17 +29,19 @@ impl PageMapped {
             }
         }
         // Pages that nobody has identified as stale count as live until somebody does.
-        mapped.extend(self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO)));
+        mapped.extend(self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false));
         mapped.sort_unstable();
         let valid = self.valid_pages(nand);
         if self.blocks.counters.may_be_low {
-            // So do, after a recovery, older copies of a page whose entry it found, until the translation page is asked;
-            // and what an erase that was cut left unreadable, until the block is collected.
+            // So do, after a recovery, the before-images of entries that it found, until the translation page is read,
+            // unless they had been identified; and what an erase that was cut left unreadable, until the block is
+            // collected.
+            let mut perhaps = self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), true);
+            perhaps.sort_unstable();
             let stale = valid.iter().filter(|page| mapped.binary_search(page).is_err());
-            let unsure = stale.filter(|page| match nand.read_spare(**page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
-                SpareRead::Written(spare) => self.mapping.is_unsure(LogicalPage(spare.key)),
-                SpareRead::Unreadable => true,
-                SpareRead::Erased => false,
+            let unsure = stale.filter(|page| {
+                perhaps.binary_search(page).is_ok()
+                    || nand.read_spare(**page, Op::new(Time::ZERO, Purpose::Recovery)).0 == SpareRead::Unreadable
             });
             let unsure: Vec<Page> = unsure.copied().collect();
             mapped.extend(unsure);

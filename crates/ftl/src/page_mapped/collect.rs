@@ -204,7 +204,6 @@ impl PageMapped {
     ) {
         let geometry = *self.blocks.geometry();
         let mut counted = self.blocks.counters.live(victim);
-        let mut before = core::mem::take(&mut self.before);
         live.retain(|index| {
             let page = geometry.page(victim, u32::from(*index));
             let keep = match nand.read_spare(page, Op::new(at, Purpose::Gc)).0 {
@@ -214,9 +213,6 @@ impl PageMapped {
                 SpareRead::Written(spare) => {
                     let key = LogicalPage(spare.key);
                     let sound = spare.kind == Kind::User && spare.key < self.shape.logical_pages;
-                    if sound && self.mapping.is_unsure(key) {
-                        self.mapping.make_sure(mapping_io!(self, nand, at), key, &mut before);
-                    }
                     sound
                         && self.mapping.judge(key, page) == Judgement::Live
                         && (answer != Answer::Uncertain
@@ -230,9 +226,6 @@ impl PageMapped {
             }
             keep
         });
-        // What was found stale in the victim dies with it.
-        before.retain(|page| geometry.block_of(*page) != victim);
-        self.before = before;
         if self.blocks.counters.may_be_low {
             self.blocks.counters.set(victim, live.len() as u16);
             return;

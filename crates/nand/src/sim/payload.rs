@@ -14,11 +14,26 @@ use hashbrown::HashMap;
 
 const NONE: u32 = u32::MAX;
 
-/// A version that differs in more than one word of so many is held whole.
-const WORTH: usize = 16;
+/// A version that differs in more than one word of so many is held whole: a word and its place take six bytes.
+const WORTH: usize = 2;
 
-/// A word of four bytes that an older version had, and where.
-type Word = (u16, u32);
+/// A word of four bytes that an older version had, and where; six bytes, so that there can be many.
+#[derive(Clone, Copy, Debug)]
+struct Word([u16; 3]);
+
+impl Word {
+    fn new(at: usize, word: u32) -> Self {
+        Self([at as u16, word as u16, (word >> 16) as u16])
+    }
+
+    fn at(self) -> usize {
+        usize::from(self.0[0])
+    }
+
+    fn word(self) -> u32 {
+        u32::from(self.0[1]) | u32::from(self.0[2]) << 16
+    }
+}
 
 #[derive(Clone, Debug)]
 enum Held {
@@ -91,9 +106,24 @@ fn words_of(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at * 4], bytes[at * 4 + 1], bytes[at * 4 + 2], bytes[at * 4 + 3]])
 }
 
-fn put_word(bytes: &mut [u8], (at, word): Word) {
-    let at = usize::from(at) * 4;
-    bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+fn put_word(bytes: &mut [u8], word: Word) {
+    let at = word.at() * 4;
+    bytes[at..at + 4].copy_from_slice(&word.word().to_le_bytes());
+}
+
+/// The words of both lists, ascending as they are; where both have one, that of `own`.
+fn merged(own: &[Word], others: &[Word]) -> Box<[Word]> {
+    let mut all = Vec::with_capacity(own.len() + others.len());
+    let mut others = others.iter().copied().peekable();
+    for word in own.iter().copied() {
+        while let Some(other) = others.next_if(|other| other.at() < word.at()) {
+            all.push(other);
+        }
+        others.next_if(|other| other.at() == word.at());
+        all.push(word);
+    }
+    all.extend(others);
+    all.into()
 }
 
 impl Payload {
@@ -173,8 +203,8 @@ impl Payload {
             && let Some(unshared) = Arc::get_mut(old)
             && differences(unshared, bytes, &mut differing)
         {
-            for (at, _) in &differing {
-                put_word(unshared, (*at, words_of(bytes, usize::from(*at))));
+            for word in &differing {
+                put_word(unshared, Word::new(word.at(), words_of(bytes, word.at())));
             }
             let whole = Held::Older { crc: *crc, newer: page, older: *older, words: differing.as_slice().into() };
             if let Held::Whole { bytes, .. } = core::mem::replace(slot, whole) {
@@ -275,9 +305,7 @@ impl Payload {
                     *link = newer;
                     let before = size_of_val(&**own) as u64;
                     // Its own words overrule those of the version that goes.
-                    let mut all = own.to_vec();
-                    all.extend(words.iter().filter(|(at, _)| own.iter().all(|(other, _)| other != at)));
-                    *own = all.into();
+                    *own = merged(own, &words);
                     let after = size_of_val(&**own) as u64;
                     self.bytes_now += after - before;
                 }
@@ -338,7 +366,7 @@ fn differences(old: &[u8], new: &[u8], out: &mut Vec<Word>) -> bool {
     for (line, (a, b)) in old.chunks_exact(64).zip(new.chunks_exact(64)).enumerate() {
         if a != b {
             for at in (0..16).filter(|at| words_of(a, *at) != words_of(b, *at)) {
-                out.push(((line * 16 + at) as u16, words_of(a, at)));
+                out.push(Word::new(line * 16 + at, words_of(a, at)));
             }
             if out.len() > most {
                 return false;
@@ -406,7 +434,7 @@ mod tests {
                         let page = geometry.page(Block(block), index);
                         index += 1;
                         let bytes = newest.entry(key).or_insert_with(|| vec![0; 512]);
-                        words.iter().for_each(|word| put_word(bytes, *word));
+                        words.iter().for_each(|(at, word)| put_word(bytes, Word::new(usize::from(*at), *word)));
                         if all {
                             bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
                         }

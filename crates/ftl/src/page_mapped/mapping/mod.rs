@@ -191,22 +191,6 @@ impl Mapping {
         }
     }
 
-    /// Whether `key`'s entry was found by a recovery, and its translation page not asked since.
-    #[inline]
-    pub(crate) fn is_unsure(&self, key: LogicalPage) -> bool {
-        match self {
-            Self::Ram(_) => false,
-            Self::Paged(paged) => paged.is_unsure(key),
-        }
-    }
-
-    /// Asks the translation page about it.
-    pub(crate) fn make_sure<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) {
-        if let Self::Paged(paged) = self {
-            paged.make_sure(io, key, before);
-        }
-    }
-
     /// Whose page `page` is, for one that cannot say so itself. Looks at everything.
     pub(crate) fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
         match self {
@@ -302,11 +286,11 @@ impl Mapping {
         }
     }
 
-    /// Stale pages that are not identified yet.
-    pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
+    /// Stale pages that are not identified yet, or, where `unsure`, those that perhaps are not.
+    pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, unsure: bool) -> Vec<Page> {
         match self {
             Self::Ram(_) => Vec::new(),
-            Self::Paged(paged) => paged.unidentified(io),
+            Self::Paged(paged) => paged.unidentified(io, unsure),
         }
     }
 

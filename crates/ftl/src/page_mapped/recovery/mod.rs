@@ -13,7 +13,9 @@
 //! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, it is what counts.
 
 mod battery;
+mod blocks_information;
 mod gecko_rec;
+mod last_page;
 mod scan;
 mod steps;
 
@@ -26,9 +28,16 @@ use crate::config::PowerPart;
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Page, Purpose, SpareRead, Time};
-use scan::{Found, Scan, Uncertain, newer};
+use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Page, Purpose, Spare, SpareRead, Time};
+use scan::{Scan, Uncertain, newer};
 use steps::{Owned, Steps};
+
+/// A page with its spare area.
+#[derive(Clone, Copy)]
+struct Found {
+    page: Page,
+    spare: Spare,
+}
 
 const NOT_A_TABLE: FtlError = FtlError::Unsupported("only a mapping table in RAM is recovered by scanning");
 

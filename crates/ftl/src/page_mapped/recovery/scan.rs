@@ -1,20 +1,13 @@
 //! What the scan of spare areas gathers.
 
-use super::PageMapped;
 use super::steps::{Owned, Steps};
+use super::{Found, PageMapped};
 use crate::barriers::Barrier;
 use crate::blocks::{RECOVERY_STREAM, window};
 use crate::page_mapped::mapping::Place;
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, PageRead, Spare, SpareRead};
-
-/// A page with its spare area.
-#[derive(Clone, Copy)]
-pub(super) struct Found {
-    pub(super) page: Page,
-    pub(super) spare: Spare,
-}
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, PageRead, Spare, SpareRead};
 
 /// The last page of a block that may have been in flight: read in full, and what it says is true.
 pub(super) struct Uncertain {

@@ -14,7 +14,7 @@ const DIRTY: u8 = 1;
 const UIP: u8 = 2;
 /// Updated since the checkpoints' hand came by.
 const UPDATED: u8 = 4;
-/// Found by a recovery: perhaps its translation page knows it, or knows better (GeckoFTL appendix C.3).
+/// Found by a recovery: what its translation page names is stale, and was perhaps reported (GeckoFTL appendix C.3.2).
 const UNSURE: u8 = 8;
 
 /// A cached mapping entry, by its slot.
@@ -54,11 +54,13 @@ fn hash(key: u32) -> u64 {
 }
 
 impl MappingCache {
-    pub(super) fn new(capacity: u32, translation_pages: u32, entries_per_page: u32) -> Self {
+    /// Of `capacity` entries, and of `spare` more that a recovery may find.
+    pub(super) fn new(capacity: u32, spare: u32, translation_pages: u32, entries_per_page: u32) -> Self {
+        let room = capacity as usize + spare as usize;
         Self {
-            entries: Vec::with_capacity(capacity as usize),
+            entries: Vec::with_capacity(room),
             capacity,
-            table: HashTable::with_capacity(capacity as usize),
+            table: HashTable::with_capacity(room),
             newest: NONE,
             oldest: NONE,
             dirty: vec![NONE; translation_pages as usize],
@@ -104,7 +106,7 @@ impl MappingCache {
         self.entries[slot.0 as usize].flags & DIRTY != 0
     }
 
-    /// Whether a recovery found it, and nobody has asked its translation page since.
+    /// Whether a recovery found it, and its translation page was not read since.
     #[inline]
     pub(super) fn is_unsure(&self, slot: Slot) -> bool {
         self.entries[slot.0 as usize].flags & UNSURE != 0
@@ -116,38 +118,14 @@ impl MappingCache {
         self.unsure_count > 0
     }
 
-    /// Its translation page has been asked: the entry is dirty, and its before-image reported.
+    /// What its translation page names was looked at: there is nothing left to identify.
     pub(super) fn made_sure(&mut self, slot: Slot) {
         let flags = &mut self.entries[slot.0 as usize].flags;
         self.unsure_count -= u32::from(*flags & UNSURE != 0);
         *flags &= !(UNSURE | UIP);
     }
 
-    /// Its translation page has been asked, and says `value`: the entry is clean.
-    pub(super) fn overruled(&mut self, slot: Slot, value: u32) {
-        self.made_sure(slot);
-        let Entry { key, dirty_next, .. } = self.entries[slot.0 as usize];
-        let head = &mut self.dirty[(key / self.entries_per_page) as usize];
-        if *head == slot.0 {
-            *head = dirty_next;
-        } else {
-            let mut at = *head;
-            while at != NONE {
-                let next = self.entries[at as usize].dirty_next;
-                if next == slot.0 {
-                    self.entries[at as usize].dirty_next = dirty_next;
-                    break;
-                }
-                at = next;
-            }
-        }
-        self.dirty_count -= 1;
-        let entry = &mut self.entries[slot.0 as usize];
-        entry.flags &= !DIRTY;
-        entry.value = value;
-    }
-
-    /// An entry that a recovery found: taken for dirty, and for having an unidentified before-image.
+    /// An entry that a recovery found: dirty, and perhaps with an unidentified before-image.
     pub(super) fn set_unsure(&mut self, slot: Slot, value: u32) {
         self.set_dirty(slot, value);
         let flags = &mut self.entries[slot.0 as usize].flags;
@@ -176,7 +154,12 @@ impl MappingCache {
 
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.table.len() == self.capacity as usize
+        self.entries.len() >= self.capacity as usize
+    }
+
+    /// Whether not even a recovery can enter another.
+    pub(super) fn has_no_room(&self) -> bool {
+        self.entries.len() >= self.entries.capacity()
     }
 
     /// The entry used longest ago.
@@ -235,7 +218,7 @@ impl MappingCache {
     /// A new entry, clean, just used. There must be room.
     #[inline]
     pub(super) fn insert(&mut self, key: u32, value: u32) -> Slot {
-        debug_assert!(!self.is_full() && self.find(key).is_none());
+        debug_assert!(!self.has_no_room() && self.find(key).is_none());
         let at = self.entries.len() as u32;
         self.entries.push(Entry { key, value, newer: NONE, older: NONE, dirty_next: NONE, flags: 0 });
         self.enter(at);
@@ -251,12 +234,60 @@ impl MappingCache {
         old.flags = 0;
         let old_key = core::mem::replace(&mut old.key, key);
         old.value = value;
-        if let Ok(found) = self.table.find_entry(hash(old_key), |slot| *slot == at) {
-            found.remove();
-        }
+        self.forget(old_key, at);
         self.unlink(at);
         self.enter(at);
         Slot(at)
+    }
+
+    /// Whether there are more entries than it is to hold: after a recovery.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.entries.len() > self.capacity as usize
+    }
+
+    /// Takes out the entry used longest ago, which must be clean.
+    pub(super) fn remove_oldest(&mut self) {
+        let at = self.oldest;
+        debug_assert!(self.entries[at as usize].flags & (DIRTY | UIP) == 0, "a dirty entry is evicted");
+        self.unlink(at);
+        self.forget(self.entries[at as usize].key, at);
+        // The last one takes its place.
+        let last = self.entries.len() as u32 - 1;
+        self.entries.swap_remove(at as usize);
+        if at == last {
+            return;
+        }
+        let Entry { key, newer, older, .. } = self.entries[at as usize];
+        self.forget(key, last);
+        let entries = &self.entries;
+        self.table.insert_unique(hash(key), at, |slot| hash(entries[*slot as usize].key));
+        match newer {
+            NONE => self.newest = at,
+            newer => self.entries[newer as usize].older = at,
+        }
+        match older {
+            NONE => self.oldest = at,
+            older => self.entries[older as usize].newer = at,
+        }
+        let head = &mut self.dirty[(key / self.entries_per_page) as usize];
+        if *head == last {
+            *head = at;
+            return;
+        }
+        let mut before = *head;
+        while before != NONE {
+            let next = &mut self.entries[before as usize].dirty_next;
+            before = *next;
+            if before == last {
+                *next = at;
+            }
+        }
+    }
+
+    fn forget(&mut self, key: u32, at: u32) {
+        if let Ok(found) = self.table.find_entry(hash(key), |slot| *slot == at) {
+            found.remove();
+        }
     }
 
     fn enter(&mut self, at: u32) {

@@ -23,12 +23,12 @@ mod recovered;
 
 use super::{Before, Judgement, Place, entry_of, place_of};
 use crate::barriers::{Barrier, Barriers};
+use crate::blocks::window;
 use crate::config::{OnMiss, PowerPart};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
@@ -47,8 +47,6 @@ pub(crate) struct PagedMapping {
     barriers: Barriers,
     /// What bounds a recovery's scan, where there is one to come.
     checkpoints: Option<Checkpoints>,
-    /// Entries that a recovery has found and for which the cache has no room. None afterwards.
-    overflow: BTreeMap<u32, u32>,
     /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is
     /// live. It stays so: validity takes pages that only the lost translation page named for live until their blocks
     /// are collected, however often the translation page is written anew meanwhile.
@@ -69,7 +67,6 @@ struct Tally {
     entries_synchronized: u64,
     translation_pages_unreadable: u64,
     checkpoint_synchronizations: u64,
-    synchronizations_aborted: u64,
 }
 
 fn entries_per_page(geometry: &Geometry) -> u32 {
@@ -108,11 +105,10 @@ impl PagedMapping {
             logical_pages,
             entries_per_page,
             gmd: Directory::new(Kind::Translation, pages),
-            cache: MappingCache::new(entries, pages, entries_per_page),
+            cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page),
             on_miss,
             barriers,
             checkpoints: None,
-            overflow: BTreeMap::new(),
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
             loaded: 0,
@@ -202,14 +198,8 @@ impl PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         self.load(io, part);
-        if self.cache.has_unsure() || !self.overflow.is_empty() {
+        if self.cache.has_unsure() {
             self.make_loaded_sure(io, part, before);
-            self.make_overflow_sure(io, part, before);
-            if !self.cache.has_dirty(part) && self.overflow.range(self.pages_of(part)).next().is_none() {
-                // It knew all of them.
-                self.tally.synchronizations_aborted += 1;
-                return Ok(());
-            }
         }
         self.write_loaded(io, part, before)
     }
@@ -252,9 +242,6 @@ impl PagedMapping {
             }
             put(&mut self.page, index, self.cache.value(slot));
         }
-        for (key, value) in self.overflow.range(self.pages_of(part)) {
-            put(&mut self.page, key % self.entries_per_page, *value);
-        }
         // What it names must be on flash before it is: older copies are not looked for then.
         io.barrier();
         // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
@@ -266,10 +253,6 @@ impl PagedMapping {
             return Err(error);
         }
         io.synchronized(version);
-        if !self.overflow.is_empty() {
-            let range = self.pages_of(part);
-            self.overflow.retain(|key, _| !range.contains(key));
-        }
         self.tally.synchronizations += 1;
         self.tally.entries_synchronized += u64::from(self.cache.clean(part));
         Ok(())
@@ -279,9 +262,6 @@ impl PagedMapping {
     #[inline]
     pub(crate) fn cached(&mut self, key: LogicalPage) -> Option<Place> {
         let slot = self.cache.find(key.0)?;
-        if self.cache.is_unsure(slot) {
-            return None;
-        }
         self.tally.hits += 1;
         self.cache.touch(slot);
         Some(place_of(self.cache.value(slot)))
@@ -297,12 +277,6 @@ impl PagedMapping {
         if let Some(place) = self.cached(key) {
             return place;
         }
-        if let Some(slot) = self.cache.find(key.0) {
-            self.tally.hits += 1;
-            self.cache.touch(slot);
-            self.make_sure(io, key, before);
-            return place_of(self.cache.value(slot));
-        }
         self.tally.misses += 1;
         let entry = self.entry_on_flash(io, key.0);
         // A drive that cannot be written any more can still be read: then the entry is not cached.
@@ -315,7 +289,6 @@ impl PagedMapping {
     /// Where `key` is, without any change to the cache.
     pub(crate) fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
         match self.cache.find(key.0) {
-            Some(slot) if self.cache.is_unsure(slot) => self.peek_unsure(io, slot),
             Some(slot) => place_of(self.cache.value(slot)),
             None => place_of(self.entry_on_flash(io, key.0)),
         }
@@ -392,8 +365,9 @@ impl PagedMapping {
             None => Judgement::Live,
             Some(slot) if self.cache.value(slot) == page.0 => Judgement::Live,
             Some(slot) => {
-                // The unidentified invalid page itself, most likely. It dies with the victim.
-                if !self.barriers.forget(Barrier::VictimClearsUip) {
+                // The unidentified invalid page itself, most likely. It dies with the victim. After a recovery it may be
+                // another one, and the mark is looked into anyway.
+                if !self.barriers.forget(Barrier::VictimClearsUip) && !self.cache.is_unsure(slot) {
                     self.cache.set_uip(slot, false);
                 }
                 Judgement::Stale
@@ -487,7 +461,7 @@ impl PagedMapping {
         let (mut written, mut from) = (0, 0);
         while let Some(part) = self.gmd.next_lost(from) {
             self.load(io, part);
-            let version = io.next_version();
+            let version = io.seq() + 1;
             self.gmd.write(io, part, version, &self.page)?;
             (written, from) = (written + 1, part + 1);
         }
@@ -509,8 +483,8 @@ impl PagedMapping {
             for key in keys.filter(|key| get(bytes, key % self.entries_per_page) == page.0) {
                 match self.cache.find(key) {
                     None => return Some(LogicalPage(key)),
-                    Some(slot) if !self.barriers.forget(Barrier::VictimClearsUip) => self.cache.set_uip(slot, false),
-                    Some(_) => {}
+                    Some(slot) if self.cache.is_unsure(slot) || self.barriers.forget(Barrier::VictimClearsUip) => {}
+                    Some(slot) => self.cache.set_uip(slot, false),
                 }
             }
         }
@@ -546,14 +520,10 @@ impl PagedMapping {
         })
     }
 
-    /// Before-images that are not identified yet: for checks.
-    pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
-        let uip: Vec<u32> = self
-            .cache
-            .iter()
-            .filter(|slot| self.cache.is_uip(*slot) && !self.cache.is_unsure(*slot))
-            .map(|slot| self.cache.key(slot))
-            .collect();
+    /// Before-images that are not identified yet, or, where `unsure`, those that perhaps are not: for checks.
+    pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, unsure: bool) -> Vec<Page> {
+        let marked = |slot: &Slot| self.cache.is_uip(*slot) && self.cache.is_unsure(*slot) == unsure;
+        let uip: Vec<u32> = self.cache.iter().filter(marked).map(|slot| self.cache.key(slot)).collect();
         let mut pages = Vec::new();
         for key in uip {
             if let Place::At(page) = place_of(self.entry_on_flash(io, key)) {
@@ -591,7 +561,6 @@ impl PagedMapping {
             Counter::sum("entries_synchronized", self.tally.entries_synchronized),
             Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
             Counter::sum("checkpoint_synchronizations", self.tally.checkpoint_synchronizations),
-            Counter::sum("synchronizations_aborted", self.tally.synchronizations_aborted),
         ]);
     }
 }

@@ -6,7 +6,7 @@
 //! against the one that the flush had heard of. What a version in between named was a dirty entry when that was written,
 //! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
 
-use super::blocks_information::Found;
+use crate::page_mapped::recovery::Found;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;
@@ -65,6 +65,17 @@ impl TranslationPages {
             newest[*part as usize] = Some(version.page);
         }
         newest.into_iter().zip(0..).filter_map(|(page, part)| Some((part, page?))).collect()
+    }
+
+    /// The newest version of a translation page.
+    pub(super) fn newest_of(&self, part: u32) -> Option<Version> {
+        let since = self.since.binary_search_by_key(&part, |(part, _)| *part);
+        since.map(|at| self.since[at].1).ok().or(self.before[part as usize])
+    }
+
+    /// Whether it was synchronized since the last flush.
+    pub(super) fn is_since_flush(&self, part: u32) -> bool {
+        self.since.binary_search_by_key(&part, |(part, _)| *part).is_ok()
     }
 
     /// What was synchronized since the last flush: the newest version, and the one that the flush had heard of, if there

@@ -1,0 +1,201 @@
+//! The blocks information directory, BID (GeckoFTL appendix C, step 1): what each block holds and when its first page
+//! was written, from one spare area a block.
+//!
+//! As in the paper, only of the user blocks written last it keeps when. Their number is what recoveries usually need;
+//! where one needs more (several cuts in a row, a block that was open for long), the spare areas are read once more.
+
+use super::Found;
+use super::steps::Steps;
+use crate::blocks::{EPOCH, window};
+use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Spare, SpareRead};
+
+/// What a block holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Holds {
+    /// Nothing that was written since it was erased.
+    Nothing,
+    User,
+    Translation,
+    /// Pages of the validity store.
+    Validity,
+}
+
+/// A block that holds something.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockInformation {
+    pub(super) block: Block,
+    pub(super) first_seq: u64,
+}
+
+/// The directory, and the clocks as far as spare areas have told.
+pub(super) struct BlocksInformation {
+    pub(super) empty: Vec<Block>,
+    pub(super) translation: Vec<BlockInformation>,
+    pub(super) validity: Vec<BlockInformation>,
+    holds: Vec<Holds>,
+    /// The user blocks written last, by the seq of their first page.
+    recent: BinaryHeap<Reverse<(u64, Block)>>,
+    /// How many of them are kept.
+    recent_max: usize,
+    /// The highest such seq of those that are not.
+    left_out: u64,
+    window: u64,
+    pub(super) version_max: u64,
+    pub(super) seq_max: u64,
+    /// By seq over an epoch: the first and the last seq found.
+    epochs: BTreeMap<u64, (u64, u64)>,
+}
+
+impl BlocksInformation {
+    /// That keeps in mind when the last `recent_max` user blocks were begun.
+    pub(super) fn new(geometry: &Geometry, recent_max: usize) -> Self {
+        Self {
+            empty: Vec::new(),
+            translation: Vec::new(),
+            validity: Vec::new(),
+            holds: vec![Holds::Nothing; geometry.blocks() as usize],
+            recent: BinaryHeap::new(),
+            recent_max,
+            left_out: 0,
+            window: window(geometry.dies()) as u64,
+            version_max: 0,
+            seq_max: 0,
+            epochs: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at a block's first page; at those behind it where the first cannot be read: a failed program, or an erase
+    /// that was cut.
+    pub(super) fn look_at<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) {
+        let Some(spare) = self.first_spare(nand, steps, block) else {
+            self.empty.push(block);
+            return;
+        };
+        let information = BlockInformation { block, first_seq: spare.seq };
+        let holds = holds(spare.kind);
+        self.holds[block.index()] = holds;
+        match holds {
+            Holds::Nothing => self.empty.push(block),
+            Holds::User => {
+                self.recent.push(Reverse((spare.seq, block)));
+                if self.recent.len() > self.recent_max
+                    && let Some(Reverse((oldest, _))) = self.recent.pop()
+                {
+                    self.left_out = self.left_out.max(oldest);
+                }
+            }
+            Holds::Translation => self.translation.push(information),
+            Holds::Validity => self.validity.push(information),
+        }
+    }
+
+    fn first_spare<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) -> Option<Spare> {
+        let geometry = *nand.geometry();
+        for index in 0..geometry.pages_per_block() {
+            match steps.read_spare(nand, geometry.page(block, index)) {
+                SpareRead::Unreadable => {}
+                SpareRead::Erased => break,
+                SpareRead::Written(spare) => {
+                    self.note(&spare);
+                    return Some(spare);
+                }
+            }
+        }
+        None
+    }
+
+    /// The user blocks whose first page was written at `seq` or later, the oldest first.
+    pub(super) fn user_since<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, seq: u64) -> Vec<BlockInformation> {
+        let mut since: Vec<BlockInformation> = Vec::new();
+        if self.left_out >= seq && self.left_out > 0 {
+            for block in (0..self.holds.len() as u32).map(Block) {
+                if self.holds[block.index()] == Holds::User
+                    && let Some(spare) = self.first_spare(nand, steps, block)
+                {
+                    since.push(BlockInformation { block, first_seq: spare.seq });
+                }
+            }
+        } else {
+            since.extend(
+                self.recent
+                    .iter()
+                    .map(|Reverse((first_seq, block))| BlockInformation { block: *block, first_seq: *first_seq }),
+            );
+        }
+        since.retain(|information| information.first_seq >= seq);
+        since.sort_unstable_by_key(|information| information.first_seq);
+        since
+    }
+
+    /// All user blocks. Those of which it knows when they were begun come last, in that order.
+    pub(super) fn user_blocks(&self) -> Vec<Block> {
+        let mut recent: Vec<(u64, Block)> = self.recent.iter().map(|Reverse(information)| *information).collect();
+        recent.sort_unstable_by_key(|(_, block)| *block);
+        let of_users = (0..self.holds.len() as u32).map(Block).filter(|block| self.holds[block.index()] == Holds::User);
+        let others = of_users.filter(|block| recent.binary_search_by_key(block, |(_, block)| *block).is_err());
+        let mut blocks: Vec<Block> = others.collect();
+        recent.sort_unstable();
+        blocks.extend(recent.into_iter().map(|(_, block)| block));
+        blocks
+    }
+
+    pub(super) fn note(&mut self, spare: &Spare) {
+        // The version of a translation page is a moment in program order.
+        if spare.kind != Kind::Translation {
+            self.version_max = self.version_max.max(spare.version);
+        }
+        self.seq_max = self.seq_max.max(spare.seq);
+        let (first, last) = self.epochs.entry(spare.seq / EPOCH).or_insert((spare.seq, spare.seq));
+        (*first, *last) = ((*first).min(spare.seq), (*last).max(spare.seq));
+    }
+
+    /// Whether the last page of a block may have been in flight at some power cut, as far as is known by now: nothing was
+    /// found that was programmed so much later that this one had completed, and yet before a recovery.
+    ///
+    /// At a recovery the seq skips ahead by an epoch. So what follows within less than one was programmed in the same
+    /// session.
+    pub(super) fn may_have_been_in_flight(&self, spare: &Spare) -> bool {
+        let (completed, next_session) = (spare.seq + self.window, spare.seq + EPOCH);
+        let of_epoch = |epoch: u64| self.epochs.get(&epoch).copied();
+        let same = of_epoch(spare.seq / EPOCH).is_some_and(|(_, last)| last >= completed);
+        let next =
+            of_epoch(spare.seq / EPOCH + 1).is_some_and(|(first, last)| first < next_session && last >= completed);
+        !same && !next
+    }
+
+    /// Reads all spare areas of a block: its pages, in order, but for those that cannot be read.
+    pub(super) fn pages_of<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) -> Vec<Found> {
+        let geometry = *nand.geometry();
+        let mut pages = Vec::new();
+        for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
+            if let SpareRead::Written(spare) = steps.read_spare(nand, page) {
+                self.note(&spare);
+                pages.push(Found { page, spare });
+            }
+        }
+        pages
+    }
+
+    /// What it takes in RAM while it is there.
+    pub(super) fn bytes(&self) -> u64 {
+        let metadata = (self.translation.capacity() + self.validity.capacity()) * size_of::<BlockInformation>();
+        let recent = self.recent.capacity() * size_of::<Reverse<(u64, Block)>>();
+        // A node of the tree holds up to eleven.
+        let epochs = self.epochs.len() * size_of::<(u64, u64, u64)>() * 3 / 2;
+        (metadata + recent + epochs + self.holds.len() + self.empty.capacity() * size_of::<Block>()) as u64
+    }
+}
+
+fn holds(kind: Kind) -> Holds {
+    match kind {
+        Kind::User => Holds::User,
+        Kind::Translation => Holds::Translation,
+        Kind::Gecko => Holds::Validity,
+        Kind::Tombstone | Kind::Anchor | Kind::Bitmap | Kind::ValidityLog => Holds::Nothing,
+    }
+}

@@ -1,0 +1,101 @@
+//! Step 4 of GeckoRec: what Gecko's buffer knew (GeckoFTL appendix C.2).
+
+use super::Gathered;
+use super::translation::{TranslationPages, Version};
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::page_mapped::PageMapped;
+use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::recovery::blocks_information::BlockInformation;
+use crate::page_mapped::recovery::steps::Steps;
+use alloc::vec::Vec;
+use phelsuma_nand::{Kind, LogicalPage, Nand, Page, Purpose, SpareRead};
+
+impl Gathered {
+    /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
+    pub(super) fn compare_versions<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &TranslationPages,
+    ) {
+        for (part, before, version) in translation.replaced() {
+            self.reports.extend(stale_by(ftl, nand, steps, part, before, &version));
+        }
+    }
+
+    /// Appendix C.2: the buffer is what it was, and more.
+    pub(super) fn write_down<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        frozen: u64,
+        user: &[BlockInformation],
+    ) -> Result<(), FtlError> {
+        let mut suspects = core::mem::take(&mut ftl.before);
+        if frozen > 0 {
+            let all = user.iter().chain(&self.bid.translation).chain(&self.bid.validity);
+            for block in all.filter(|i| i.first_seq > frozen).map(|i| i.block) {
+                let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+                ftl.validity.erased(io, block)?;
+                steps.count(io);
+            }
+        }
+        ftl.hear_news(nand, steps.now)?;
+        for page in self.reports.drain(..) {
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            ftl.validity.invalidate(io, page)?;
+            steps.count(io);
+            ftl.hear_news(nand, steps.now)?;
+        }
+        ftl.before.append(&mut suspects);
+        ftl.settle(nand, steps.now)?;
+        let mut more = true;
+        while more {
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
+            if let Mapping::Paged(paged) = &mut ftl.mapping {
+                more = paged.evict_surplus(io, &mut ftl.before)?;
+            }
+            steps.count(io);
+            ftl.settle(nand, steps.now)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the synchronization that made `version` out of `before` replaced, as far as it is the same page still: stale.
+pub(super) fn stale_by<N: Nand>(
+    ftl: &mut PageMapped,
+    nand: &mut N,
+    steps: &mut Steps,
+    part: u32,
+    before: Option<Version>,
+    version: &Version,
+) -> Vec<Page> {
+    let Some(before) = before else { return Vec::new() };
+    let mut read = |page| read_translation_page(ftl, nand, steps, part, page);
+    let (Some(older), Some(newer)) = (read(before.page), read(version.page)) else { return Vec::new() };
+    let mut differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, &newer).collect();
+    let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
+    differing.retain(|(key, page)| match steps.read_spare(nand, *page) {
+        SpareRead::Written(spare) if spare.kind == Kind::User && spare.key == key.0 => {
+            spare.seq < version.synchronized || by_key_alone
+        }
+        _ => false,
+    });
+    differing.into_iter().map(|(_, page)| page).collect()
+}
+
+/// The bytes of a translation page.
+pub(super) fn read_translation_page<N: Nand>(
+    ftl: &mut PageMapped,
+    nand: &mut N,
+    steps: &mut Steps,
+    part: u32,
+    page: Page,
+) -> Option<Vec<u8>> {
+    steps.with_io(nand, &mut ftl.blocks, |io| io.read(page, Kind::Translation, part).map(<[u8]>::to_vec))
+}

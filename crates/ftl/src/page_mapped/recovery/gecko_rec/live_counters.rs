@@ -1,0 +1,132 @@
+//! Step 5 of GeckoRec: how many pages are live in each block, and which blocks are free (GeckoFTL appendix C).
+
+use super::Gathered;
+use super::translation::TranslationPages;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::page_mapped::PageMapped;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::recovery::blocks_information::BlockInformation;
+use crate::page_mapped::recovery::steps::Steps;
+use crate::page_mapped::validity::Validity;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Nand, Page, Purpose};
+
+impl Gathered {
+    /// Step 5: live pages by block, and with that the pool. Blocks of metadata that turn out to be empty, which must
+    /// not be erased before the copies of what may have been in flight are on flash.
+    pub(super) fn count<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        frozen: u64,
+        translation: &TranslationPages,
+        user: &[BlockInformation],
+    ) -> Result<Vec<Block>, FtlError> {
+        const FREE: u16 = u16::MAX;
+        let geometry: Geometry = *nand.geometry();
+        let since: Vec<Block> = {
+            let all = user.iter().chain(&self.bid.translation).chain(&self.bid.validity);
+            let mut since: Vec<Block> = all.filter(|i| i.first_seq > frozen).map(|i| i.block).collect();
+            since.extend(&self.bid.empty);
+            since.sort_unstable();
+            since
+        };
+        self.reports.sort_unstable();
+        self.reports.dedup();
+        let mut stale = vec![0u16; geometry.blocks() as usize];
+        let (validity, reports) = (&mut ftl.validity, &self.reports);
+        let known = steps.with_io(nand, &mut ftl.blocks, |io| match validity {
+            Validity::Gecko(gecko) => {
+                let erased = |block: Block| since.binary_search(&block).is_ok();
+                gecko.block_states(io, erased, reports, |block, state| {
+                    stale[block.index()] = if state.free { FREE } else { state.stale };
+                })
+            }
+            _ => Vec::new(),
+        });
+        // Gecko has them on flash already.
+        let mut known = known.into_iter();
+        self.reports.retain(|page| {
+            let is_known = known.next().unwrap_or(false);
+            !is_known && stale[geometry.block_of(*page).index()] != FREE
+        });
+        for block in &self.bid.empty {
+            ftl.blocks.release_now(*block);
+        }
+        let blocks_of = |pages: &mut dyn Iterator<Item = Page>| {
+            let mut blocks: Vec<Block> = pages.map(|page| geometry.block_of(page)).collect();
+            blocks.sort_unstable();
+            blocks
+        };
+        let needed = blocks_of(&mut translation.needed());
+        let fallbacks = blocks_of(&mut self.fallbacks.iter().copied());
+        let hold_fallbacks = !ftl.barriers.forget(Barrier::FallbacksHeld);
+        let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();
+        for page in &self.reports {
+            stale[geometry.block_of(*page).index()] += 1;
+        }
+        let mut emptied = Vec::new();
+        let written = geometry.pages_per_block() as u16;
+        for block in self.bid.user_blocks() {
+            let stale = stale[block.index()];
+            if stale < written {
+                ftl.blocks.counters.set(block, written - stale);
+                ftl.blocks.close(block, 0);
+                ftl.hear_news(nand, steps.now)?;
+            } else if is_fallback(block) {
+                emptied.push(block);
+                self.freed.push(block);
+            } else {
+                ftl.blocks.release_now(block);
+                if stale != FREE {
+                    self.freed.push(block);
+                }
+            }
+        }
+        let of = |list: &[BlockInformation], stream: u8| list.iter().map(|i| (i.block, stream)).collect::<Vec<_>>();
+        let metadata =
+            [of(&self.bid.translation, ftl.streams.mapping), of(&self.bid.validity, ftl.streams.validity)].concat();
+        for (block, stream) in metadata {
+            if ftl.blocks.counters.live(block) > 0 {
+                if self.part_filled.contains(&block) && !ftl.barriers.forget(Barrier::PartFilledCollected) {
+                    ftl.blocks.close_part_filled(block, stream);
+                } else {
+                    ftl.blocks.close(block, stream);
+                }
+                ftl.hear_news(nand, steps.now)?;
+            } else if needed.binary_search(&block).is_ok() {
+                ftl.blocks.hold(block, stream);
+            } else if is_fallback(block) {
+                emptied.push(block);
+            } else {
+                ftl.blocks.release_now(block);
+            }
+        }
+        // Free blocks need no reports, and may be written anew before Gecko would hear of them.
+        self.reports.retain(|page| ftl.blocks.is_in_use(geometry.block_of(*page)));
+        ftl.blocks.counters.may_be_low = true;
+        Ok(emptied)
+    }
+
+    /// Tells Gecko of free blocks: the next recovery takes them for written otherwise. Those that were written anew it has
+    /// heard of.
+    pub(super) fn tell_of_freed<N: Nand>(
+        &self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+    ) -> Result<(), FtlError> {
+        ftl.hear_news(nand, steps.now)?;
+        for block in &self.freed {
+            if !ftl.blocks.is_in_use(*block) {
+                let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+                ftl.validity.freed(io, *block)?;
+                steps.count(io);
+            }
+        }
+        ftl.hear_news(nand, steps.now)
+    }
+}

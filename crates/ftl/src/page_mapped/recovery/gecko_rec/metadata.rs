@@ -1,0 +1,86 @@
+//! Steps 2 and 3 of GeckoRec: which pages of metadata there are (GeckoFTL appendix C).
+
+use super::Gathered;
+use super::translation::TranslationPages;
+use crate::page_mapped::PageMapped;
+use crate::page_mapped::recovery::Found;
+use crate::page_mapped::recovery::last_page::LastPage;
+use crate::page_mapped::recovery::steps::{Owned, Steps};
+use crate::page_mapped::validity::GeckoScan;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Kind, Nand};
+
+impl Gathered {
+    /// The pages of a block of metadata that can be believed; the last one as well, if it may have been in flight.
+    fn metadata_pages<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+    ) -> (Vec<Found>, Option<Found>) {
+        let mut pages = self.bid.pages_of(nand, steps, block);
+        let geometry = nand.geometry();
+        if pages.last().is_none_or(|last| last.page != geometry.page(block, geometry.pages_per_block() - 1)) {
+            self.part_filled.push(block);
+        }
+        let mut suspect = None;
+        if let Some(last) = pages.last().copied() {
+            match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
+                LastPage::Bad => drop(pages.pop()),
+                LastPage::Sound => {}
+                LastPage::MayHaveBeenInFlight(data) => {
+                    suspect = Some(last);
+                    if let Owned::Bytes(bytes) = data {
+                        ftl.blocks.read_before.push((last.page, last.spare, bytes));
+                    }
+                }
+            }
+        }
+        (pages, suspect)
+    }
+
+    pub(super) fn scan_gecko<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) -> GeckoScan {
+        let mut scan = GeckoScan::default();
+        for information in self.bid.validity.clone() {
+            let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block);
+            for found in pages.iter().filter(|found| found.spare.kind == Kind::Gecko) {
+                scan.note(found.page, &found.spare);
+            }
+            self.suspect_metadata.extend(suspect);
+        }
+        scan
+    }
+
+    pub(super) fn scan_translation<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        frozen: u64,
+    ) -> TranslationPages {
+        let mut translation = TranslationPages::new(ftl.paged().translation_pages(), frozen);
+        let mut suspects = Vec::new();
+        for information in self.bid.translation.clone() {
+            let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block);
+            for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
+                if suspect.is_none_or(|suspect| suspect.page != found.page) {
+                    translation.note(found);
+                }
+            }
+            suspects.extend(suspect.filter(|suspect| suspect.spare.kind == Kind::Translation));
+            self.suspect_metadata.extend(suspect);
+        }
+        translation.sort();
+        // What counts should they turn bad.
+        for suspect in &suspects {
+            let part = suspect.spare.key;
+            let others = suspects.iter().filter(|other| other.spare.key == part && other.page != suspect.page);
+            let behind = others.map(|other| other.page).chain(translation.newest_of(part).map(|version| version.page));
+            self.behind_suspects.extend(behind.map(|page| (suspect.page, page)));
+        }
+        suspects.iter().for_each(|suspect| translation.note(suspect));
+        translation.sort();
+        translation
+    }
+}

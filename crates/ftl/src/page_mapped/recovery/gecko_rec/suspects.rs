@@ -1,0 +1,127 @@
+//! What may have been in flight when the power failed: what is needed should it turn bad, and its copies.
+
+use super::Gathered;
+use super::buffer::stale_by;
+use super::translation::TranslationPages;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::blocks::{NewPage, RECOVERY_STREAM};
+use crate::page_mapped::PageMapped;
+use crate::page_mapped::mapping::{Mapping, Place};
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::recovery::Found;
+use crate::page_mapped::recovery::steps::Steps;
+use crate::page_mapped::validity::{GeckoScan, Validity};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
+
+impl Gathered {
+    /// Of what may have been in flight keeps what still may, now that all pages written lately are known, and finds what
+    /// will be needed should that turn bad before it is copied.
+    pub(super) fn find_fallbacks<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        scan: &GeckoScan,
+        translation: &TranslationPages,
+    ) {
+        self.suspects.retain(|suspect| self.bid.may_have_been_in_flight(&suspect.found.spare));
+        self.suspect_metadata.retain(|found| self.bid.may_have_been_in_flight(&found.spare));
+        let mut in_use: Vec<Page> = ftl.mapping.metadata_pages();
+        in_use.extend(ftl.validity.metadata_pages());
+        in_use.extend(ftl.paged().found_pages());
+        in_use.sort_unstable();
+        let is_in_use = |found: &Found| in_use.binary_search(&found.page).is_ok();
+        let any_in_use = |kind| self.suspect_metadata.iter().any(|found| found.spare.kind == kind && is_in_use(found));
+        if any_in_use(Kind::Translation) {
+            let is_suspect = |page: &Page| self.suspect_metadata.iter().any(|found| found.page == *page);
+            let behind = self.behind_suspects.iter().filter(|(suspect, _)| is_suspect(suspect));
+            self.fallbacks.extend(behind.map(|(_, page)| *page));
+            // What a trim made stale is live without it. What else a synchronization made stale has a newer copy that the
+            // scan has met; and a recovery trims nothing.
+            let suspect = |page: Page| {
+                let mut hosts = self.suspect_metadata.iter().filter(|found| found.spare.stream != RECOVERY_STREAM);
+                hosts.any(|found| found.page == page)
+            };
+            let versions = translation.replaced().filter(|(_, _, version)| suspect(version.page));
+            for (part, before, version) in versions {
+                self.fallbacks.extend(stale_by(ftl, nand, steps, part, before, &version));
+            }
+        }
+        if any_in_use(Kind::Gecko) {
+            let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
+            if let Validity::Gecko(gecko) = &ftl.validity {
+                let needed = steps.with_io(nand, &mut ftl.blocks, |io| gecko.pages_in_use(io, scan.without(&suspects)));
+                self.fallbacks.extend(needed);
+            }
+        }
+        // Of the older copies of a suspect the newest, which it was copied from, perhaps, and the newest that is no
+        // suspect itself.
+        let suspects: Vec<Page> = self.suspects.iter().map(|suspect| suspect.found.page).collect();
+        for suspect in self.suspects.iter().map(|suspect| &suspect.found).filter(|found| is_in_use(found)) {
+            let older = || self.older.iter().filter(|older| older.spare.key == suspect.spare.key);
+            let order = |older: &&Found| (older.spare.version, older.spare.seq);
+            self.fallbacks.extend(older().max_by_key(order).map(|older| older.page));
+            let sure = older().filter(|older| !suspects.contains(&older.page)).max_by_key(order);
+            self.fallbacks.extend(sure.map(|older| older.page));
+        }
+        // Of copies of one content the first and the last but one: the host may have been told that it is safe, and it is
+        // then, whatever became of the copies that recoveries made.
+        let mut all: Vec<Found> = self.suspects.iter().map(|suspect| suspect.found).collect();
+        all.extend(&self.suspect_metadata);
+        let content = |found: &Found| (found.spare.kind, found.spare.key, found.spare.version);
+        all.sort_unstable_by_key(|found| (content(found), found.spare.seq));
+        for copies in all.chunk_by(|a, b| content(a) == content(b)).filter(|copies| copies.iter().any(is_in_use)) {
+            self.fallbacks.extend([copies[0].page, copies[copies.len().saturating_sub(2)].page]);
+        }
+    }
+
+    /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
+    pub(super) fn copy_suspects<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        emptied: &mut Vec<Block>,
+    ) -> Result<(), FtlError> {
+        if ftl.barriers.forget(Barrier::SuspectsCopied) {
+            return Ok(());
+        }
+        let suspects = |kind| -> Vec<Page> {
+            self.suspect_metadata.iter().filter(|found| found.spare.kind == kind).map(|found| found.page).collect()
+        };
+        ftl.let_go_if_out_of_blocks(emptied);
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+        if let Validity::Gecko(gecko) = &mut ftl.validity {
+            gecko.copy_pages(io, &suspects(Kind::Gecko))?;
+        }
+        steps.count(io);
+        ftl.let_go_if_out_of_blocks(emptied);
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
+        if let Mapping::Paged(paged) = &mut ftl.mapping {
+            paged.copy_pages(io, &suspects(Kind::Translation))?;
+        }
+        steps.count(io);
+        // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
+        self.suspects.retain(|suspect| {
+            let Found { page, spare } = suspect.found;
+            spare.kind == Kind::User && ftl.paged().found(LogicalPage(spare.key)) == Some(Place::At(page))
+        });
+        for suspect in &self.suspects {
+            let Found { page, spare } = suspect.found;
+            let key = LogicalPage(spare.key);
+            ftl.let_go_if_out_of_blocks(emptied);
+            let content = suspect.data.content();
+            let copy =
+                NewPage { kind: Kind::User, key: key.0, version: spare.version, content, data_crc: spare.data_crc };
+            let stream = ftl.placement.host();
+            let (to, safe) = ftl.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;
+            steps.step.programs += 1;
+            steps.now = steps.now.max(safe);
+            ftl.paged().copied(key, to);
+            ftl.before.push(page);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Step 6 of GeckoRec: the entries of the user pages written last (GeckoFTL section 4.3).
+//!
+//! Pages are looked at in the reverse of the order in which they were programmed, though several blocks were open at a
+//! time: of each logical page the newest comes first. An older one is stale, and perhaps only Gecko's buffer knew. The
+//! newest is an entry that was dirty if it was written after its translation page was synchronized.
+//!
+//! Otherwise the translation page knew of it, and where that was synchronized before the last flush of Gecko's buffer
+//! there is nothing to do: what was stale then was reported, and is on flash. Where it was synchronized since, it may
+//! know better, because of a trim, and only the buffer knew that the page is stale. The paper knows no trims.
+
+use super::Gathered;
+use super::buffer::read_translation_page;
+use super::translation::TranslationPages;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::blocks::ScanFrom;
+use crate::page_mapped::PageMapped;
+use crate::page_mapped::mapping::Place;
+use crate::page_mapped::recovery::Found;
+use crate::page_mapped::recovery::blocks_information::BlockInformation;
+use crate::page_mapped::recovery::last_page::LastPage;
+use crate::page_mapped::recovery::steps::{Owned, Steps};
+use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, SpareRead};
+
+/// A user page that may have been in flight: read in full, and sound by now.
+pub(super) struct Suspect {
+    pub(super) found: Found,
+    pub(super) data: Owned,
+}
+
+/// The pages that translation pages know which were synchronized since the last flush: by those, then by logical page.
+type Settled = BTreeMap<(u32, LogicalPage), Page>;
+
+/// A block whose pages are yet to be looked at.
+struct Unread {
+    block: Block,
+    /// No page in it was programmed later.
+    last_seq: u64,
+}
+
+impl Gathered {
+    pub(super) fn scan_user<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        scan_from: ScanFrom,
+        translation: &TranslationPages,
+        blocks: &[BlockInformation],
+    ) -> Result<(), FtlError> {
+        let geometry = *nand.geometry();
+        let mut unread: Vec<Unread> = Vec::new();
+        for BlockInformation { block, first_seq } in blocks.iter().copied() {
+            let end = geometry.page(block, geometry.pages_per_block() - 1);
+            let last_seq = match steps.read_spare(nand, end) {
+                SpareRead::Written(spare) => spare.seq,
+                // Still open when the power failed, or closed after it.
+                SpareRead::Erased | SpareRead::Unreadable => u64::MAX,
+            };
+            if last_seq > scan_from.after && first_seq >= scan_from.oldest_open {
+                unread.push(Unread { block, last_seq });
+            }
+        }
+        unread.sort_unstable_by_key(|block| block.last_seq);
+
+        // By the seq of the next page of each block that is being read.
+        let mut next: BinaryHeap<(u64, usize)> = BinaryHeap::new();
+        let mut reading: Vec<Vec<Found>> = Vec::new();
+        let mut settled = Settled::new();
+        loop {
+            while let Some(block) = unread.pop_if(|block| next.peek().is_none_or(|(seq, _)| block.last_seq > *seq)) {
+                let pages = self.pages_to_look_at(ftl, nand, steps, block.block, scan_from);
+                if let Some(last) = pages.last() {
+                    let slot = reading.iter().position(Vec::is_empty).unwrap_or(reading.len());
+                    next.push((last.spare.seq, slot));
+                    if slot == reading.len() {
+                        reading.push(pages);
+                    } else {
+                        reading[slot] = pages;
+                    }
+                }
+            }
+            let Some((_, slot)) = next.pop() else { break };
+            if let Some(found) = reading[slot].pop() {
+                self.scanned += 1;
+                self.enter(ftl, translation, &found, &mut settled)?;
+            }
+            if let Some(found) = reading[slot].last() {
+                next.push((found.spare.seq, slot));
+            }
+        }
+        self.scratch += (reading.len() as u32 * geometry.pages_per_block()) as usize * size_of::<Found>();
+        self.scratch += settled.len() * 2 * size_of::<(u32, LogicalPage, Page)>();
+        self.report_what_was_trimmed(ftl, nand, steps, translation, &settled);
+        Ok(())
+    }
+
+    /// The pages of a block that were written since, in order. Those behind its last one are reported.
+    fn pages_to_look_at<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+        scan_from: ScanFrom,
+    ) -> Vec<Found> {
+        let geometry: Geometry = *nand.geometry();
+        let mut pages = self.bid.pages_of(nand, steps, block);
+        if let Some(last) = pages.last().copied() {
+            match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
+                LastPage::Bad => drop(pages.pop()),
+                LastPage::Sound => {}
+                LastPage::MayHaveBeenInFlight(data) => self.suspects.push(Suspect { found: last, data }),
+            }
+        }
+        // What was never written, or is torn, is not live.
+        let end = pages.last().map_or(0, |last| geometry.index_of(last.page) + 1);
+        self.reports.extend((end..geometry.pages_per_block()).map(|index| geometry.page(block, index)));
+        // Neither is what an erase has made blank that was cut.
+        let mut readable = pages.iter().map(|found| found.page).peekable();
+        for page in (0..end).map(|index| geometry.page(block, index)) {
+            if readable.next_if_eq(&page).is_none() && steps.read_spare(nand, page) == SpareRead::Erased {
+                self.reports.push(page);
+            }
+        }
+        pages.retain(|Found { spare, .. }| {
+            spare.kind == Kind::User && spare.key < ftl.shape.logical_pages && spare.seq > scan_from.after
+        });
+        pages
+    }
+
+    /// Looks at a page; those programmed later have been.
+    fn enter(
+        &mut self,
+        ftl: &mut PageMapped,
+        translation: &TranslationPages,
+        found: &Found,
+        settled: &mut Settled,
+    ) -> Result<(), FtlError> {
+        let key = LogicalPage(found.spare.key);
+        let part = ftl.paged().part_of(key);
+        if ftl.paged().found(key).is_some() || settled.contains_key(&(part, key)) {
+            if !ftl.barriers.forget(Barrier::OlderCopiesReported) {
+                self.reports.push(found.page);
+            }
+            self.older.push(*found);
+            return Ok(());
+        }
+        let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
+        if found.spare.seq > synchronized || ftl.barriers.forget(Barrier::SynchronizedIsKnown) {
+            return ftl.paged().enter_found(key, found.page);
+        }
+        if translation.is_since_flush(part) {
+            settled.insert((part, key), found.page);
+        }
+        Ok(())
+    }
+
+    /// What translation pages that were synchronized since the last flush do not name any more.
+    fn report_what_was_trimmed<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &TranslationPages,
+        settled: &Settled,
+    ) {
+        let settled: Vec<(u32, LogicalPage, Page)> =
+            settled.iter().map(|((part, key), page)| (*part, *key, *page)).collect();
+        for of_part in settled.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let part = of_part[0].0;
+            let Some(version) = translation.newest_of(part) else { continue };
+            let Some(bytes) = read_translation_page(ftl, nand, steps, part, version.page) else { continue };
+            let trimmed =
+                of_part.iter().filter(|(_, key, page)| ftl.paged().place_in(&bytes, *key) != Place::At(*page));
+            self.reports.extend(trimmed.map(|(_, _, page)| *page));
+        }
+    }
+}
