@@ -86,6 +86,16 @@ impl Cleaning {
         self.cleaned.drain(..pages);
     }
 
+    #[cfg(test)]
+    pub(super) fn repeats(&self) -> u64 {
+        self.repeats
+    }
+
+    #[cfg(test)]
+    pub(super) fn reinserted(&self) -> u64 {
+        self.reinserted
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         (self.oldest.capacity() + self.cleaned.capacity() * size_of::<u64>()) as u64
     }
