@@ -101,7 +101,7 @@ pub enum PowerPart {
     /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with validity in RAM.
     Battery,
     /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
-    /// Gecko.
+    /// Gecko or a page validity log, which after it writes what was dirty to its translation pages.
     GeckoRec,
     /// Not at all.
     Nothing,
@@ -421,14 +421,17 @@ impl Composition {
             PowerPart::Battery if !paged => Some("battery needs mapping=paged"),
             PowerPart::Battery if !ram_bitmap => Some("battery needs validity=ram-bitmap"),
             PowerPart::GeckoRec if !paged => Some("gecko-rec needs mapping=paged"),
-            PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
-                Some("gecko-rec needs validity=gecko")
+            PowerPart::GeckoRec
+                if !matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
+            {
+                Some("gecko-rec needs validity=gecko or page-validity-log")
             }
             PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec => None,
             PowerPart::Nothing => Some(match self.validity {
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
+                ValidityPart::PageValidityLog if paged => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::PageValidityLog => {
-                    "power=nothing, and there is no recovery for validity=page-validity-log"
+                    "power=nothing, and validity=page-validity-log is recovered with mapping=paged alone"
                 }
                 ValidityPart::Gecko { .. } if paged => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::Gecko { .. } => "power=nothing, and validity=gecko is recovered with mapping=paged alone",

@@ -61,6 +61,16 @@ pub const PRESETS: &[Preset] = &[
         composition: Composition { mapping: PAGED, power: PowerPart::Battery, ..PAGE },
     },
     Preset {
+        name: "ib-ftl",
+        about: "demand-paged mapping, stale pages in a log that is chained by block and cleaned (IB-FTL)",
+        composition: Composition {
+            mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
+            validity: ValidityPart::PageValidityLog,
+            power: PowerPart::GeckoRec,
+            ..PAGE
+        },
+    },
+    Preset {
         name: "geckoftl",
         about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata left until it is stale (GeckoFTL)",
         composition: Composition {

@@ -141,11 +141,10 @@ impl PageMapped {
         }
         let mut mapping = mapping;
         if composition.power == PowerPart::GeckoRec
-            && let (Mapping::Paged(paged), Validity::Gecko(gecko)) = (&mut mapping, &mut validity)
+            && let (Mapping::Paged(paged), Some(buffer_entries)) = (&mut mapping, validity.tell_of_leaving())
         {
             paged.take_checkpoints(ScanFrom::default());
-            gecko.tell_of_leaving();
-            blocks.held = Some(Held::new(geometry, gecko.buffer_entries()));
+            blocks.held = Some(Held::new(geometry, buffer_entries));
         }
         Ok(Self {
             barriers: config.barriers(),

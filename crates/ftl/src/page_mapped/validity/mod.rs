@@ -7,16 +7,20 @@ mod flash_bitmap;
 mod gecko;
 mod page_validity_log;
 mod ram_bitmap;
+mod scan;
 
 pub(crate) use flash_bitmap::FlashBitmap;
-pub(crate) use gecko::{GeckoScan, LogarithmicGecko, Tuning};
+pub(crate) use gecko::{LogarithmicGecko, Tuning};
 pub(crate) use page_validity_log::PageValidityLog;
 pub(crate) use ram_bitmap::RamBitmap;
+use scan::StorePage;
+pub(crate) use scan::{BlockState, ValidityScan};
 
 use super::meta_io::MetaIo;
+use crate::blocks::ScanFrom;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Nand, Page};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
 /// What a store's answer about a block is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +75,22 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.invalidate(io, page),
             Self::Gecko(gecko) => gecko.invalidate(io, page),
             Self::Log(log) => log.invalidate(io, page),
+        }
+    }
+
+    /// A recovery is to find out what is stale: it is to be told of pages that leave a victim. The entries of its buffer;
+    /// none where there is no such recovery.
+    pub(crate) fn tell_of_leaving(&mut self) -> Option<u32> {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => None,
+            Self::Gecko(gecko) => {
+                gecko.tell_of_leaving();
+                Some(gecko.buffer_entries())
+            }
+            Self::Log(log) => {
+                log.tell_of_leaving();
+                Some(log.buffer_entries())
+            }
         }
     }
 
@@ -183,6 +203,44 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.relocate(io, victim),
             Self::Gecko(gecko) => gecko.relocate(io, victim),
             Self::Log(log) => log.relocate(io, victim),
+        }
+    }
+
+    /// The kind of the pages that a recovery looks for.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Log(_) => Kind::ValidityLog,
+            _ => Kind::Gecko,
+        }
+    }
+
+    /// Takes what was found on flash for its own: what the last flush had frozen, and from where on to scan.
+    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => Default::default(),
+            Self::Gecko(gecko) => gecko.restore(io, scan),
+            Self::Log(log) => log.restore(io, scan),
+        }
+    }
+
+    /// The pages that it would take for its own.
+    pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => Vec::new(),
+            Self::Gecko(gecko) => gecko.pages_in_use(io, scan),
+            Self::Log(log) => log.pages_in_use(io, scan),
+        }
+    }
+
+    /// Copies pages that may have been in flight when the power failed.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => Ok(0),
+            Self::Gecko(gecko) => gecko.copy_pages(io, pages),
+            Self::Log(log) => log.copy_pages(io, pages),
         }
     }
 

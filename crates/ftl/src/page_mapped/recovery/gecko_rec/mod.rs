@@ -25,11 +25,11 @@ mod written_last;
 use super::Found;
 use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::steps::Steps;
-use crate::blocks::{Clock, EPOCH, ScanFrom};
+use crate::blocks::{Clock, EPOCH};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::{LogarithmicGecko, Validity};
+use crate::page_mapped::validity::Validity;
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec::Vec;
@@ -71,13 +71,6 @@ impl PageMapped {
         }
     }
 
-    fn gecko(&mut self) -> &mut LogarithmicGecko {
-        match &mut self.validity {
-            Validity::Gecko(gecko) => gecko,
-            _ => unreachable!("GeckoRec begins with Logarithmic Gecko"),
-        }
-    }
-
     /// Brings a drive up from what is on flash.
     pub(super) fn recover_with_gecko_rec<N: Nand>(
         nand: &mut N,
@@ -95,12 +88,10 @@ impl PageMapped {
         }
 
         steps.begin("3 run directories");
-        let scan = g.scan_gecko(&mut ftl, nand, &mut steps);
-        let (frozen, scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.validity {
-            Validity::Gecko(gecko) => gecko.restore(io, scan.clone()),
-            _ => (0, ScanFrom::default()),
-        });
-        for page in ftl.gecko().metadata_pages().collect::<Vec<_>>() {
+        let scan = g.scan_validity(&mut ftl, nand, &mut steps);
+        let validity = &mut ftl.validity;
+        let (frozen, scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| validity.restore(io, scan.clone()));
+        for page in ftl.validity.metadata_pages() {
             ftl.blocks.counters.add(geometry.block_of(page));
         }
 
@@ -146,6 +137,11 @@ impl PageMapped {
         }
         ftl.hear_news(nand, steps.now)?;
         ftl.blocks.recovering = false;
+        if matches!(ftl.validity, Validity::Log(_)) {
+            steps.begin("8 synchronization of what was dirty");
+            ftl.synchronize_everything(nand, &mut steps)?;
+            ftl.hear_news(nand, steps.now)?;
+        }
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
@@ -160,6 +156,10 @@ impl PageMapped {
     fn synchronize_everything<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let mut part = Some(0);
         while let Some(from) = part {
+            if !self.blocks.recovering && self.blocks.free() < self.shape.reserve_blocks {
+                // Where nothing can be gained, the reserve is for this.
+                let _ = self.make_space(nand, steps.now);
+            }
             let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
             part = self.mapping.synchronize_next(io, from, &mut self.before)?;
             steps.count(io);

@@ -20,6 +20,7 @@
 mod cleaning;
 mod needs;
 mod page;
+mod restore;
 
 use super::Answer;
 use crate::barriers::Barriers;
