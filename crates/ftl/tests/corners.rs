@@ -169,8 +169,8 @@ fn a_page_validity_log_is_right_when_programs_fail() {
     }
 }
 
-/// Trims everything on a full drive, and writes again: the entries that count are then more than X, twice the pages that
-/// can be stale on a drive without trims.
+/// Trims everything on a full drive, and writes again: the entries that count are then more than X, twice the pages
+/// that can be stale on a drive without trims.
 fn trim_all(forgets: Option<Barrier>) -> Result<(), FtlError> {
     let geometry = small(32, 512, 1, 1);
     let composition = logging(&[]);

@@ -78,8 +78,8 @@ impl Validity {
         }
     }
 
-    /// A recovery is to find out what is stale: it is to be told of pages that leave a victim. The entries of its buffer;
-    /// none where there is no such recovery.
+    /// A recovery is to find out what is stale: it is to be told of pages that leave a victim. The entries of its
+    /// buffer; none where there is no such recovery.
     pub(crate) fn tell_of_leaving(&mut self) -> Option<u32> {
         match self {
             Self::Ram(_) | Self::Flash(_) => None,

@@ -5,9 +5,9 @@
 //! that can be stale. That never ends where more than X entries count, and there are two ways to get there: after a
 //! trim a drive has more stale pages than D, up to all of them; and a recovery reports some pages again. Here:
 //!
-//! - **Cleaning keeps pace.** For the room of a page that new entries take, [`PAGES_PER_PAGE`] are cleaned, and no more.
-//!   With so much of it the log goes back to what its entries need, however long it is: a turn of it leaves a quarter
-//!   of its length, and what counts.
+//! - **Cleaning keeps pace.** For the room of a page that new entries take, [`PAGES_PER_PAGE`] are cleaned, and no
+//!   more. With so much of it the log goes back to what its entries need, however long it is: a turn of it leaves a
+//!   quarter of its length, and what counts.
 //! - **Repeats are dropped where the log is longer than any number of different entries makes it.** To find one, its
 //!   block's chain is followed, which costs reads; so it is not done before.
 //!
@@ -31,8 +31,8 @@ pub(super) const PAGES_PER_PAGE: u64 = 4;
 pub(super) struct Cleaning {
     bounds: Bounds,
     entries_per_page: u64,
-    /// The log's oldest pages, as far as they are cleaned and something that was kept may be in the buffer alone: for each
-    /// the position behind all that was kept of it.
+    /// The log's oldest pages, as far as they are cleaned and something that was kept may be in the buffer alone: for
+    /// each the position behind all that was kept of it.
     cleaned: VecDeque<u64>,
     /// In entries: what cleaning may take out for those that were inserted.
     due: u64,

@@ -13,7 +13,8 @@
 //! - Chains are cut when a block is erased, so that a query compares no timestamps.
 //! - At run time an entry's own position is its timestamp: RAM holds from which position on entries of a block count.
 //!   The moment in program order stands on flash, for a recovery.
-//! - An entry may stand for a page and all behind it: what a failed program leaves, and blocks of which nothing is live.
+//! - An entry may stand for a page and all behind it: what a failed program leaves, and blocks of which nothing is
+//!   live.
 //! - A page is not programmed before everything that it reports on is on flash. Pages that were cleaned are stale only
 //!   once what was kept of them is on flash again.
 
@@ -257,8 +258,8 @@ impl PageValidityLog {
         Ok(())
     }
 
-    /// Follows the chain of `block` from its newest entry on, down to `until`, as long as `each` says so. Whether all of it
-    /// could be read.
+    /// Follows the chain of `block` from its newest entry on, down to `until`, as long as `each` says so. Whether all
+    /// of it could be read.
     fn follow<N: Nand>(
         &self,
         io: &mut MetaIo<'_, N>,
@@ -367,8 +368,8 @@ impl PageValidityLog {
         self.pages.iter().copied().filter(|page| *page != LOST_PAGE)
     }
 
-    /// RAM, by appendix E: first links and erase-timestamps of four bytes a block each, where each page of the log is, and
-    /// the buffer.
+    /// RAM, by appendix E: first links and erase-timestamps of four bytes a block each, where each page of the log is,
+    /// and the buffer.
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         let blocks = self.heads.len() as u64;
         let page_bytes = self.page.capacity() as u64;

@@ -3,8 +3,8 @@
 //! Let L be the entries that count, all different: no more than there are pages, P. Cleaning takes r pages out for the
 //! room of one that new entries take. A turn of a log of S entries so leaves no more than S / r + L; and at no time in
 //! it can more have come than L / r beyond S, because in the first L that are cleaned all may count, and in no others.
-//! Without repeats the log so has no more than r / (r − 1) P + P / r entries; beyond r / (r − 1) P there are repeats, or it
-//! is in the middle of such a turn: then they are looked for, and the same holds with them.
+//! Without repeats the log so has no more than r / (r − 1) P + P / r entries; beyond r / (r − 1) P there are repeats,
+//! or it is in the middle of such a turn: then they are looked for, and the same holds with them.
 
 use super::PageValidityLog;
 use super::cleaning::PAGES_PER_PAGE;
@@ -13,8 +13,8 @@ use crate::FtlError;
 use crate::page_mapped::needs::Needs;
 use phelsuma_nand::Geometry;
 
-/// Pages that a flush adds before it cleans, besides what has left a victim: its last, one that came early, and those that
-/// round up.
+/// Pages that a flush adds before it cleans, besides what has left a victim: its last, one that came early, and those
+/// that round up.
 const PAGES_MORE: u64 = 6;
 
 /// How long the log should be, in pages.
@@ -64,8 +64,8 @@ impl PageValidityLog {
         Ok(Needs { live_pages, programs: Self::programs(v, entries, 1 + early), ..Needs::default() })
     }
 
-    /// Pages that are programmed at the most for so many new entries, with so many flushes that come early. A buffer that
-    /// was nearly full when it began is a page more, and so is what cleaning keeps of it.
+    /// Pages that are programmed at the most for so many new entries, with so many flushes that come early. A buffer
+    /// that was nearly full when it began is a page more, and so is what cleaning keeps of it.
     fn programs(entries_per_page: u64, entries: u64, early: u64) -> u64 {
         (entries.div_ceil(entries_per_page) + early + 1) * (1 + PAGES_PER_PAGE) + 1
     }

@@ -1,9 +1,9 @@
 //! A page of the log on flash, byte by byte (GeckoFTL appendix E).
 //!
-//! Little-endian. A header of 56 bytes: entries on the page (u16), flags (u8), five bytes of nothing, and six numbers of
-//! eight bytes: the page's number in the log, the number of the oldest page that counts, program order when the page was
-//! made, and of the last flush that is complete with this page, or was before it, when it froze the buffer and the two
-//! moments of its [`ScanFrom`]. Then entries of twelve bytes: the stale page, in the highest bit whether everything
+//! Little-endian. A header of 56 bytes: entries on the page (u16), flags (u8), five bytes of nothing, and six numbers
+//! of eight bytes: the page's number in the log, the number of the oldest page that counts, program order when the page
+//! was made, and of the last flush that is complete with this page, or was before it, when it froze the buffer and the
+//! two moments of its [`ScanFrom`]. Then entries of twelve bytes: the stale page, in the highest bit whether everything
 //! behind it in its block is stale as well; how many positions before this one the block's previous entry stands, 0
 //! where there is none; and how long before the page was made the entry was, in program order.
 

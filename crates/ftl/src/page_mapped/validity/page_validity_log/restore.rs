@@ -6,10 +6,10 @@
 
 use super::page::{LogPage, copy};
 use super::{Header, LOST_PAGE, NONE, PageValidityLog};
+use crate::FtlError;
 use crate::blocks::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::{BlockState, ValidityScan};
-use crate::{FtlError, page_mapped::validity::StorePage};
+use crate::page_mapped::validity::{BlockState, StorePage, ValidityScan};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,8 +20,8 @@ use phelsuma_nand::{Block, Kind, Nand, Page};
 const FREE: u16 = u16::MAX;
 
 impl PageValidityLog {
-    /// Takes the log that is on flash for its own, the buffer being empty. What the last flush had frozen, and from where
-    /// on to scan: the beginning of time where there was none.
+    /// Takes the log that is on flash for its own, the buffer being empty. What the last flush had frozen, and from
+    /// where on to scan: the beginning of time where there was none.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
         let Some((header, pages, whole)) = self.choose(io, scan) else { return Default::default() };
         self.first = header.oldest;
