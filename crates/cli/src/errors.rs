@@ -1,6 +1,7 @@
 //! How a command ends: exit code 0 is done, 1 a check that failed or a run that was not completed, 2 wrong usage or
 //! input; with one line on stderr.
 
+use phelsuma_claims::ClaimsError;
 use phelsuma_drive::RunError;
 use phelsuma_drive::lab::LabError;
 use phelsuma_ftl::ConfigError;
@@ -146,7 +147,7 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, GeometryError, LimitError, WorkloadError);
+input_errors!(ClaimsError, ConfigError, GeometryError, LimitError, WorkloadError);
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,14 @@
 //! `phelsuma limits`: what the analytic models say about one ratio and block size.
 
 use crate::drive_args::ratio;
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
-use crate::table;
-use phelsuma_limits::{HotCold, Limits};
+use crate::{size, table};
+use phelsuma_ftl::ENTRY_BYTES;
+use phelsuma_limits::gecko_ram::{GeckoRam, gecko_ram};
+use phelsuma_limits::gecko_recovery::{RecoveryCosts, RecoverySeconds, recovery_seconds};
+use phelsuma_limits::{Gecko, GeckoCosts, HotCold, Limits, Merge, gecko};
+use serde::Serialize;
 
 /// Options of `limits`.
 #[derive(clap::Args)]
@@ -19,9 +23,74 @@ pub(crate) struct Args {
     /// Percent of the writes that go to percent of the space, such as 80/20
     #[arg(long, value_name = "WRITES/SPACE", value_parser = hot)]
     hot: Option<HotCold>,
+    /// What the GeckoFTL paper's formulas give for a drive of so many physical bytes: costs, RAM, recovery
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    gecko: Option<u64>,
+    /// Size of a page, for --gecko
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page, requires = "gecko")]
+    page: u32,
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for --gecko
+    #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = size::parse, requires = "gecko")]
+    cache: u64,
+    /// S, the parts of a block's bitmap, for --gecko [default: one for each 32 pages]
+    #[arg(long, value_name = "N", requires = "gecko", value_parser = clap::value_parser!(u32).range(1..))]
+    partitions: Option<u32>,
+    /// Runs are merged two by two and not all at once, for --gecko
+    #[arg(long, requires = "gecko")]
+    two_way: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What the models say.
+#[derive(Serialize)]
+pub(crate) struct Said {
+    #[serde(flatten)]
+    limits: Limits,
+    gecko: Option<GeckoSaid>,
+}
+
+/// What the GeckoFTL paper's formulas say.
+#[derive(Serialize)]
+struct GeckoSaid {
+    drive: Gecko,
+    cache_entries: u64,
+    costs: GeckoCosts,
+    ram: GeckoRam,
+    recovery_seconds: RecoverySeconds,
+}
+
+impl Args {
+    /// The models' answers.
+    pub(crate) fn compute(&self) -> Outcome<WithSchema<Said>> {
+        let limits = Limits::compute(self.ratio, self.pages_per_block, self.hot)?;
+        let gecko = self.gecko.map(|capacity| self.gecko_said(capacity)).transpose()?;
+        Ok(WithSchema { schema: "phelsuma.limits/1", value: Said { limits, gecko } })
+    }
+
+    fn gecko_said(&self, capacity: u64) -> Outcome<GeckoSaid> {
+        let block = u64::from(self.page) * u64::from(self.pages_per_block);
+        if self.page == 0 {
+            return Err(Failure::Input("a page of 0 bytes: a power of two from 512 would be right".into()));
+        }
+        let drive = Gecko {
+            page_bytes: self.page,
+            pages_per_block: self.pages_per_block,
+            blocks: capacity / block,
+            ratio: self.ratio,
+            partitions: self.partitions.unwrap_or(self.pages_per_block.div_ceil(32)),
+            ..Gecko::paper(1, if self.two_way { Merge::TwoWay } else { Merge::MultiWay })
+        };
+        let cache_entries = self.cache / ENTRY_BYTES;
+        Ok(GeckoSaid {
+            drive,
+            cache_entries,
+            costs: gecko(&drive)?,
+            ram: gecko_ram(&drive)?,
+            recovery_seconds: recovery_seconds(&drive, &RecoveryCosts { cache_entries, ..RecoveryCosts::paper() })?,
+        })
+    }
 }
 
 fn hot(text: &str) -> Result<HotCold, String> {
@@ -30,11 +99,12 @@ fn hot(text: &str) -> Result<HotCold, String> {
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    let limits = Limits::compute(args.ratio, args.pages_per_block, args.hot)?;
+    let said = args.compute()?;
     if args.json {
-        return output::json(&WithSchema { schema: "phelsuma.limits/1", value: limits });
+        return output::json(&said);
     }
-    output::print(&as_text(&limits))
+    let Said { limits, gecko } = said.value;
+    output::print(&(as_text(&limits) + &gecko.as_ref().map(gecko_text).unwrap_or_default()))
 }
 
 fn as_text(limits: &Limits) -> String {
@@ -69,4 +139,31 @@ fn as_text(limits: &Limits) -> String {
     format!(
         "Write amplification at ratio {ratio} of logical to usable physical pages, {pages_per_block} pages per block\n{table}\n"
     )
+}
+
+fn gecko_text(gecko: &GeckoSaid) -> String {
+    let GeckoSaid { drive, cache_entries, costs, ram, recovery_seconds: seconds } = gecko;
+    let bytes = |bytes: f64| size::show(bytes as u64);
+    let mut table = table::numbers(&["GeckoFTL by its paper's formulas", "value"]);
+    for (name, value) in [
+        ("V, entries in a page", table::count(costs.entries_per_page)),
+        ("L, levels", format!("{:.2}", costs.levels)),
+        ("programs per entry", format!("{:.4}", costs.programs_per_entry)),
+        ("reads per query", format!("{:.2}", costs.reads_per_query)),
+        ("WA of validity, reads weighted", format!("{:.4}", costs.write_amplification)),
+        ("the same of a bitmap in flash", format!("{:.4}", costs.bitmap_write_amplification)),
+        ("RAM: bitmap, where it is in RAM", bytes(ram.bitmap_bytes)),
+        ("RAM: run directories", bytes(ram.run_directories_bytes)),
+        ("RAM: Gecko's buffers", bytes(ram.buffers_bytes)),
+        ("RAM: valid counters (BVC)", bytes(ram.valid_counters_bytes)),
+        ("RAM: mapping directory (GMD)", bytes(ram.mapping_directory_bytes)),
+        ("recovery, s: GeckoRec", format!("{:.1}", seconds.gecko_rec)),
+        ("recovery, s: LazyFTL", format!("{:.1}", seconds.lazy_ftl)),
+        ("recovery, s: all spare areas", format!("{:.1}", seconds.full_scan)),
+    ] {
+        table.add_row([name.to_string(), value]);
+    }
+    let (blocks, parts) = (table::count(drive.blocks), drive.partitions);
+    let cache = table::count(*cache_entries);
+    format!("{blocks} blocks, bitmaps in {parts} parts, {cache} cached mapping entries\n{table}\n")
 }

@@ -1,5 +1,6 @@
 //! The phelsuma command: flash translation layers, simulated, compared and crashed.
 
+mod claims;
 mod compare;
 mod crash;
 mod drive_args;
@@ -39,6 +40,8 @@ enum Command {
     Compare(compare::Args),
     /// Cut the power at every program and erase, with every fault, and check what survives
     Crash(crash::Args),
+    /// What papers state, tried here: measured values and verdicts
+    Claims(claims::Args),
     /// What write amplification can be at best, by the analytic models
     Limits(limits::Args),
     /// Look at, convert and make block traces
@@ -56,14 +59,20 @@ fn command() -> clap::Command {
     with_negatives(Cli::command())
 }
 
+/// What a command line asks for.
+fn parsed(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, clap::Error> {
+    let matches = command().try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches).map(|cli| cli.command)
+}
+
 fn main() -> ExitCode {
-    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
-    let outcome = match parsed {
-        Ok(cli) => match cli.command {
+    let outcome = match parsed(std::env::args_os()) {
+        Ok(command) => match command {
             Command::List(args) => list::main(&args),
             Command::Run(args) => run::main(&args),
             Command::Compare(args) => compare::main(&args),
             Command::Crash(args) => crash::main(&args),
+            Command::Claims(args) => claims::main(&args),
             Command::Limits(args) => limits::main(&args),
             Command::Trace(args) => trace::main(&args),
         },

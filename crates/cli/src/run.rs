@@ -5,7 +5,8 @@ use crate::errors::Outcome;
 use crate::progress::Bars;
 use crate::table::{count, number};
 use crate::{output, remarks, size, table};
-use phelsuma_drive::{FlashCounts, Latency, RecoveryResult, RunResult};
+use phelsuma_drive::{FlashCounts, Latency, RecoveryResult, RunConfig, RunResult};
+use phelsuma_nand::Geometry;
 use std::fmt::Write;
 
 /// Options of `run`.
@@ -21,11 +22,19 @@ pub(crate) struct Args {
     json: bool,
 }
 
+impl Args {
+    /// The run that is asked for, and the drive it needs.
+    pub(crate) fn config(&self) -> Outcome<(RunConfig, Geometry)> {
+        let mut configs = [self.drive.config(&self.ftl)?];
+        let geometry = self.drive.settle(&mut configs)?;
+        let [config] = configs;
+        Ok((config, geometry))
+    }
+}
+
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    let mut configs = [args.drive.config(&args.ftl)?];
-    args.drive.settle(&mut configs)?;
-    let [config] = &configs;
+    let (config, _) = &args.config()?;
     let bar = Bars::new().add(&config.ftl);
     let result = phelsuma_drive::run(config, &|progress| {
         bar.show(&progress);
@@ -144,6 +153,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
     }
     if let Some(recovery) = &result.recovery {
         writeln!(out, "{}", recovery_steps(recovery))?;
+        writeln!(out, "the recovery took {} of RAM for itself", size::show(recovery.scratch_bytes))?;
     }
     let m = &result.machine;
     let rss = m.peak_rss_bytes.map(|b| format!("{} at the most", size::show(b)));

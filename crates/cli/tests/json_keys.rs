@@ -14,12 +14,15 @@ use std::collections::BTreeSet;
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/JSON.md");
 
 /// Objects whose keys are names of things, and what the document writes for those.
-const NAMED: [(&str, &str); 5] = [
+const NAMED: [(&str, &str); 8] = [
     ("flash", "PURPOSE"),
     ("ram_bytes.papers", "STRUCTURE"),
     ("ram_bytes.all", "STRUCTURE"),
     ("counters", "NAME"),
     ("skipped", "REASON"),
+    ("claims[].runs", "RUN"),
+    ("figures", "FIGURE"),
+    ("figures.FIGURE", "RUN"),
 ];
 
 /// The keys of leaves, with what is null apart.
@@ -97,7 +100,10 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     crash[0]["failures"] = serde_json::to_value([failed]).unwrap();
     check("phelsuma.crash/1", &[crash, json("crash --ftl dftl --writes 10 --cuts 2 --json")]);
 
-    check("phelsuma.limits/1", &[json("limits --ratio 0.7 --json"), json("limits --ratio 0.7 --hot 80/20 --json")]);
+    check(
+        "phelsuma.limits/1",
+        &[json("limits --ratio 0.7 --hot 80/20 --json"), json("limits --ratio 0.7 --gecko 2TiB --json")],
+    );
     let commented =
         b"# made up\ntime_us,device,op,offset_bytes,size_bytes\n0,0,read,0,512\n1,0,write,0,512\n2,0,write,0,512\n";
     let commented = common::file("keys-info.csv", commented);
@@ -105,6 +111,31 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let out = common::file("keys-out.csv", b"");
     check("phelsuma.trace-written/1", &[json(&format!("trace convert {trace} {} --to csv --json", out.display()))]);
     check("phelsuma.list/1", &[json("list --json")]);
+    claims();
+}
+
+/// A paper of this test's own.
+const CLAIMS: &str = r#"
+title = "T"
+runs.page = "run --ftl page --workload uniform --capacity 64MiB --warmup 0 --passes 0.1"
+claims = [
+    { id = "a", at = "1", says = "s", measure = "page.seed", operator = "about", value = 2, tolerance = 0.1, why_not = "w" },
+    { id = "b", at = "1", says = "s", measure = "page.seed", operator = "between", value = 1, most = 2 },
+]
+figures = [{ id = "f", at = "1", runs = ["page"], columns = [["seed", "run.seed"]] }]
+"#;
+
+fn claims() {
+    let papers = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("keys-papers");
+    let _ = std::fs::remove_dir_all(&papers);
+    std::fs::create_dir_all(papers.join("tiny")).unwrap();
+    std::fs::write(papers.join("tiny/claims.toml"), CLAIMS).unwrap();
+    let line = |what: &str| format!("claims {what} tiny --papers {} --json", papers.display());
+    check("phelsuma.claims/1", &[json(&line("run"))]);
+    check("phelsuma.claims-list/1", &[json(&line("list"))]);
+    std::fs::write(papers.join("tiny/claims.toml"), CLAIMS.replace("value = 2", "value = 1")).unwrap();
+    let checked = common::phelsuma(&common::words(&line("check"))).stdout;
+    check("phelsuma.claims-check/1", &[serde_json::from_slice(&checked).unwrap()]);
 }
 
 /// The names in the first column of the table under a heading.

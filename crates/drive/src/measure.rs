@@ -3,8 +3,8 @@
 use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
 use crate::result::{
-    CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn, RunResult, SeriesPoint,
-    WriteAmplification,
+    CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn, ReadsWeighted, RunResult,
+    SeriesPoint, WriteAmplification,
 };
 use phelsuma_ftl::Counter;
 use phelsuma_nand::{Block, FlashStats, Geometry, Nand, Purpose, Time};
@@ -84,11 +84,14 @@ impl Measurement {
         let written = drive.counts().write_pages;
         let now = *drive.nand().stats();
         let (from, then) = self.series_from;
-        let since = now.since(&then).total();
+        let stats = now.since(&then);
+        let (since, validity) = (stats.total(), stats.of(Purpose::Validity));
         self.series.push(SeriesPoint {
             write_pages: written,
             write_amplification: per_page(since.programs, written - from),
             erases: since.erases,
+            validity_reads: validity.reads,
+            validity_programs: validity.programs,
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
         });
         self.series_from = (written, now);
@@ -257,17 +260,32 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
         per_page(programs.sum(), write_pages)
     };
     let all = stats.total();
-    // What the host reads for itself is no amplification of its writes.
-    let own = stats.of(Purpose::Host);
-    let reads = (all.reads - own.reads) as f64 / delta;
-    let spare_reads = (all.spare_reads - own.spare_reads) as f64 / (32.0 * delta);
+    let weighted = |part| {
+        let of_part = stats.iter().filter(|(purpose, _)| part_of(*purpose) == part);
+        let sum: f64 = of_part
+            .map(|(purpose, counts)| match purpose {
+                // What the host reads for itself is no amplification of its writes.
+                Purpose::Host => counts.programs as f64,
+                _ => counts.programs as f64 + (counts.reads as f64 + counts.spare_reads as f64 / 32.0) / delta,
+            })
+            .sum();
+        sum / write_pages as f64
+    };
+    let reads_weighted = ReadsWeighted {
+        user: weighted(Part::User),
+        translation: weighted(Part::Translation),
+        validity: weighted(Part::Validity),
+        other: weighted(Part::Other),
+    };
+    let ReadsWeighted { user, translation, validity, other } = reads_weighted;
     Some(WriteAmplification {
         total: per_page(all.programs, write_pages),
         user: part(Part::User),
         translation: part(Part::Translation),
         validity: part(Part::Validity),
         other: part(Part::Other),
-        by_reads_weighted: (all.programs as f64 + reads + spare_reads) / write_pages as f64,
+        by_reads_weighted: user + translation + validity + other,
+        reads_weighted,
     })
 }
 

@@ -100,6 +100,21 @@ pub struct WriteAmplification {
     pub other: f64,
     /// The GeckoFTL paper's: programs, the host's included, + reads/δ + spare reads/(32 δ), the host's reads left out.
     pub by_reads_weighted: f64,
+    /// What `by_reads_weighted` is made of.
+    pub reads_weighted: ReadsWeighted,
+}
+
+/// The parts of [`WriteAmplification::by_reads_weighted`], by cause as those of the total: they add up to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ReadsWeighted {
+    /// User data, the host's programs included and its reads left out.
+    pub user: f64,
+    /// Translation pages.
+    pub translation: f64,
+    /// Validity metadata.
+    pub validity: f64,
+    /// Everything else.
+    pub other: f64,
 }
 
 /// RAM by structure, and its sum under `total`; bytes.
@@ -138,6 +153,10 @@ pub struct SeriesPoint {
     pub write_amplification: f64,
     /// Blocks erased.
     pub erases: u64,
+    /// Reads of pages of validity metadata.
+    pub validity_reads: u64,
+    /// Programs of these.
+    pub validity_programs: u64,
     /// Simulated time so far while counted, in seconds.
     pub simulated_seconds: f64,
 }
@@ -184,6 +203,8 @@ pub struct RecoveryStepResult {
 /// A recovery after a power cut at the end of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryResult {
+    /// RAM that the recovery took for itself while it lasted, in bytes.
+    pub scratch_bytes: u64,
     /// Pages that a battery paid for after the power had failed, before the recovery.
     pub battery_programs: u64,
     /// Simulated time, in microseconds.

@@ -323,5 +323,10 @@ fn recovery_result(cut: &PowerCut) -> RecoveryResult {
         us: s.nanos as f64 / 1e3,
     };
     let steps = cut.recovery.steps.iter().map(step).collect();
-    RecoveryResult { battery_programs: cut.battery_programs, simulated_us: cut.recovery.done.micros(), steps }
+    RecoveryResult {
+        scratch_bytes: cut.recovery.scratch_bytes,
+        battery_programs: cut.battery_programs,
+        simulated_us: cut.recovery.done.micros(),
+        steps,
+    }
 }

@@ -105,13 +105,13 @@ impl Held {
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("blocks.held", self.blocks.capacity() as u64 * 4 + size_of::<Self>() as u64);
+        ledger.structure("blocks.held", self.blocks.capacity() as u64 * 5 + size_of::<Self>() as u64);
     }
 }
 
 /// Blocks that are held at the most before the buffer is flushed for their sake.
 pub(crate) fn held_blocks(geometry: &Geometry) -> u32 {
-    (geometry.blocks() / 256).clamp(1, 8)
+    (geometry.blocks() / 256).clamp(1, 32)
 }
 
 impl Blocks {

@@ -389,7 +389,6 @@ impl Blocks {
         &mut self,
         nand: &mut N,
         stream: u8,
-        label: u8,
         page: &NewPage<'_>,
         purpose: Purpose,
         at: Time,
@@ -406,7 +405,7 @@ impl Blocks {
             }
             let spare = Spare {
                 kind: page.kind,
-                stream: if self.recovering { RECOVERY_STREAM } else { label },
+                stream: if self.recovering { RECOVERY_STREAM } else { stream },
                 key: page.key,
                 version: page.version,
                 seq,

@@ -257,7 +257,7 @@ impl PageMapped {
                 content,
                 data_crc: page.spare.data_crc,
             };
-            let (to, safe) = self.blocks.append(nand, stream, stream, &copy, Purpose::Gc, page.ready)?;
+            let (to, safe) = self.blocks.append(nand, stream, &copy, Purpose::Gc, page.ready)?;
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
             self.validity.leave(self.blocks.geometry(), page.from);

@@ -77,21 +77,19 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     #[inline]
     pub(crate) fn append(&mut self, kind: Kind, key: u32, version: u64, bytes: &[u8]) -> Result<Page, FtlError> {
         let content = Content::Bytes(bytes);
-        self.append_labelled(None, &NewPage { kind, key, version, content, data_crc: content.crc() })
+        self.append_page(&NewPage { kind, key, version, content, data_crc: content.crc() })
     }
 
     /// Writes a copy of a page that was read as `spare` and `bytes`; its CRC travels along, right or wrong.
     pub(crate) fn append_copy(&mut self, spare: &Spare, bytes: &[u8]) -> Result<Page, FtlError> {
         let content = Content::Bytes(bytes);
         let (kind, key, version, data_crc) = (spare.kind, spare.key, spare.version, spare.data_crc);
-        self.append_labelled(None, &NewPage { kind, key, version, content, data_crc })
+        self.append_page(&NewPage { kind, key, version, content, data_crc })
     }
 
-    /// Writes a page with a label of its own in the spare area, where one is given, instead of the stream's.
-    pub(crate) fn append_labelled(&mut self, label: Option<u8>, page: &NewPage<'_>) -> Result<Page, FtlError> {
+    fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {
         self.counts.programs += 1;
-        let label = label.unwrap_or(self.stream);
-        let (to, safe) = self.blocks.append(self.nand, self.stream, label, page, self.purpose, self.now)?;
+        let (to, safe) = self.blocks.append(self.nand, self.stream, page, self.purpose, self.now)?;
         self.done = self.done.max(safe);
         Ok(to)
     }

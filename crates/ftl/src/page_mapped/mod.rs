@@ -324,7 +324,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 data_crc: content.crc(),
             };
             let stream = self.placement.host();
-            let (to, safe) = self.blocks.append(nand, stream, stream, &page, Purpose::Host, at)?;
+            let (to, safe) = self.blocks.append(nand, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);
             self.hear_news(nand, at)?;
             if let Before::Known(Place::At(old)) = self.mapping.written(key, to) {

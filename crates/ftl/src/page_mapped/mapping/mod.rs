@@ -238,7 +238,7 @@ impl Mapping {
     /// No block is left.
     pub(crate) fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         match self {
-            Self::Ram(ram) => ram.write_pending(io, None).map(drop),
+            Self::Ram(ram) => ram.write_pending(io).map(drop),
             Self::Paged(_) => Ok(()),
         }
     }
@@ -254,7 +254,7 @@ impl Mapping {
         before: &mut Vec<Page>,
     ) -> Result<Option<u32>, FtlError> {
         match self {
-            Self::Ram(ram) => ram.write_pending(io, None).map(|_| None),
+            Self::Ram(ram) => ram.write_pending(io).map(|_| None),
             Self::Paged(paged) => paged.synchronize_next(io, from, before),
         }
     }

@@ -3,12 +3,11 @@
 use super::Place;
 use super::ram_table::RamTable;
 use super::trim_map::{PENDING_MAX, TrimMap, regions};
-use crate::blocks::NewPage;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Page};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
 
 /// How many logical pages one trim takes at a time, a quarter of a page's bytes as entries of a
 /// translation page would be: the list of what they make
@@ -78,7 +77,7 @@ impl RamMapping {
                 Place::Nowhere | Place::Trimmed => continue,
             };
             if self.trims.pending_count() >= PENDING_MAX && !self.trims.is_pending(region) {
-                self.write_pending(io, None)?;
+                self.write_pending(io)?;
             }
             self.table.set(key, Place::Trimmed);
             before.extend(old);
@@ -94,32 +93,21 @@ impl RamMapping {
 
     /// Writes the tombstone pages of all pending regions. Not before everything so far is on flash: a tombstone page
     /// leaves out what has been rewritten since, and must not outlive the rewriting. How many were written.
-    pub(crate) fn write_pending<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        label: Option<u8>,
-    ) -> Result<u64, FtlError> {
+    pub(crate) fn write_pending<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         io.barrier();
         let written = self.tombstones_written;
         while let Some(region) = self.trims.take_pending() {
-            self.write_tombstone(io, region, label)?;
+            self.write_tombstone(io, region)?;
         }
         Ok(self.tombstones_written - written)
     }
 
     /// Writes the tombstone page of one region anew, or drops it where nothing in the region is trimmed any more.
-    fn write_tombstone<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        region: u32,
-        label: Option<u8>,
-    ) -> Result<(), FtlError> {
+    fn write_tombstone<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, region: u32) -> Result<(), FtlError> {
         let mut to = None;
         if self.make_bitmap(region) {
             let version = io.next_version();
-            let content = Content::Bytes(&self.trims.bitmap);
-            let page = NewPage { kind: Kind::Tombstone, key: region, version, content, data_crc: content.crc() };
-            to = Some(io.append_labelled(label, &page)?);
+            to = Some(io.append(Kind::Tombstone, region, version, &self.trims.bitmap)?);
             self.tombstones_written += 1;
         }
         if let Some(before) = self.trims.set_page(region, to) {
@@ -148,7 +136,7 @@ impl RamMapping {
         let before = self.tombstones_written;
         for region in 0..self.trims.regions() {
             if self.trims.page_of(region).is_some_and(|p| geometry.block_of(p) == victim) {
-                self.write_tombstone(io, region, None)?;
+                self.write_tombstone(io, region)?;
             }
         }
         Ok(self.tombstones_written - before)

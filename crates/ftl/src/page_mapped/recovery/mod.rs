@@ -23,7 +23,7 @@ use super::mapping::{Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
 use super::{PageMapped, anchor};
 use crate::barriers::Barrier;
-use crate::blocks::{Clock, EPOCH, NewPage, RECOVERY_STREAM};
+use crate::blocks::{Clock, EPOCH, NewPage};
 use crate::config::PowerPart;
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
@@ -62,14 +62,16 @@ impl PageMapped {
         config: &Config,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
-        match config.composition.power {
+        let (mut ftl, report) = match config.composition.power {
             _ if !config.composition.survives_power_cuts() => {
                 Err(FtlError::Unsupported("there is no recovery for an FTL of these parts"))
             }
             PowerPart::Battery => Self::recover_from_battery(nand, config, at),
             PowerPart::GeckoRec => Self::recover_with_gecko_rec(nand, config, at),
             PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
-        }
+        }?;
+        ftl.blocks.recovering = false;
+        Ok((ftl, report))
     }
 
     /// What every recovery begins with: the drive's description, an FTL that knows nothing yet, and the blocks it may use.
@@ -86,6 +88,7 @@ impl PageMapped {
         steps.step.programs += anchors.programs;
         steps.now = steps.now.max(anchors.done);
         let mut ftl = Self::empty(&geometry, config, anchors.blocks, Clock::new(geometry.dies(), 0, 0))?;
+        ftl.blocks.recovering = true;
         let usable = ftl.usable_blocks(nand);
         ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
         Ok((ftl, usable, steps))
@@ -136,7 +139,7 @@ impl PageMapped {
         ftl.let_go_if_out_of_blocks(&mut holding);
         let Mapping::Ram(table) = &mut ftl.mapping else { return Err(NOT_A_TABLE) };
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
-        steps.step.programs += table.write_pending(io, Some(RECOVERY_STREAM))?;
+        steps.step.programs += table.write_pending(io)?;
         steps.now = steps.now.max(io.done()).max(ftl.blocks.clock.horizon());
         ftl.hear_news(nand, steps.now)?;
         for block in holding {
@@ -307,7 +310,7 @@ impl PageMapped {
             data_crc: found.spare.data_crc,
         };
         let stream = self.placement.host();
-        let (to, safe) = self.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;
+        let (to, safe) = self.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
         steps.step.programs += 1;
         steps.now = steps.now.max(safe);
         self.validity.validate(to);

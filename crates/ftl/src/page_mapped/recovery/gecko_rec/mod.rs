@@ -79,7 +79,6 @@ impl PageMapped {
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
-        ftl.blocks.recovering = true;
 
         steps.begin("1 blocks information directory");
         let mut g = Gathered::new(&geometry, recent_blocks(&geometry, &mut ftl));
@@ -157,8 +156,12 @@ impl PageMapped {
         let mut part = Some(0);
         while let Some(from) = part {
             if !self.blocks.recovering && self.blocks.free() < self.shape.reserve_blocks {
-                // Where nothing can be gained, the reserve is for this.
-                let _ = self.make_space(nand, steps.now);
+                match self.make_space(nand, steps.now) {
+                    Ok(()) => {}
+                    // What is dirty may stay so: the next recovery finds it as this one did.
+                    Err(FtlError::Full { .. }) => return Ok(()),
+                    Err(error) => return Err(error),
+                }
             }
             let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
             part = self.mapping.synchronize_next(io, from, &mut self.before)?;

@@ -113,7 +113,7 @@ impl Gathered {
             let copy =
                 NewPage { kind: Kind::User, key: key.0, version: spare.version, content, data_crc: spare.data_crc };
             let stream = ftl.placement.host();
-            let (to, safe) = ftl.blocks.append(nand, stream, RECOVERY_STREAM, &copy, Purpose::Recovery, steps.now)?;
+            let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;
             steps.now = steps.now.max(safe);
             ftl.paged().copied(key, to);

@@ -1,0 +1,283 @@
+//! `claims.toml`: what a paper states, and how it is tried.
+//!
+//! | table | what it holds |
+//! | --- | --- |
+//! | `words` | parts of commands; `{NAME}` in a command stands for them |
+//! | `runs` | commands of `phelsuma` that print JSON: `run …` and `limits …`, by name; `each` makes one of each value |
+//! | `values` | expressions with a name |
+//! | `claims` | what the paper says, its number, and the expression that measures it |
+//! | `figures` | series for a CSV file: a line for each run, or for each point of the runs' series |
+//!
+//! Words, commands and expressions may differ from scale to scale (`{ quick = "…", full = "…" }`); what has none at a
+//! scale cannot be run there.
+
+use crate::error::ClaimsError;
+use crate::expression::Expression;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+/// How large the drives are on which claims are tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Minutes for all claims.
+    Quick,
+    /// The paper's own configuration.
+    Full,
+}
+
+impl Scale {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Quick, Self::Full];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// A text, the same at every scale or one for each.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ByScale {
+    /// The same at every scale.
+    Same(String),
+    /// One for each, or none.
+    #[serde(rename_all = "lowercase")]
+    Each {
+        /// At the quick scale.
+        quick: Option<String>,
+        /// At the full scale.
+        full: Option<String>,
+    },
+}
+
+impl ByScale {
+    /// The text at a scale.
+    pub fn at(&self, scale: Scale) -> Option<&str> {
+        match (self, scale) {
+            (Self::Same(text), _) => Some(text),
+            (Self::Each { quick, .. }, Scale::Quick) => quick.as_deref(),
+            (Self::Each { full, .. }, Scale::Full) => full.as_deref(),
+        }
+    }
+}
+
+/// A run, or several that differ in a word.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Runs {
+    /// One for each value of each word: `NAME_VALUE_VALUE`, in the order of the words.
+    #[serde(rename_all = "lowercase")]
+    Each {
+        /// The command, with `{WORD}` in it.
+        command: ByScale,
+        /// The words and their values.
+        each: BTreeMap<String, Vec<String>>,
+    },
+    /// One.
+    One(ByScale),
+}
+
+/// How the paper's number and the measured one are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Operator {
+    /// Differs from it by at most `tolerance`, a share of it.
+    #[serde(rename = "about")]
+    About,
+    /// Equals it.
+    #[serde(rename = "=")]
+    Equal,
+    /// Is less.
+    #[serde(rename = "<")]
+    Less,
+    /// Is at most that.
+    #[serde(rename = "<=")]
+    AtMost,
+    /// Is greater.
+    #[serde(rename = ">")]
+    Greater,
+    /// Is at least that.
+    #[serde(rename = ">=")]
+    AtLeast,
+    /// Lies between `value` and `most`.
+    #[serde(rename = "between")]
+    Between,
+}
+
+/// What a paper says, and how it is tried.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its name here.
+    pub id: String,
+    /// Where in the paper.
+    pub at: String,
+    /// What the paper says, in our words.
+    pub says: String,
+    /// How the measured value comes out of results.
+    pub measure: ByScale,
+    /// How it is compared with the paper's number.
+    pub operator: Operator,
+    /// The paper's number.
+    pub value: f64,
+    /// The upper end of `between`.
+    pub most: Option<f64>,
+    /// By what share of the paper's number `about` may be off.
+    pub tolerance: Option<f64>,
+    /// The unit of both numbers; none for counts, ratios and shares.
+    #[serde(default)]
+    pub unit: String,
+    /// What else there is to know.
+    #[serde(default)]
+    pub note: String,
+    /// Why it does not hold here, where it does not.
+    pub why_not: Option<ByScale>,
+}
+
+/// A series for a CSV file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The file's name, without its ending.
+    pub id: String,
+    /// Where in the paper.
+    pub at: String,
+    /// The runs, a line each.
+    pub runs: Vec<String>,
+    /// Whether each point of the runs' series has a line (`point.…` in columns).
+    #[serde(default)]
+    pub points: bool,
+    /// Headings and what stands below them (`run.…` is the line's run).
+    pub columns: Vec<(String, String)>,
+}
+
+/// A whole `claims.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Authors, title, where it appeared.
+    pub title: String,
+    /// Parts of commands.
+    #[serde(default)]
+    pub words: BTreeMap<String, ByScale>,
+    /// Commands by name.
+    #[serde(default)]
+    pub runs: BTreeMap<String, Runs>,
+    /// Expressions by name.
+    #[serde(default)]
+    pub values: BTreeMap<String, ByScale>,
+    /// What the paper says.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// Series.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
+}
+
+impl Document {
+    /// Reads a document and looks whether everything that it names is there.
+    ///
+    /// # Errors
+    /// [`ClaimsError::File`] and [`ClaimsError::Malformed`].
+    pub fn load(path: &Path) -> Result<Self, ClaimsError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ClaimsError::file(path, &error))?;
+        let document: Self = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map_or(1, |span| text.get(..span.start).map_or(1, |t| t.lines().count().max(1)));
+            ClaimsError::malformed(path, format!("line {line}: {}", error.message()))
+        })?;
+        document.check().map_err(|what| ClaimsError::malformed(path, what))?;
+        Ok(document)
+    }
+
+    /// The claims with these ids, or all of them where none is given.
+    ///
+    /// # Errors
+    /// [`ClaimsError::UnknownClaim`].
+    pub fn chosen(&self, ids: &[String]) -> Result<Vec<&Claim>, ClaimsError> {
+        if ids.is_empty() {
+            return Ok(self.claims.iter().collect());
+        }
+        if let Some(id) = ids.iter().find(|id| self.claims.iter().all(|claim| claim.id != **id)) {
+            let known: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
+            return Err(ClaimsError::UnknownClaim { id: id.clone(), known: known.join(", ") });
+        }
+        Ok(self.claims.iter().filter(|claim| ids.contains(&claim.id)).collect())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for claim in &self.claims {
+            let id = &claim.id;
+            if !seen.insert(id) {
+                return Err(format!("claim '{id}' is there twice"));
+            }
+            match claim.operator {
+                Operator::About if claim.tolerance.is_none() => {
+                    return Err(format!("claim '{id}': 'about' needs a tolerance"));
+                }
+                Operator::Between if claim.most.is_none_or(|most| most < claim.value) => {
+                    return Err(format!("claim '{id}': 'between' needs a most that is not below its value"));
+                }
+                Operator::About | Operator::Between => {}
+                _ if claim.tolerance.is_some() || claim.most.is_some() => {
+                    return Err(format!("claim '{id}': tolerance goes with 'about', most with 'between'"));
+                }
+                _ => {}
+            }
+        }
+        if let Some(name) = self.values.keys().find(|name| self.runs.contains_key(*name) || name.contains('.')) {
+            return Err(format!("value '{name}' is a run's name or has a dot"));
+        }
+        for figure in &self.figures {
+            if !is_file_name(&figure.id) {
+                return Err(format!("figure '{}': letters, digits and '-' would be right", figure.id.escape_debug()));
+            }
+        }
+        // Whatever is wrong at either scale is said at once.
+        Scale::ALL.iter().try_for_each(|scale| self.plan(*scale).map(drop))
+    }
+}
+
+/// Whether a name can be a file's, here and everywhere.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
+/// An expression, or what is wrong with which.
+pub(crate) fn expression(whose: &str, text: &str) -> Result<Expression, String> {
+    Expression::parse(text).map_err(|what| format!("{whose}: {what}"))
+}
+
+impl fmt::Display for Claim {
+    /// What the paper says, as a number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = (self.value, if self.unit.is_empty() { "" } else { " " });
+        match (self.operator, self.tolerance, self.most) {
+            (Operator::About, Some(off), _) => write!(f, "{value} ± {:.3} %", Rounded(off * 100.0))?,
+            (Operator::Between, _, Some(most)) => write!(f, "{value} to {most}")?,
+            (Operator::Equal, ..) => write!(f, "{value}")?,
+            (Operator::Less, ..) => write!(f, "< {value}")?,
+            (Operator::AtMost, ..) => write!(f, "≤ {value}")?,
+            (Operator::Greater, ..) => write!(f, "> {value}")?,
+            (Operator::AtLeast, ..) => write!(f, "≥ {value}")?,
+            (Operator::About | Operator::Between, ..) => write!(f, "{value}")?,
+        }
+        write!(f, "{unit}{}", self.unit)
+    }
+}
+
+/// A number without zeros at its end.
+struct Rounded(f64);
+
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{:.*}", f.precision().unwrap_or(3), self.0);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}

@@ -1,0 +1,50 @@
+//! What can be wrong with a paper's files.
+
+use std::path::PathBuf;
+
+/// What is wrong, where, and what would be right.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimsError {
+    /// No such paper.
+    #[error("unknown paper '{name}'; known are {known}")]
+    UnknownPaper {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A file that cannot be read or written.
+    #[error("{path}: {why}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A file that does not say what it should.
+    #[error("{path}: {what}", path = path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// No such claim.
+    #[error("unknown claim '{id}'; known are {known}")]
+    UnknownClaim {
+        /// What was asked for.
+        id: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+impl ClaimsError {
+    pub(crate) fn file(path: impl Into<PathBuf>, error: &std::io::Error) -> Self {
+        Self::File { path: path.into(), why: error.to_string() }
+    }
+
+    pub(crate) fn malformed(path: impl Into<PathBuf>, what: impl ToString) -> Self {
+        Self::Malformed { path: path.into(), what: what.to_string() }
+    }
+}

@@ -1,0 +1,125 @@
+//! From results to a verdict.
+
+use crate::document::{Claim, Operator};
+use crate::expression::Expression;
+use crate::findings::{Finding, RunOf, Verdict};
+use crate::lookup;
+use crate::plan::Plan;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What has come of runs, by name: a result with its key if it is a stored one, or why there is none.
+pub type Results = BTreeMap<String, Result<(Value, Option<String>), String>>;
+
+/// Measures a claim and says whether it holds.
+pub fn judge(claim: &Claim, plan: &Plan, results: &Results) -> Finding {
+    let runs = plan.runs_of(&claim.id).into_iter().map(|name| {
+        let command = plan.commands.get(name).cloned().flatten().unwrap_or_default();
+        let key = results.get(name).and_then(|result| result.as_ref().ok()).and_then(|(_, key)| key.clone());
+        (name.to_string(), RunOf { command, key })
+    });
+    let measure = plan.measures.get(&claim.id).and_then(Option::as_ref);
+    let measured = match measure {
+        Some(measure) => evaluate(measure, plan, results, &[]),
+        None => Err(format!("nothing measures it at the {} scale", plan.scale.name())),
+    };
+    let (measured, verdict, why) = match measured {
+        Ok(measured) if holds(claim, measured) => (Some(measured), Verdict::Holds, None),
+        Ok(measured) => {
+            let why = claim.why_not.as_ref().and_then(|why| why.at(plan.scale)).map(str::to_string);
+            (Some(measured), Verdict::DoesNotHold, why)
+        }
+        Err(why) => (None, Verdict::CannotBeRun, Some(why)),
+    };
+    Finding {
+        id: claim.id.clone(),
+        at: claim.at.clone(),
+        says: claim.says.clone(),
+        operator: claim.operator,
+        value: claim.value,
+        most: claim.most,
+        tolerance: claim.tolerance,
+        unit: claim.unit.clone(),
+        measured,
+        verdict,
+        why,
+        runs: runs.collect(),
+    }
+}
+
+fn holds(claim: &Claim, measured: f64) -> bool {
+    let value = claim.value;
+    match claim.operator {
+        Operator::About => (measured - value).abs() <= value.abs() * claim.tolerance.unwrap_or(0.0),
+        #[allow(clippy::float_cmp)] // Equal is for counts.
+        Operator::Equal => measured == value,
+        Operator::Less => measured < value,
+        Operator::AtMost => measured <= value,
+        Operator::Greater => measured > value,
+        Operator::AtLeast => measured >= value,
+        Operator::Between => (value..=claim.most.unwrap_or(value)).contains(&measured),
+    }
+}
+
+/// The value of an expression over results; `also` are further names with what they stand for.
+pub(crate) fn evaluate(
+    expression: &Expression,
+    plan: &Plan,
+    results: &Results,
+    also: &[(&str, &Value)],
+) -> Result<f64, String> {
+    expression.evaluate(&|name| {
+        if let Some(value) = plan.values.get(name) {
+            let value = value.as_ref().ok_or_else(|| format!("'{name}' is nothing at this scale"))?;
+            return evaluate(value, plan, results, also);
+        }
+        let (run, path) = name.split_once('.').unwrap_or((name, ""));
+        let about = |what: String| format!("{run}: {what}");
+        if let Some((_, value)) = also.iter().find(|(known, _)| *known == run) {
+            return lookup::number(value, path).map_err(about);
+        }
+        match results.get(run) {
+            Some(Ok((value, _))) => lookup::number(value, path).map_err(about),
+            Some(Err(why)) => Err(why.clone()),
+            None => Err(about("it has not been run".to_string())),
+        }
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::document::ByScale;
+
+    #[test]
+    fn numbers_are_compared_as_the_paper_has_them() {
+        let claim = |operator, value| Claim {
+            id: "a".into(),
+            at: String::new(),
+            says: String::new(),
+            measure: ByScale::Same("1".into()),
+            operator,
+            value,
+            most: Some(3.0),
+            tolerance: Some(0.1),
+            unit: String::new(),
+            note: String::new(),
+            why_not: None,
+        };
+        for (operator, in_it, beside) in [
+            (Operator::About, [1.9, 2.2], [1.79, 2.21]),
+            (Operator::Equal, [2.0, 2.0], [1.99, 2.01]),
+            (Operator::Less, [1.99, -5.0], [2.0, 2.01]),
+            (Operator::AtMost, [2.0, -5.0], [2.01, 3.0]),
+            (Operator::Greater, [2.01, 5.0], [2.0, 1.99]),
+            (Operator::AtLeast, [2.0, 5.0], [1.99, 0.0]),
+            (Operator::Between, [2.0, 3.0], [1.99, 3.01]),
+        ] {
+            let claim = claim(operator, 2.0);
+            assert!(in_it.iter().all(|x| holds(&claim, *x)), "{operator:?}");
+            assert!(!beside.iter().any(|x| holds(&claim, *x)), "{operator:?}");
+        }
+        assert!(holds(&claim(Operator::About, -2.0), -2.1));
+    }
+}

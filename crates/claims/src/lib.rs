@@ -1,0 +1,31 @@
+//! What papers state, as data: claims, the commands that try them, and verdicts that nobody types.
+//!
+//! A paper has a folder. `claims.toml` in it is written by hand ([`Document`]): what the paper says in a number and a
+//! comparison, which commands of `phelsuma` try it, and how the measured value comes out of their JSON, as an
+//! [`Expression`]. Everything else in the folder is written by the [`Store`]: a file for each run, named by a hash of its
+//! command and of the sources it was run with, and per scale a file of measured values and verdicts ([`Findings`]).
+//!
+//! Invariants of this crate: it imports no other crate of the workspace and runs nothing; a verdict is computed from
+//! results that are there, by [`judge`], which is the same for who has just run them and for who only checks; nothing in
+//! the files it reads makes it panic.
+
+#![forbid(unsafe_code)]
+
+mod document;
+mod error;
+mod expression;
+mod figures;
+mod findings;
+mod judge;
+mod lookup;
+mod plan;
+mod store;
+
+pub use document::{ByScale, Claim, Document, Figure, Operator, Runs, Scale};
+pub use error::ClaimsError;
+pub use expression::Expression;
+pub use figures::csv;
+pub use findings::{Finding, Findings, RunOf, Verdict};
+pub use judge::{Results, judge};
+pub use plan::Plan;
+pub use store::{SOURCES, Store, StoredRun, VERSION, key};

@@ -1,0 +1,136 @@
+//! `phelsuma claims check`: stored verdicts against stored runs. It runs nothing, so it is for every change to the claims.
+
+use super::task::{Task, task};
+use super::{PaperArgs, ScaleArg, summary};
+use crate::errors::{Failure, Outcome};
+use crate::output;
+use phelsuma_claims::{Claim, Finding, Plan, Results, SOURCES, Scale, Store, VERSION, judge};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Options of `claims check`.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    paper: PaperArgs,
+    /// Which results
+    #[arg(long, value_enum, default_value = "quick")]
+    scale: ScaleArg,
+}
+
+#[derive(Serialize)]
+struct Checked<'s> {
+    schema: &'static str,
+    paper: &'s str,
+    scale: Scale,
+    claims: usize,
+    problems: Vec<Problem>,
+    runs: usize,
+    runs_of_other_sources: usize,
+}
+
+#[derive(Serialize)]
+struct Problem {
+    id: String,
+    what: String,
+}
+
+/// Checks them.
+pub(super) fn main(args: &Args) -> Outcome {
+    let store = args.paper.store()?;
+    let document = store.document()?;
+    let scale = Scale::from(args.scale);
+    let plan = document.plan(scale).map_err(Failure::Input)?;
+    let Some(findings) = store.findings(scale)? else {
+        return Err(Failure::Input(format!(
+            "{}: there is none yet; `phelsuma claims run {} --scale {}` writes it",
+            store.findings_path(scale).display(),
+            store.paper(),
+            scale.name()
+        )));
+    };
+    let mut problems = Vec::new();
+    let (mut keys, mut other) = (BTreeSet::new(), BTreeSet::new());
+    for claim in &document.claims {
+        let problem = match findings.of(&claim.id) {
+            None => Some("it has no verdict yet".to_string()),
+            Some(finding) => problem_with(claim, finding, &plan, &store, &mut keys, &mut other)?,
+        };
+        problems.extend(problem.map(|what| Problem { id: claim.id.clone(), what }));
+    }
+    let gone = findings.claims.iter().filter(|finding| document.claims.iter().all(|claim| claim.id != finding.id));
+    problems.extend(gone.map(|finding| Problem { id: finding.id.clone(), what: "it is no claim any more".into() }));
+    let bad = !problems.is_empty();
+    if args.paper.json {
+        output::json(&Checked {
+            schema: "phelsuma.claims-check/1",
+            paper: store.paper(),
+            scale,
+            claims: document.claims.len(),
+            problems,
+            runs: keys.len(),
+            runs_of_other_sources: other.len(),
+        })?;
+    } else {
+        let mut text: String = problems.iter().map(|Problem { id, what }| format!("{id}: {what}\n")).collect();
+        text += &summary(findings.claims.iter());
+        if !other.is_empty() {
+            text += &format!("; {} of {} runs were done with other sources than these", other.len(), keys.len());
+        }
+        output::print(&(text + "\n"))?;
+    }
+    if bad { Err(Failure::Shown) } else { Ok(()) }
+}
+
+/// What is wrong with a finding, if anything is.
+fn problem_with(
+    claim: &Claim,
+    finding: &Finding,
+    plan: &Plan,
+    store: &Store,
+    keys: &mut BTreeSet<String>,
+    other: &mut BTreeSet<String>,
+) -> Outcome<Option<String>> {
+    let mut results = Results::new();
+    for name in plan.runs_of(&claim.id) {
+        let command = plan.commands.get(name).cloned().flatten();
+        let of_it = finding.runs.get(name).filter(|run| run.command == command.as_deref().unwrap_or_default());
+        let Some(run) = of_it else { return Ok(Some(format!("its run {name} is another now: run it again"))) };
+        let result = match &run.key {
+            Some(key) => {
+                let Some(run) = store.run(key)? else { return Ok(Some(format!("its run {name} is not stored"))) };
+                if run.command != command.unwrap_or_default() {
+                    return Ok(Some(format!("the stored run {name} is of another command")));
+                }
+                keys.insert(key.clone());
+                if (run.version.as_str(), run.sources.as_str()) != (VERSION, SOURCES) {
+                    other.insert(key.clone());
+                }
+                Ok((run.result, Some(key.clone())))
+            }
+            None => match task(command.as_deref(), plan.scale) {
+                Ok(Task::Formula(value)) => Ok((value, None)),
+                // It was not run, and is not now: what was found about it stays.
+                _ => Err(finding.why.clone().unwrap_or_default()),
+            },
+        };
+        results.insert(name.to_string(), result);
+    }
+    let now = judge(claim, plan, &results);
+    let number = |finding: &Finding| finding.measured.map_or_else(|| "nothing".to_string(), |x| x.to_string());
+    Ok(if now.verdict != finding.verdict {
+        Some(format!("stored as '{}', and it is '{}'", finding.verdict.name(), now.verdict.name()))
+    } else if !same(now.measured, finding.measured) {
+        Some(format!("stored as measuring {}, and it measures {}", number(finding), number(&now)))
+    } else {
+        None
+    })
+}
+
+/// But for the last digits, which may differ between machines.
+fn same(a: Option<f64>, b: Option<f64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}

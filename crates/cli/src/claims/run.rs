@@ -1,0 +1,234 @@
+//! `phelsuma claims run`: what has not been run yet is run and stored, and verdicts are made of all of it.
+
+use super::task::{Task, task};
+use super::{PaperArgs, ScaleArg, summary};
+use crate::errors::{Failure, Outcome};
+use crate::progress::Bars;
+use crate::{memory, output, table};
+use phelsuma_claims::{
+    Claim, Document, Finding, Findings, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun, VERSION, csv, judge,
+    key,
+};
+use phelsuma_drive::{RunConfig, RunError};
+use phelsuma_nand::Geometry;
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+
+/// Options of `claims run`.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    paper: PaperArgs,
+    /// How large the drives are
+    #[arg(long, value_enum, default_value = "quick")]
+    scale: ScaleArg,
+    /// Only these claims
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    only: Vec<String>,
+    /// How many run at a time [default: as many as there are cores, and as fit the memory]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+    /// Take what earlier sources gave, where a stored result names it, instead of running it again
+    #[arg(long)]
+    any_version: bool,
+    /// Delete stored runs that no result names, when all is done
+    #[arg(long)]
+    prune: bool,
+}
+
+/// A run that is to be done.
+struct ToDo {
+    name: String,
+    command: String,
+    config: Box<RunConfig>,
+    geometry: Geometry,
+}
+
+/// Runs them.
+pub(super) fn main(args: &Args) -> Outcome {
+    let store = args.paper.store()?;
+    let document = store.document()?;
+    let scale = Scale::from(args.scale);
+    let plan = document.plan(scale).map_err(Failure::Input)?;
+    let claims = document.chosen(&args.only)?;
+    let earlier = store.findings(scale)?;
+
+    let mut wanted: BTreeSet<&str> = claims.iter().flat_map(|claim| plan.runs_of(&claim.id)).collect();
+    if args.only.is_empty() {
+        wanted.extend(document.figures.iter().flat_map(|figure| figure.runs.iter().map(String::as_str)));
+    }
+    let (mut results, mut to_do) = (Results::new(), Vec::new());
+    for name in wanted {
+        let command = plan.commands.get(name).cloned().flatten();
+        let result = match task(command.as_deref(), scale) {
+            Ok(Task::Formula(value)) => Ok((value, None)),
+            Ok(Task::Run(config, geometry)) => {
+                let command = command.unwrap_or_default();
+                let known = earlier.as_ref().filter(|_| args.any_version);
+                match stored(&store, known, name, &command)? {
+                    Some(run) => Ok((run.result.clone(), Some(run.key()))),
+                    None => {
+                        to_do.push(ToDo { name: name.to_string(), command, config, geometry });
+                        continue;
+                    }
+                }
+            }
+            Err(why) => Err(why),
+        };
+        results.insert(name.to_string(), result);
+    }
+    let failed = run_all(args, &store, to_do, &mut results)?;
+
+    let found: Vec<Finding> = claims.iter().map(|claim| judge(claim, &plan, &results)).collect();
+    // Somebody else may have written others meanwhile.
+    let mut findings = store.findings(scale)?.unwrap_or_else(|| Findings::new(store.paper(), scale));
+    findings.update(&found, &document.claims);
+    write_figures(args, &store, &document, &plan, &mut findings, &mut results)?;
+    store.write_findings(&findings)?;
+    if args.prune {
+        store.prune()?;
+    }
+    if args.paper.json {
+        output::json(&Findings { claims: found, ..findings })?;
+    } else {
+        output::print(&as_text(&claims, &found))?;
+    }
+    match failed {
+        Some(why) => Err(Failure::Failed(why)),
+        None => Ok(()),
+    }
+}
+
+/// What a run gave before: with these sources, or with any that `known` names.
+fn stored(store: &Store, known: Option<&Findings>, name: &str, command: &str) -> Outcome<Option<StoredRun>> {
+    if let Some(run) = store.run(&key(command, VERSION, SOURCES))? {
+        return Ok(Some(run));
+    }
+    let runs = known.iter().flat_map(|findings| findings.runs());
+    let of_it = runs.filter(|(of, run)| *of == name && run.command == command);
+    for key in of_it.filter_map(|(_, run)| run.key.as_deref()) {
+        if let Some(run) = store.run(key)? {
+            return Ok(Some(run));
+        }
+    }
+    Ok(None)
+}
+
+/// Does what is to be done, and stores each run when it is done. What went wrong with one of them, if anything did.
+fn run_all(args: &Args, store: &Store, to_do: Vec<ToDo>, results: &mut Results) -> Outcome<Option<String>> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let fitting = to_do.iter().map(|run| memory::at_a_time(&run.geometry)).min().unwrap_or(1);
+    let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).max(1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
+    let bars = Bars::new();
+    let all = bars.add("claims");
+    let (total, done) = (to_do.len() as u64, std::sync::atomic::AtomicU64::new(0));
+    let outcomes: Vec<(String, Outcome<Result<_, RunError>>)> = pool.install(|| {
+        let runs = to_do.into_par_iter().with_max_len(1).map(|run| {
+            let bar = bars.add(&run.name);
+            let outcome = phelsuma_drive::run(&run.config, &|progress| {
+                bar.show(&progress);
+                true
+            });
+            bar.done();
+            let kept = outcome.map(|result| {
+                let stored = StoredRun::new(&run.command, serde_json::json!(result));
+                store.write_run(&stored).map(|key| (stored.result, Some(key)))
+            });
+            let so_far = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+            all.show(&phelsuma_drive::Progress { phase: "runs", done: so_far, of: Some(total) });
+            let kept = match kept {
+                Ok(Ok(result)) => Ok(Ok(result)),
+                Ok(Err(error)) => Err(Failure::from(error)),
+                Err(error) => Ok(Err(error)),
+            };
+            (run.name, kept)
+        });
+        runs.collect()
+    });
+    all.done();
+    let mut failed = None;
+    for (name, outcome) in outcomes {
+        let result = outcome?.map_err(|error| {
+            let why = format!("{name}: {error}");
+            // What cannot be is the answer that a claim asked for; what was begun and not completed is a defect.
+            if !matches!(error, RunError::Input(_)) {
+                failed.get_or_insert_with(|| why.clone());
+            }
+            why
+        });
+        results.insert(name, result);
+    }
+    Ok(failed)
+}
+
+/// Writes the figures all of whose runs are there, be it from earlier.
+fn write_figures(
+    args: &Args,
+    store: &Store,
+    document: &Document,
+    plan: &Plan,
+    findings: &mut Findings,
+    results: &mut Results,
+) -> Outcome {
+    findings.figures.retain(|id, _| document.figures.iter().any(|figure| figure.id == *id));
+    for figure in &document.figures {
+        for name in &figure.runs {
+            let Some(command) = plan.commands.get(name).and_then(Option::as_deref) else { continue };
+            if !results.contains_key(name)
+                && let Some(run) = stored(store, args.any_version.then_some(&*findings), name, command)?
+            {
+                results.insert(name.clone(), Ok((run.result.clone(), Some(run.key()))));
+            }
+        }
+        // A run that cannot be has no line; one that is still to be done would leave a hole.
+        if figure.runs.iter().all(|name| results.contains_key(name))
+            && let Some(text) = csv(figure, plan, results)
+        {
+            store.write_figure(plan.scale, &figure.id, &text)?;
+            let run_of = |name: &String| {
+                let key = results.get(name)?.as_ref().ok()?.1.clone();
+                Some((name.clone(), RunOf { command: plan.commands.get(name)?.clone()?, key }))
+            };
+            findings.figures.insert(figure.id.clone(), figure.runs.iter().filter_map(run_of).collect());
+        }
+    }
+    Ok(())
+}
+
+fn as_text(claims: &[&Claim], found: &[Finding]) -> String {
+    let mut table = table::texts(&["claim", "paper", "measured", "verdict"]);
+    for (claim, finding) in claims.iter().zip(found) {
+        let unit = if claim.unit.is_empty() { "" } else { " " };
+        let measured = finding.measured.map_or_else(|| "-".into(), |x| format!("{}{unit}{}", digits(x), claim.unit));
+        table.add_row([claim.id.clone(), claim.to_string(), measured, finding.verdict.name().to_string()]);
+    }
+    let whys = found.iter().filter_map(|finding| Some(format!("{}: {}", finding.id, finding.why.as_ref()?)));
+    let whys: String = whys.map(|why| table::wrapped(&why, table::PROSE_WIDTH_MAX) + "\n").collect();
+    format!("{table}\n{whys}{}\n", summary(found.iter()))
+}
+
+/// Four digits that count.
+fn digits(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".into(),
+        a if (1e-3..1e6).contains(&a) => {
+            let decimals = (3 - a.log10().floor() as i32).clamp(0, 6) as usize;
+            let text = format!("{x:.decimals$}");
+            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+        }
+        _ => format!("{x:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn four_digits_are_enough() {
+        let shown = [0.0, 1.0, 0.98765, 10_000.4, 64.0, -0.5, 0.000_123_4, 1.5e9].map(digits);
+        assert_eq!(shown, ["0", "1", "0.9877", "10000", "64", "-0.5", "1.234e-4", "1.500e9"]);
+    }
+}

@@ -1,0 +1,37 @@
+//! A command in a paper's claims: what `phelsuma` would do for it.
+
+use crate::Command;
+use crate::errors::Failure;
+use phelsuma_claims::Scale;
+use phelsuma_drive::RunConfig;
+use phelsuma_nand::Geometry;
+use serde_json::Value;
+
+/// What a command asks for.
+pub(super) enum Task {
+    /// A run, to be done and stored, and the drive it is done on.
+    Run(Box<RunConfig>, Geometry),
+    /// Formulas, computed at once.
+    Formula(Value),
+}
+
+/// The task of a command, or why it cannot be done here.
+pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> {
+    let command = command.ok_or_else(|| format!("there is nothing to run at the {} scale", scale.name()))?;
+    let words = std::iter::once("phelsuma").chain(command.split_whitespace());
+    let why = |failure: Failure| match failure {
+        Failure::Input(text) | Failure::Failed(text) => in_short(&text),
+        Failure::Shown | Failure::ClosedPipe => String::new(),
+    };
+    match crate::parsed(words.map(Into::into)).map_err(|error| why(Failure::usage(&error)))? {
+        Command::Run(args) => args.config().map(|(config, geometry)| Task::Run(Box::new(config), geometry)),
+        Command::Limits(args) => args.compute().map(|said| Task::Formula(serde_json::json!(said))),
+        _ => Err(Failure::Input(format!("'{command}': run or limits would be right"))),
+    }
+    .map_err(why)
+}
+
+/// Without what there is instead, which changes with every FTL that is added.
+fn in_short(text: &str) -> String {
+    text.split("; known are ").next().unwrap_or(text).to_string()
+}

@@ -1,0 +1,288 @@
+//! `phelsuma claims` on a paper of this test's own: verdicts, what is stored and used again, what a check notices.
+//!
+//! Not tested: what real papers state, but that stored verdicts of those here stand.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{phelsuma, prints, refused_with, words};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const TINY: &str = r#"
+title = "A paper of this test's own"
+
+[words]
+drive = { quick = "--workload uniform --capacity 64MiB", full = "--workload uniform --capacity 96MiB" }
+
+[runs]
+page = "run --ftl page {drive} --warmup 0.2 --passes 0.2"
+unknown = "run --ftl nonsense {drive}"
+formula = "limits --ratio 0.7 --gecko 2TiB --json"
+only_full = { full = "run --ftl fifo {drive}" }
+
+[runs.sized]
+command = "run --ftl page --workload uniform --capacity {n}MiB --warmup 0 --passes 0.2 --interval 1000"
+each.n = ["64", "80"]
+
+[values]
+programs = "page.flash.host.programs + page.flash.gc.programs"
+
+[[claims]]
+id = "all-programs"
+at = "section 1"
+says = "Host and collection write everything"
+measure = "programs / (page.write_amplification.total * page.host.write_pages)"
+operator = "about"
+value = 1
+tolerance = 0.001
+
+[[claims]]
+id = "no-amplification"
+at = "section 1"
+says = "Nothing is written twice"
+measure = "page.write_amplification.total"
+operator = "<"
+value = 1
+why_not.quick = "Collection moves pages."
+
+[[claims]]
+id = "of-the-unknown"
+at = "section 2"
+says = "An FTL that is not here does well"
+measure = "unknown.write_amplification.total"
+operator = "<="
+value = 2
+
+[[claims]]
+id = "no-such-number"
+at = "section 2"
+says = "The drive has wings"
+measure = "page.wings"
+operator = "="
+value = 2
+
+[[claims]]
+id = "bitmap"
+at = "section 2"
+says = "64 MB"
+measure = "formula.gecko.ram.bitmap_bytes / 2^20"
+operator = "="
+value = 64
+unit = "MiB"
+
+[[claims]]
+id = "at-full-scale"
+at = "section 3"
+says = "Only large drives tell"
+measure = "only_full.write_amplification.total"
+operator = "between"
+value = 1
+most = 9
+
+[[figures]]
+id = "points"
+at = "figure 1"
+runs = ["sized_64", "sized_80", "unknown"]
+points = true
+columns = [["pages", "point.write_pages"], ["blocks", "run.geometry.blocks"]]
+"#;
+
+/// A folder of papers with the tiny one in it.
+fn papers(name: &str, claims: &str) -> PathBuf {
+    let papers = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&papers);
+    fs::create_dir_all(papers.join("tiny")).unwrap();
+    fs::write(papers.join("tiny/claims.toml"), claims).unwrap();
+    papers
+}
+
+fn claims(what: &str, papers: &Path, more: &str) -> String {
+    format!("claims {what} tiny --papers {} {more}", papers.display())
+}
+
+fn verdicts(found: &Value) -> Vec<(String, String)> {
+    let text = |of: &Value| of.as_str().unwrap().to_string();
+    let all = found["claims"].as_array().unwrap();
+    all.iter().map(|claim| (text(&claim["id"]), text(&claim["verdict"]))).collect()
+}
+
+fn runs(papers: &Path) -> usize {
+    fs::read_dir(papers.join("tiny/runs")).unwrap().count()
+}
+
+#[test]
+fn verdicts_are_computed_stored_and_checked() {
+    let papers = papers("claims-verdicts", TINY);
+    let found: Value = serde_json::from_str(&prints(&claims("run", &papers, "--json"))).unwrap();
+    let of: Vec<(String, String)> = verdicts(&found);
+    let right = [
+        ("all-programs", "holds"),
+        ("no-amplification", "does not hold here"),
+        ("of-the-unknown", "cannot be run here"),
+        ("no-such-number", "cannot be run here"),
+        ("bitmap", "holds"),
+        ("at-full-scale", "cannot be run here"),
+    ];
+    assert_eq!(of, right.map(|(id, verdict)| (id.to_string(), verdict.to_string())));
+    let why = |n: usize| found["claims"][n]["why"].as_str().unwrap();
+    assert_eq!(why(1), "Collection moves pages.");
+    assert_eq!(why(2), "unknown FTL 'nonsense'");
+    assert!(why(3).starts_with("page: the result has no number 'wings'; it has composition"), "{}", why(3));
+    assert_eq!(why(5), "there is nothing to run at the quick scale");
+    // What was printed is what is stored.
+    let stored = fs::read_to_string(papers.join("tiny/results-quick.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), found);
+    assert_eq!(runs(&papers), 3);
+
+    let figure = fs::read_to_string(papers.join("tiny/figures-quick/points.csv")).unwrap();
+    let lines: Vec<&str> = figure.lines().collect();
+    assert_eq!(lines[..3], ["run,pages,blocks", "sized_64,1000,128", "sized_64,2000,128"]);
+    assert!(lines.last().unwrap().starts_with("sized_80,"));
+
+    // Nothing is run twice: what is stored is taken, whatever it says.
+    let path = fs::read_dir(papers.join("tiny/runs")).unwrap().map(|f| f.unwrap().path());
+    let key = found["claims"][0]["runs"]["page"]["key"].as_str().unwrap();
+    let path = path.filter(|path| path.file_stem().unwrap() == key).collect::<Vec<_>>().remove(0);
+    let run = fs::read_to_string(&path).unwrap();
+    let mut lie: Value = serde_json::from_str(&run).unwrap();
+    assert!(lie["result"].get("machine").is_none());
+    lie["result"]["write_amplification"]["total"] = 0.5.into();
+    fs::write(&path, lie.to_string()).unwrap();
+    let told = prints(&claims("run", &papers, "--only no-amplification"));
+    assert!(told.contains("1 claims: 1 hold, 0 do not hold here, 0 cannot be run here"), "{told}");
+    // The others are as they were, and what one of them stands on is not what it was.
+    let bad = phelsuma(&words(&claims("check", &papers, "")));
+    assert_eq!(bad.status.code(), Some(1));
+    let said = String::from_utf8(bad.stdout).unwrap();
+    assert!(said.contains("all-programs: stored as 'holds', and it is 'does not hold here'"), "{said}");
+    fs::write(&path, run).unwrap();
+    prints(&claims("run", &papers, ""));
+    assert_eq!(prints(&claims("check", &papers, "")).lines().count(), 1);
+}
+
+#[test]
+fn a_check_notices_what_has_changed() {
+    let papers = papers("claims-check", TINY);
+    let document = papers.join("tiny/claims.toml");
+    let error = refused_with(2, &words(&claims("check", &papers, "")));
+    assert!(error.contains("results-quick.json: there is none yet; `phelsuma claims run tiny"), "{error}");
+    prints(&claims("run", &papers, "--only no-amplification,bitmap"));
+    assert_eq!(runs(&papers), 1);
+    let problems = || -> Vec<String> {
+        let out = phelsuma(&words(&claims("check", &papers, "--json")));
+        assert_eq!(out.status.code(), Some(1));
+        let said: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let problems = said["problems"].as_array().unwrap().iter();
+        problems.map(|p| format!("{}: {}", p["id"].as_str().unwrap(), p["what"].as_str().unwrap())).collect()
+    };
+    assert_eq!(problems().len(), 4);
+    assert!(problems().contains(&"all-programs: it has no verdict yet".to_string()));
+    prints(&claims("run", &papers, ""));
+    prints(&claims("check", &papers, ""));
+    for (from, to, says) in [
+        // What the paper says, and how it is measured.
+        ("value = 64\n", "value = 65\n", "bitmap: stored as 'holds', and it is 'does not hold here'"),
+        ("/ 2^20", "/ 2^20 * 1", ""),
+        ("measure = \"page.write_amplification.total\"", "measure = \"2 * page.write_amplification.total\"", "no-amp"),
+        // Which run it stands on.
+        ("--warmup 0.2", "--warmup 0.3", "all-programs: its run page is another now: run it again"),
+        ("id = \"bitmap\"", "id = \"bits\"", "bits: it has no verdict yet"),
+    ] {
+        assert!(TINY.contains(from));
+        fs::write(&document, TINY.replace(from, to)).unwrap();
+        match says {
+            "" => _ = prints(&claims("check", &papers, "")),
+            says => assert!(problems().iter().any(|problem| problem.starts_with(says)), "{to}: {:?}", problems()),
+        }
+    }
+    // A run that is gone.
+    fs::write(&document, TINY).unwrap();
+    fs::remove_dir_all(papers.join("tiny/runs")).unwrap();
+    assert!(problems().contains(&"all-programs: its run page is not stored".to_string()));
+    // What no result names can be thrown away.
+    prints(&claims("run", &papers, ""));
+    fs::write(&document, TINY.replace("--warmup 0.2", "--warmup 0.3")).unwrap();
+    prints(&claims("run", &papers, ""));
+    assert_eq!(runs(&papers), 4);
+    prints(&claims("run", &papers, "--prune"));
+    prints(&claims("check", &papers, ""));
+    assert_eq!(runs(&papers), 3);
+}
+
+#[test]
+fn a_list_says_what_the_paper_says_and_how_it_is_tried() {
+    let papers = papers("claims-list", TINY);
+    let text = prints(&claims("list", &papers, ""));
+    assert!(text.starts_with("A paper of this test's own\n") && text.contains("1 to 9"), "{text}");
+    let list: Value = serde_json::from_str(&prints(&claims("list", &papers, "--json"))).unwrap();
+    let last = &list["claims"][5]["commands"];
+    assert_eq!(last["quick"].as_array().unwrap().len(), 0);
+    assert_eq!(last["full"][0], "run --ftl fifo --workload uniform --capacity 96MiB");
+}
+
+#[test]
+fn what_is_wrong_with_the_files_is_one_line() {
+    let papers = papers("claims-wrong", TINY);
+    let document = papers.join("tiny/claims.toml");
+    for (from, to, says) in [
+        ("title = ", "title = = ", "line 2"),
+        ("title = ", "titel = ", "titel"),
+        ("operator = \"<\"", "operator = \"less\"", "less"),
+        ("id = \"bitmap\"", "id = \"all-programs\"", "claim 'all-programs' is there twice"),
+        ("tolerance = 0.001\n", "", "'about' needs a tolerance"),
+        ("most = 9\n", "", "'between' needs a most"),
+        ("unit = \"MiB\"\n", "tolerance = 0.1\n", "tolerance goes with 'about'"),
+        ("2^20", "2^", "ends too early"),
+        ("page.wings", "bird.wings", "claim 'no-such-number': 'bird.wings' is no value"),
+        ("\"page.flash.host.programs", "\"programs + page.flash.host.programs", "stands for itself"),
+        ("{drive} --warmup", "{car} --warmup", "no word is called 'car'"),
+        ("{drive} --warmup", "{drive --warmup", "is not closed"),
+        ("\"--workload uniform --capacity 64MiB\"", "\"{drive}\"", "words that stand for each other"),
+        ("runs = [\"sized_64\"", "runs = [\"sized_65\"", "no run is called 'sized_65'"),
+        ("id = \"points\"", "id = \"../points\"", "figure '../points'"),
+        ("programs = \"page", "page = \"page", "is a run's name"),
+    ] {
+        assert!(TINY.contains(from), "{from}");
+        fs::write(&document, TINY.replacen(from, to, 1)).unwrap();
+        for what in ["list", "run", "check"] {
+            let error = refused_with(2, &words(&claims(what, &papers, "")));
+            assert!(error.contains("claims.toml: ") && error.contains(says), "{to}: {error}");
+        }
+    }
+    fs::write(&document, TINY).unwrap();
+    let stored = papers.join("tiny/results-quick.json");
+    for (content, says) in [("{", "EOF"), ("{}", "missing field"), ("\u{0}", "expected value")] {
+        fs::write(&stored, content).unwrap();
+        for what in ["run", "check"] {
+            let error = refused_with(2, &words(&claims(what, &papers, "")));
+            assert!(error.contains("results-quick.json: ") && error.contains(says), "{error}");
+        }
+    }
+    fs::remove_file(&stored).unwrap();
+    let at = papers.display();
+    for (line, says) in [
+        (claims("run", &papers, "--only bitmap,nonsense"), "unknown claim 'nonsense'; known are all-programs, "),
+        (claims("run", &papers, "--scale huge"), "quick"),
+        (claims("run", &papers, "--jobs 0"), "a whole number from 1 to 1024 would be right"),
+        (format!("claims list huge --papers {at}"), "unknown paper 'huge'; known are tiny"),
+        (format!("claims list ../tiny --papers {at}"), "unknown paper '../tiny'; known are tiny"),
+        ("claims list tiny --papers /nonexistent".to_string(), "/nonexistent: "),
+        ("claims".to_string(), "subcommand"),
+        ("claims run".to_string(), "PAPER"),
+    ] {
+        let error = refused_with(2, &words(&line));
+        assert!(error.contains(says), "{line}: {error}");
+    }
+}
+
+#[test]
+fn stored_verdicts_of_the_papers_here_stand() {
+    let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
+    for folder in fs::read_dir(papers).unwrap().map(|entry| entry.unwrap().path()) {
+        let paper = folder.file_name().unwrap().to_str().unwrap();
+        prints(&format!("claims check {paper} --papers {papers}"));
+    }
+}
