@@ -138,8 +138,7 @@ impl PageMapped {
         ftl.blocks.recovering = false;
         if matches!(ftl.validity, Validity::Log(_)) {
             steps.begin("8 synchronization of what was dirty");
-            ftl.synchronize_everything(nand, &mut steps)?;
-            ftl.hear_news(nand, steps.now)?;
+            ftl.synchronize_while_there_is_room(nand, &mut steps)?;
         }
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
@@ -151,18 +150,31 @@ impl PageMapped {
         Ok((ftl, report))
     }
 
+    /// Synchronizes what is dirty, as IB-FTL does before it goes on, collecting where room is needed. Pages that are
+    /// collected meanwhile are dirty then. They may stay so, and so may everything for which there is no room: the next
+    /// recovery finds it as this one did.
+    fn synchronize_while_there_is_room<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
+        let mut part = Some(0);
+        while let Some(from) = part {
+            if self.blocks.free() < self.shape.reserve_blocks {
+                match self.make_space(nand, steps.now) {
+                    Ok(()) => {}
+                    Err(FtlError::Full { .. }) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+            part = self.mapping.synchronize_next(io, from, &mut self.before)?;
+            steps.count(io);
+            self.settle(nand, steps.now)?;
+        }
+        self.hear_news(nand, steps.now)
+    }
+
     /// Leaves nothing for the next recovery to scan.
     fn synchronize_everything<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let mut part = Some(0);
         while let Some(from) = part {
-            if !self.blocks.recovering && self.blocks.free() < self.shape.reserve_blocks {
-                match self.make_space(nand, steps.now) {
-                    Ok(()) => {}
-                    // What is dirty may stay so: the next recovery finds it as this one did.
-                    Err(FtlError::Full { .. }) => return Ok(()),
-                    Err(error) => return Err(error),
-                }
-            }
             let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
             part = self.mapping.synchronize_next(io, from, &mut self.before)?;
             steps.count(io);
