@@ -66,7 +66,7 @@ pub const PRESETS: &[Preset] = &[
         composition: Composition {
             mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
             validity: ValidityPart::PageValidityLog,
-            power: PowerPart::GeckoRec,
+            power: PowerPart::Nothing,
             ..PAGE
         },
     },

@@ -87,11 +87,13 @@ impl Cleaning {
     }
 
     #[cfg(test)]
+    #[cfg(feature = "mutants")]
     pub(super) fn repeats(&self) -> u64 {
         self.repeats
     }
 
     #[cfg(test)]
+    #[cfg(feature = "mutants")]
     pub(super) fn reinserted(&self) -> u64 {
         self.reinserted
     }

@@ -71,7 +71,8 @@ impl PageValidityLog {
     }
 }
 
-#[cfg(all(test, feature = "mutants"))]
+#[cfg(test)]
+#[cfg(feature = "mutants")]
 mod tests {
     use super::*;
     use crate::barriers::Barrier;
