@@ -84,6 +84,12 @@ pub enum Barrier {
     FlushSaysWhatItHeard,
     /// A translation page says from where on a recovery must scan for all entries that are dirty, its own included.
     DirtyInMark,
+    /// Cleaning a page validity log keeps pace with what is inserted (against GeckoFTL appendix E, which cleans until the
+    /// log is short).
+    LogCleaningBounded,
+    /// Entries of a page validity log that say what a newer one says are dropped where the log is too long (GeckoFTL
+    /// appendix E counts on there being none).
+    RepeatsDropped,
 }
 
 #[cfg(feature = "mutants")]

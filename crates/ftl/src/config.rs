@@ -69,6 +69,8 @@ pub enum ValidityPart {
     RamBitmap,
     /// A bitmap in flash.
     FlashBitmap,
+    /// A log of stale pages in flash, chained by block (PVL; IB-FTL as GeckoFTL appendix E has it).
+    PageValidityLog,
     /// Logarithmic Gecko (GeckoFTL section 3).
     Gecko {
         /// T, the size ratio of neighbouring levels, 2 or more.
@@ -130,7 +132,7 @@ pub enum PowerPart {
     /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with validity in RAM.
     Battery,
     /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
-    /// Gecko.
+    /// Gecko or a page validity log, which after it writes what was dirty to its translation pages.
     GeckoRec,
     /// By synchronizing everything before the drive goes on, and reading the whole translation table (LazyFTL as GeckoFTL
     /// section 6 takes it). For a demand-paged mapping with validity in RAM.
@@ -270,7 +272,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
         "translation-page | physical-block",
         "what is synchronized with a dirty entry that must go",
     ),
-    ("validity", "ram-bitmap | flash-bitmap | gecko", "which physical pages are live"),
+    ("validity", "ram-bitmap | flash-bitmap | page-validity-log | gecko", "which physical pages are live"),
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
     ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
     ("gecko.merge", "multi-way | two-way", "how runs are merged"),
@@ -360,8 +362,9 @@ impl Composition {
             ("mapping.dirty-limit" | "mapping.synchronize", _) => self.set_dirty_limit(name, value)?,
             ("validity", "ram-bitmap") => self.validity = ValidityPart::RamBitmap,
             ("validity", "flash-bitmap") => self.validity = ValidityPart::FlashBitmap,
+            ("validity", "page-validity-log") => self.validity = ValidityPart::PageValidityLog,
             ("validity", "gecko") => self.validity = GECKO,
-            ("validity", _) => return Err(bad("it can be ram-bitmap, flash-bitmap or gecko")),
+            ("validity", _) => return Err(bad("it can be ram-bitmap, flash-bitmap, page-validity-log or gecko")),
             ("gecko.size-ratio" | "gecko.partitions" | "gecko.merge", _) => self.set_gecko(name, value)?,
             ("victim", "greedy") => self.victim = VictimPart::Greedy,
             ("victim", "fifo") => self.victim = VictimPart::Fifo,
@@ -440,6 +443,7 @@ impl Composition {
         let validity = match self.validity {
             ValidityPart::RamBitmap => "ram-bitmap".to_string(),
             ValidityPart::FlashBitmap => "flash-bitmap".to_string(),
+            ValidityPart::PageValidityLog => "page-validity-log".to_string(),
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
         };
         format!("{mapping} {validity}")
@@ -478,14 +482,20 @@ impl Composition {
             PowerPart::Battery if !paged => Some("battery needs mapping=paged"),
             PowerPart::Battery if !ram_bitmap => Some("battery needs validity=ram-bitmap"),
             PowerPart::GeckoRec if !paged => Some("gecko-rec needs mapping=paged"),
-            PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
-                Some("gecko-rec needs validity=gecko")
+            PowerPart::GeckoRec
+                if !matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
+            {
+                Some("gecko-rec needs validity=gecko or page-validity-log")
             }
             PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),
             PowerPart::Synchronize if !ram_bitmap => Some("synchronize needs validity=ram-bitmap"),
             PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize => None,
             PowerPart::Nothing => Some(match self.validity {
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
+                ValidityPart::PageValidityLog if paged => "power=nothing; power=gecko-rec would be right for its parts",
+                ValidityPart::PageValidityLog => {
+                    "power=nothing, and validity=page-validity-log is recovered with mapping=paged alone"
+                }
                 ValidityPart::Gecko { .. } if paged => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::Gecko { .. } => "power=nothing, and validity=gecko is recovered with mapping=paged alone",
                 ValidityPart::RamBitmap if paged => {
@@ -548,6 +558,7 @@ impl Composition {
         let validity = match self.validity {
             ValidityPart::RamBitmap => "ram-bitmap".into(),
             ValidityPart::FlashBitmap => "flash-bitmap".into(),
+            ValidityPart::PageValidityLog => "page-validity-log".into(),
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
                 let merge = if merge == GeckoMerge::TwoWay { "two-way" } else { "multi-way" };
                 match partitions {

@@ -32,6 +32,7 @@ const PAGE: Composition = Composition {
 };
 
 const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch, dirty: DirtyLimit::NONE };
+const LAZY: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy, dirty: DirtyLimit::NONE };
 
 /// Every named FTL.
 pub const PRESETS: &[Preset] = &[
@@ -74,10 +75,20 @@ pub const PRESETS: &[Preset] = &[
         },
     },
     Preset {
+        name: "ib-ftl",
+        about: "demand-paged mapping, stale pages in a log that is chained by block and cleaned (IB-FTL)",
+        composition: Composition {
+            mapping: LAZY,
+            validity: ValidityPart::PageValidityLog,
+            power: PowerPart::Nothing,
+            ..PAGE
+        },
+    },
+    Preset {
         name: "geckoftl",
         about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata left until it is stale (GeckoFTL)",
         composition: Composition {
-            mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy, dirty: DirtyLimit::NONE },
+            mapping: LAZY,
             validity: GECKO,
             metadata: MetadataPart::Left,
             power: PowerPart::GeckoRec,

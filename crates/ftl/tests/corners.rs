@@ -142,3 +142,54 @@ fn cold_translation_pages_do_not_pin_blocks_until_none_is_free() {
     let (result, _) = pin_blocks(Some(Barrier::MetadataBounded));
     assert!(matches!(result, Err(FtlError::Full { .. })), "never collecting metadata: {result:?}");
 }
+
+/// A demand-paged or RAM mapping with a page validity log, its blocks collected like all others.
+fn logging(parameters: &[(&str, &str)]) -> Composition {
+    composition(&[&[("validity", "page-validity-log"), ("metadata", "collected")], parameters].concat())
+}
+
+#[test]
+fn a_page_validity_log_is_right_when_programs_fail() {
+    let paged = |on_miss| [("mapping", "paged"), ("mapping.on-miss", on_miss), ("mapping.cache", "24")];
+    for parameters in [&[][..], &paged("fetch"), &paged("lazy")] {
+        for geometry in [small(32, 128, 1, 1), small(16, 256, 2, 2), Geometry::new(4096, 16, 128, 1, 1).unwrap()] {
+            let composition = logging(parameters);
+            let logical_pages = most_pages_of(composition, geometry) - 8 * geometry.pages_per_block();
+            for seed in 1..=2 {
+                let mut host = drive(composition, geometry, logical_pages, None);
+                work(&mut host, true, seed).unwrap();
+                if geometry.page_bytes() == 512 {
+                    assert!(host.counter("pvl_pages_cleaned") > 100, "the log is cleaned");
+                    assert!(host.counter("pvl_reinserted") > 100, "and something of it kept");
+                    assert!(host.counter("pvl_dropped") > 100, "and something dropped");
+                }
+                assert_eq!(host.counter("pvl_repeats_dropped"), 0, "no page is reported twice");
+            }
+        }
+    }
+}
+
+/// Trims everything on a full drive, and writes again: the entries that count are then more than X, twice the pages
+/// that can be stale on a drive without trims.
+fn trim_all(forgets: Option<Barrier>) -> Result<(), FtlError> {
+    let geometry = small(32, 512, 1, 1);
+    let composition = logging(&[]);
+    let mut host = drive(composition, geometry, most_pages_of(composition, geometry), forgets);
+    for _ in 0..3 {
+        host.overwrite()?;
+        host.trim(0, host.logical_pages())?;
+        host.check();
+    }
+    host.overwrite()?;
+    host.compare_all();
+    host.check();
+    Ok(())
+}
+
+#[test]
+fn a_trimmed_drive_has_more_stale_pages_than_its_log_was_made_for() {
+    trim_all(None).unwrap();
+    // The paper's rule turns the log over and over, and no block is left.
+    let result = trim_all(Some(Barrier::LogCleaningBounded));
+    assert!(matches!(result, Err(FtlError::Full { .. })), "cleaning until the log is short: {result:?}");
+}

@@ -23,6 +23,7 @@ fn compositions() -> Vec<Composition> {
         for validity in [
             &[("validity", "ram-bitmap")][..],
             &[("validity", "flash-bitmap")],
+            &[("validity", "page-validity-log")],
             &[("validity", "gecko")],
             &[("validity", "gecko"), ("gecko.merge", "two-way"), ("gecko.partitions", "4")],
             &[("validity", "gecko"), ("gecko.size-ratio", "4")],
@@ -78,11 +79,11 @@ fn has_metadata(composition: &Composition) -> bool {
 
 /// 10⁷ random requests in the thorough mode: every FTL reads as the same plain map.
 #[test]
-fn geckoftl_dftl_and_page_return_the_same_data() {
+fn geckoftl_dftl_page_and_ib_ftl_return_the_same_data() {
     let geometry = small(32, 160, 1, 1);
     let pages = |preset| most_pages(preset, geometry);
-    let logical_pages = pages("geckoftl").min(pages("dftl")).min(pages("page"));
-    let mut hosts: Vec<Host> = ["geckoftl", "dftl", "page"]
+    let logical_pages = pages("geckoftl").min(pages("dftl")).min(pages("page")).min(pages("ib-ftl"));
+    let mut hosts: Vec<Host> = ["geckoftl", "dftl", "page", "ib-ftl"]
         .map(|preset| {
             let mut config = config(preset, logical_pages);
             if preset != "page" {
@@ -110,6 +111,7 @@ fn geckoftl_dftl_and_page_return_the_same_data() {
     }
     assert!(hosts[1].counter("metadata_collections") > 100, "dftl collects metadata");
     assert!(hosts[0].counter("gecko_merges") > 100, "gecko merges");
+    assert!(hosts[3].counter("pvl_reinserted") > 100, "ib-ftl cleans its log");
 }
 
 /// A translation page that has gone bad costs its own pages, as read errors, and brings no older version back.

@@ -18,12 +18,14 @@ pub enum Kind {
     Bitmap = 5,
     /// A page of a run of Logarithmic Gecko; the key is its place in the run.
     Gecko = 6,
+    /// A page of a page validity log; the key is its number in the log, the low 32 bits.
+    ValidityLog = 7,
 }
 
 impl Kind {
     /// All kinds.
     pub const ALL: &'static [Self] =
-        &[Self::User, Self::Tombstone, Self::Anchor, Self::Translation, Self::Bitmap, Self::Gecko];
+        &[Self::User, Self::Tombstone, Self::Anchor, Self::Translation, Self::Bitmap, Self::Gecko, Self::ValidityLog];
 
     #[inline]
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {

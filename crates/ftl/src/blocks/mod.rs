@@ -236,6 +236,11 @@ impl Blocks {
         self.pool_safe = self.pool_safe.max(self.clock.horizon());
     }
 
+    /// Whether metadata blocks are candidates for collection like others.
+    pub(crate) fn collects_metadata(&self) -> bool {
+        self.collects_metadata
+    }
+
     /// Whether `stream` holds metadata.
     pub(crate) fn is_metadata(&self, stream: u8) -> bool {
         stream >= self.metadata_from

@@ -66,6 +66,7 @@ impl PageMapped {
         // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale: both
         // have blocks of their own.
         let set_aside = match self.mapping.is_lazy() {
+            true if self.blocks.collects_metadata() => u64::from(self.shape.unidentified_blocks),
             true => u64::from(self.shape.metadata_blocks) + u64::from(self.shape.unidentified_blocks),
             false => 0,
         };

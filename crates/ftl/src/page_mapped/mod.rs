@@ -32,7 +32,7 @@ use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
 use shape::{Streams, cache_entries};
-use validity::{FlashBitmap, LogarithmicGecko, RamBitmap, Tuning, Validity};
+use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
 use victim::{DChoices, Fifo, Greedy, Victim};
 
 /// What a page-mapped FTL counts besides flash operations.
@@ -124,6 +124,9 @@ impl PageMapped {
                 let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
                 Validity::Gecko(LogarithmicGecko::new(geometry, tuning, config.barriers()))
             }
+            ValidityPart::PageValidityLog => {
+                Validity::Log(PageValidityLog::new(geometry, logical_pages, config.barriers()))
+            }
         };
         let victim: Box<dyn Victim> = match composition.victim {
             VictimPart::Greedy => Box::new(Greedy::new(geometry.blocks())),
@@ -140,11 +143,10 @@ impl PageMapped {
         }
         let mut mapping = mapping;
         if composition.power == PowerPart::GeckoRec
-            && let (Mapping::Paged(paged), Validity::Gecko(gecko)) = (&mut mapping, &mut validity)
+            && let (Mapping::Paged(paged), Some(buffer_entries)) = (&mut mapping, validity.tell_of_leaving())
         {
             paged.take_checkpoints(ScanFrom::default());
-            gecko.tell_of_leaving();
-            blocks.held = Some(Held::new(geometry, gecko.buffer_entries(), config.barriers()));
+            blocks.held = Some(Held::new(geometry, buffer_entries, config.barriers()));
         }
         Ok(Self {
             barriers: config.barriers(),

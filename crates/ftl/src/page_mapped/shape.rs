@@ -2,7 +2,7 @@
 
 use super::mapping::{PagedMapping, RamMapping};
 use super::needs::Needs;
-use super::validity::{FlashBitmap, Tuning};
+use super::validity::{FlashBitmap, PageValidityLog, Tuning};
 use super::{PageMapped, placement_of};
 use crate::blocks::{critical_blocks, held_blocks};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart};
@@ -72,11 +72,12 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
     // for each entry of a translation page.
     let most_at_once = geometry.pages_per_block().max(geometry.page_bytes() / 4);
     let reports = mapping.unidentified + u64::from(most_at_once);
+    let synchronizations = (composition.power == PowerPart::GeckoRec).then_some(mapping.programs);
     let validity = match composition.validity {
         ValidityPart::RamBitmap => Needs::default(),
         ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
+        ValidityPart::PageValidityLog => PageValidityLog::needs(geometry, reports, synchronizations)?,
         ValidityPart::Gecko { size_ratio, partitions, merge } => {
-            let synchronizations = (composition.power == PowerPart::GeckoRec).then_some(mapping.programs);
             Tuning::new(geometry, size_ratio, partitions, merge)?.needs(reports, synchronizations)
         }
     };

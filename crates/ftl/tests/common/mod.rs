@@ -63,8 +63,9 @@ pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
 /// A larger drive where metadata on flash takes space for itself.
 #[allow(dead_code)]
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
-    let left = Preset::named(preset).unwrap().composition.metadata == MetadataPart::Left;
-    let blocks = if left { 3 * geometry.blocks() } else { geometry.blocks() };
+    let parts = Preset::named(preset).unwrap().composition;
+    let much = parts.metadata == MetadataPart::Left || parts.power == PowerPart::GeckoRec;
+    let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
     small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
 }
 

@@ -195,7 +195,7 @@ fn holds(kind: Kind) -> Holds {
     match kind {
         Kind::User => Holds::User,
         Kind::Translation => Holds::Translation,
-        Kind::Gecko => Holds::Validity,
+        Kind::Gecko | Kind::ValidityLog => Holds::Validity,
         Kind::Tombstone | Kind::Anchor | Kind::Bitmap => Holds::Nothing,
     }
 }

@@ -5,16 +5,22 @@
 
 mod flash_bitmap;
 mod gecko;
+mod page_validity_log;
 mod ram_bitmap;
+mod scan;
 
 pub(crate) use flash_bitmap::FlashBitmap;
-pub(crate) use gecko::{GeckoScan, LogarithmicGecko, Tuning};
+pub(crate) use gecko::{LogarithmicGecko, Tuning};
+pub(crate) use page_validity_log::PageValidityLog;
 pub(crate) use ram_bitmap::RamBitmap;
+use scan::StorePage;
+pub(crate) use scan::{BlockState, ValidityScan};
 
 use super::meta_io::MetaIo;
+use crate::blocks::ScanFrom;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Nand, Page};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
 /// What a store's answer about a block is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +43,8 @@ pub(crate) enum Validity {
     Flash(FlashBitmap),
     /// Logarithmic Gecko.
     Gecko(LogarithmicGecko),
+    /// A page validity log.
+    Log(PageValidityLog),
 }
 
 impl Validity {
@@ -66,6 +74,23 @@ impl Validity {
             }
             Self::Flash(bitmap) => bitmap.invalidate(io, page),
             Self::Gecko(gecko) => gecko.invalidate(io, page),
+            Self::Log(log) => log.invalidate(io, page),
+        }
+    }
+
+    /// A recovery is to find out what is stale: it is to be told of pages that leave a victim. The entries of its
+    /// buffer; none where there is no such recovery.
+    pub(crate) fn tell_of_leaving(&mut self) -> Option<u32> {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => None,
+            Self::Gecko(gecko) => {
+                gecko.tell_of_leaving();
+                Some(gecko.buffer_entries())
+            }
+            Self::Log(log) => {
+                log.tell_of_leaving();
+                Some(log.buffer_entries())
+            }
         }
     }
 
@@ -76,6 +101,7 @@ impl Validity {
             Self::Ram(bitmap) => bitmap.invalidate(page),
             Self::Flash(_) => {}
             Self::Gecko(gecko) => gecko.leave(geometry, page),
+            Self::Log(log) => log.leave(page),
         }
     }
 
@@ -88,6 +114,7 @@ impl Validity {
             Self::Ram(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.invalidate(io, page),
             Self::Gecko(gecko) => gecko.failed(io, page),
+            Self::Log(log) => log.failed(io, page),
         }
     }
 
@@ -100,6 +127,10 @@ impl Validity {
             Self::Ram(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.erased(io, block),
             Self::Gecko(gecko) => gecko.erased(io, block),
+            Self::Log(log) => {
+                log.erased(block);
+                Ok(())
+            }
         }
     }
 
@@ -111,6 +142,7 @@ impl Validity {
         match self {
             Self::Ram(_) | Self::Flash(_) => Ok(()),
             Self::Gecko(gecko) => gecko.freed(io, block),
+            Self::Log(log) => log.freed(io, block),
         }
     }
 
@@ -122,6 +154,7 @@ impl Validity {
         match self {
             Self::Ram(_) | Self::Flash(_) => Ok(()),
             Self::Gecko(gecko) => gecko.checkpoint(io),
+            Self::Log(log) => log.checkpoint(io),
         }
     }
 
@@ -143,6 +176,7 @@ impl Validity {
             }
             Self::Flash(bitmap) => bitmap.live_in(io, block, out),
             Self::Gecko(gecko) => gecko.live_in(io, block, out),
+            Self::Log(log) => log.live_in(io, block, out),
         }
     }
 
@@ -155,6 +189,7 @@ impl Validity {
             Self::Ram(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.flush(io),
             Self::Gecko(gecko) => gecko.flush(io),
+            Self::Log(log) => log.flush(io),
         }
     }
 
@@ -167,6 +202,45 @@ impl Validity {
             Self::Ram(_) => Ok(0),
             Self::Flash(bitmap) => bitmap.relocate(io, victim),
             Self::Gecko(gecko) => gecko.relocate(io, victim),
+            Self::Log(log) => log.relocate(io, victim),
+        }
+    }
+
+    /// The kind of the pages that a recovery looks for.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Log(_) => Kind::ValidityLog,
+            _ => Kind::Gecko,
+        }
+    }
+
+    /// Takes what was found on flash for its own: what the last flush had frozen, and from where on to scan.
+    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => Default::default(),
+            Self::Gecko(gecko) => gecko.restore(io, scan),
+            Self::Log(log) => log.restore(io, scan),
+        }
+    }
+
+    /// The pages that it would take for its own.
+    pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => Vec::new(),
+            Self::Gecko(gecko) => gecko.pages_in_use(io, scan),
+            Self::Log(log) => log.pages_in_use(io, scan),
+        }
+    }
+
+    /// Copies pages that may have been in flight when the power failed.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
+        match self {
+            Self::Ram(_) | Self::Flash(_) => Ok(0),
+            Self::Gecko(gecko) => gecko.copy_pages(io, pages),
+            Self::Log(log) => log.copy_pages(io, pages),
         }
     }
 
@@ -176,6 +250,7 @@ impl Validity {
             Self::Ram(_) => Vec::new(),
             Self::Flash(bitmap) => bitmap.metadata_pages().collect(),
             Self::Gecko(gecko) => gecko.metadata_pages().collect(),
+            Self::Log(log) => log.metadata_pages().collect(),
         }
     }
 
@@ -185,6 +260,7 @@ impl Validity {
             Self::Ram(bitmap) => bitmap.ram(ledger),
             Self::Flash(bitmap) => bitmap.ram(ledger),
             Self::Gecko(gecko) => gecko.ram(ledger),
+            Self::Log(log) => log.ram(ledger),
         }
     }
 
@@ -194,6 +270,7 @@ impl Validity {
             Self::Ram(_) => {}
             Self::Flash(bitmap) => bitmap.counters(out),
             Self::Gecko(gecko) => gecko.counters(out),
+            Self::Log(log) => log.counters(out),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::page_mapped::PageMapped;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::last_page::LastPage;
 use crate::page_mapped::recovery::steps::{Owned, Steps};
-use crate::page_mapped::validity::GeckoScan;
+use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand};
 
@@ -36,11 +36,16 @@ impl Gathered {
         (pages, suspect)
     }
 
-    pub(super) fn scan_gecko<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) -> GeckoScan {
-        let mut scan = GeckoScan::default();
+    pub(super) fn scan_validity<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+    ) -> ValidityScan {
+        let (mut scan, kind) = (ValidityScan::default(), ftl.validity.kind());
         for information in self.bid.validity.clone() {
             let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block);
-            for found in pages.iter().filter(|found| found.spare.kind == Kind::Gecko) {
+            for found in pages.iter().filter(|found| found.spare.kind == kind) {
                 scan.note(found.page, &found.spare);
             }
             self.suspect_metadata.extend(suspect);

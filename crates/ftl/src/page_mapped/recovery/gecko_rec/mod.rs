@@ -29,7 +29,7 @@ use crate::blocks::{Clock, EPOCH, ScanFrom};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::{LogarithmicGecko, Validity};
+use crate::page_mapped::validity::Validity;
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec::Vec;
@@ -69,13 +69,6 @@ impl PageMapped {
         }
     }
 
-    fn gecko(&mut self) -> &mut LogarithmicGecko {
-        match &mut self.validity {
-            Validity::Gecko(gecko) => gecko,
-            _ => unreachable!("GeckoRec begins with Logarithmic Gecko"),
-        }
-    }
-
     /// Brings a drive up from what is on flash.
     pub(super) fn recover_with_gecko_rec<N: Nand>(
         nand: &mut N,
@@ -92,11 +85,9 @@ impl PageMapped {
         }
 
         steps.begin("3 run directories");
-        let scan = g.scan_gecko(&mut ftl, nand, &mut steps);
-        let (frozen, mut scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.validity {
-            Validity::Gecko(gecko) => gecko.restore(io, scan.clone()),
-            _ => (0, ScanFrom::default()),
-        });
+        let scan = g.scan_validity(&mut ftl, nand, &mut steps);
+        let validity = &mut ftl.validity;
+        let (frozen, mut scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| validity.restore(io, scan.clone()));
         if ftl.barriers.forget(Barrier::ScanFromWritten) {
             let scanned = 2 * u64::from(ftl.paged().cache_entries());
             scan_from = ScanFrom { after: g.bid.seq_max.saturating_sub(scanned), oldest_open: 0 };
@@ -104,7 +95,7 @@ impl PageMapped {
         if ftl.barriers.forget(Barrier::OldestOpenListed) {
             scan_from.oldest_open = scan_from.after.saturating_sub(u64::from(geometry.pages_per_block()));
         }
-        for page in ftl.gecko().metadata_pages().collect::<Vec<_>>() {
+        for page in ftl.validity.metadata_pages() {
             ftl.blocks.counters.add(geometry.block_of(page));
         }
 
@@ -149,6 +140,11 @@ impl PageMapped {
             ftl.synchronize_everything(nand, &mut steps)?;
         }
         ftl.hear_news(nand, steps.now)?;
+        ftl.blocks.recovering = false;
+        if matches!(ftl.validity, Validity::Log(_)) {
+            steps.begin("8 synchronization of what was dirty");
+            ftl.synchronize_while_there_is_room(nand, &mut steps)?;
+        }
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
@@ -157,6 +153,27 @@ impl PageMapped {
         report.scratch_bytes = g.bytes() + translation.bytes() + u64::from(geometry.blocks()) * 2 + user as u64;
         report.done = steps.now;
         Ok((ftl, report))
+    }
+
+    /// Synchronizes what is dirty, as IB-FTL does before it goes on, collecting where room is needed. Pages that are
+    /// collected meanwhile are dirty then. They may stay so, and so may everything for which there is no room: the next
+    /// recovery finds it as this one did.
+    fn synchronize_while_there_is_room<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
+        let mut part = Some(0);
+        while let Some(from) = part {
+            if self.blocks.free() < self.shape.reserve_blocks {
+                match self.make_space(nand, steps.now) {
+                    Ok(()) => {}
+                    Err(FtlError::Full { .. }) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+            part = self.mapping.synchronize_next(io, from, &mut self.before)?;
+            steps.count(io);
+            self.settle(nand, steps.now)?;
+        }
+        self.hear_news(nand, steps.now)
     }
 
     /// Leaves nothing for the next recovery to scan.

@@ -11,7 +11,7 @@ use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::steps::Steps;
-use crate::page_mapped::validity::{GeckoScan, Validity};
+use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
 
@@ -23,7 +23,7 @@ impl Gathered {
         ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
-        scan: &GeckoScan,
+        scan: &ValidityScan,
         translation: &TranslationPages,
     ) {
         self.suspects.retain(|suspect| self.bid.may_have_been_in_flight(&suspect.found.spare));
@@ -49,12 +49,11 @@ impl Gathered {
                 self.fallbacks.extend(stale_by(ftl, nand, steps, part, before, &version));
             }
         }
-        if any_in_use(Kind::Gecko) {
+        if any_in_use(ftl.validity.kind()) {
             let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
-            if let Validity::Gecko(gecko) = &ftl.validity {
-                let needed = steps.with_io(nand, &mut ftl.blocks, |io| gecko.pages_in_use(io, scan.without(&suspects)));
-                self.fallbacks.extend(needed);
-            }
+            let (validity, scan) = (&ftl.validity, scan.without(&suspects));
+            let needed = steps.with_io(nand, &mut ftl.blocks, |io| validity.pages_in_use(io, scan));
+            self.fallbacks.extend(needed);
         }
         // Of the older copies of a suspect the newest, which it was copied from, perhaps, and the newest that is no
         // suspect itself.
@@ -93,9 +92,7 @@ impl Gathered {
         };
         ftl.let_go_if_out_of_blocks(emptied);
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
-        if let Validity::Gecko(gecko) = &mut ftl.validity {
-            gecko.copy_pages(io, &suspects(Kind::Gecko))?;
-        }
+        ftl.validity.copy_pages(io, &suspects(ftl.validity.kind()))?;
         steps.count(io);
         ftl.let_go_if_out_of_blocks(emptied);
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);

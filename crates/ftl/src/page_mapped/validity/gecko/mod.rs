@@ -24,8 +24,6 @@ mod page;
 mod restore;
 mod run;
 
-pub(crate) use restore::GeckoScan;
-
 use super::Answer;
 use crate::barriers::Barriers;
 use crate::blocks::ScanFrom;

@@ -12,65 +12,30 @@ use super::{LOST_PAGE, LogarithmicGecko};
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::{BlockState, ValidityScan};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
-/// A Gecko page found by its spare area.
-#[derive(Clone, Copy)]
-struct FoundPage {
-    run: u64,
-    key: u32,
-    seq: u64,
-    page: Page,
-}
-
-/// The Gecko pages of a drive.
-#[derive(Clone, Default)]
-pub(crate) struct GeckoScan {
-    pages: Vec<FoundPage>,
-}
-
-impl GeckoScan {
-    /// A page whose spare area says that it is Gecko's.
-    pub(crate) fn note(&mut self, page: Page, spare: &Spare) {
-        self.pages.push(FoundPage { run: spare.version, key: spare.key, seq: spare.seq, page });
-    }
-
-    /// The same without some pages.
-    pub(crate) fn without(&self, pages: &[Page]) -> Self {
-        Self { pages: self.pages.iter().filter(|found| !pages.contains(&found.page)).copied().collect() }
-    }
-
-    /// The runs that are complete, newest first: the pages of each.
-    fn complete_runs(mut self) -> Vec<Vec<Page>> {
-        // Of two copies of a page either will do; the later one is not about to be erased.
-        self.pages.sort_unstable_by_key(|p| (core::cmp::Reverse(p.run), p.key & !LAST, core::cmp::Reverse(p.seq)));
-        self.pages.dedup_by_key(|p| (p.run, p.key & !LAST));
-        let mut runs = Vec::new();
-        for run in self.pages.chunk_by(|a, b| a.run == b.run) {
-            let in_order = run.iter().zip(0..).all(|(p, place)| p.key & !LAST == place);
-            let ends = run.last().is_some_and(|p| p.key & LAST != 0);
-            if in_order && ends {
-                runs.push(run.iter().map(|p| p.page).collect());
-            }
+/// The runs that are complete, newest first: the pages of each.
+fn complete_runs(mut scan: ValidityScan) -> Vec<Vec<Page>> {
+    // Of two copies of a page either will do; the later one is not about to be erased.
+    scan.pages.sort_unstable_by_key(|p| (core::cmp::Reverse(p.version), p.key & !LAST, core::cmp::Reverse(p.seq)));
+    scan.pages.dedup_by_key(|p| (p.version, p.key & !LAST));
+    let mut runs = Vec::new();
+    for run in scan.pages.chunk_by(|a, b| a.version == b.version) {
+        let in_order = run.iter().zip(0..).all(|(p, place)| p.key & !LAST == place);
+        let ends = run.last().is_some_and(|p| p.key & LAST != 0);
+        if in_order && ends {
+            runs.push(run.iter().map(|p| p.page).collect());
         }
-        runs
     }
-}
-
-/// What Gecko says of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct BlockState {
-    /// Pages known to be stale.
-    pub(crate) stale: u16,
-    /// Nothing in it was live when it was last heard of.
-    pub(crate) free: bool,
+    runs
 }
 
 impl LogarithmicGecko {
     /// Takes the runs that are on flash for its own, the buffer being empty. What the last flush had frozen, and from
     /// where on to scan: the beginning of time where there was none.
-    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: GeckoScan) -> (u64, ScanFrom) {
+    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
         let (runs, covered) = self.choose(io, scan);
         self.damaged |= !covered;
         for (header, pages) in runs {
@@ -84,17 +49,17 @@ impl LogarithmicGecko {
     }
 
     /// The pages of the runs that would be found in `scan`.
-    pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: GeckoScan) -> Vec<Page> {
+    pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
         self.choose(io, scan).0.into_iter().flat_map(|(_, pages)| pages).collect()
     }
 
     /// The runs that together cover every flush, newest first; and whether they do.
-    fn choose<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: GeckoScan) -> (Vec<(RunHeader, Vec<Page>)>, bool) {
+    fn choose<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (Vec<(RunHeader, Vec<Page>)>, bool) {
         let mut runs: Vec<(RunHeader, Vec<Page>)> = Vec::new();
         // The flush that the next older run must have as its last.
         let mut expected: Option<u64> = None;
         let mut covered = true;
-        for pages in scan.complete_runs() {
+        for pages in complete_runs(scan) {
             let Some(header) = self.header_of(io, &pages) else { continue };
             if self.barriers.forget(Barrier::RunsCoverOnce) {
                 let level = level_of(pages.len(), self.tuning.size_ratio);

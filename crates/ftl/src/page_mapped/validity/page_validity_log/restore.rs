@@ -1,0 +1,162 @@
+//! Finding the log again when the power is back, and what it says of every block.
+//!
+//! The newest page names the oldest that counts. All in between are read, which is what the paper charges IB-FTL's
+//! recovery with (GeckoFTL section 5.3): the newest entry of each block is found no other way. Timestamps tell which
+//! entries are older than the last erase of their block: those from before its first page was programmed.
+
+use super::page::{LogPage, copy};
+use super::{Header, LOST_PAGE, NONE, PageValidityLog};
+use crate::FtlError;
+use crate::blocks::ScanFrom;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::{BlockState, StorePage, ValidityScan};
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use phelsuma_nand::{Block, Kind, Nand, Page};
+
+/// Of a block's entries: one says that nothing in it is live.
+const FREE: u16 = u16::MAX;
+
+impl PageValidityLog {
+    /// Takes the log that is on flash for its own, the buffer being empty. What the last flush had frozen, and from
+    /// where on to scan: the beginning of time where there was none.
+    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
+        let Some((header, pages, whole)) = self.choose(io, scan) else { return Default::default() };
+        self.first = header.oldest;
+        self.pages = pages;
+        self.marks = (header.frozen, header.scan_from);
+        self.damaged |= header.damaged || !whole;
+        self.marks
+    }
+
+    /// The pages of the log that would be found in `scan`.
+    pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
+        let pages = self.choose(io, scan).map(|(_, pages, _)| pages).unwrap_or_default();
+        pages.into_iter().filter(|page| *page != LOST_PAGE).collect()
+    }
+
+    /// What the newest page says, the pages that count, oldest first, and whether none of them is missing.
+    fn choose<N: Nand>(
+        &self,
+        io: &mut MetaIo<'_, N>,
+        mut scan: ValidityScan,
+    ) -> Option<(Header, VecDeque<Page>, bool)> {
+        // Of two copies of a page either will do; the later one is not about to be erased.
+        scan.pages.sort_unstable_by_key(|found| (Reverse(found.version), Reverse(found.seq)));
+        scan.pages.dedup_by_key(|found| found.version);
+        let mut found = scan.pages.into_iter();
+        let mut whole = true;
+        let (header, newest) = found.find_map(|found: StorePage| {
+            let header = io.read(found.page, Kind::ValidityLog, found.key).map(|bytes| LogPage::new(bytes).header());
+            let sound = header.filter(|h| h.number as u32 == found.key && h.oldest <= h.number && h.oldest > 0);
+            whole &= sound.is_some();
+            Some((sound?, found.page))
+        })?;
+        let mut pages = VecDeque::from([newest]);
+        for number in (header.oldest..header.number).rev() {
+            // What a cut kept from being believed at the last recovery has the number of a newer page.
+            let mut rest = found.clone();
+            match rest.find(|found| found.key == number as u32) {
+                Some(page) => {
+                    pages.push_front(page.page);
+                    found = rest;
+                }
+                None => {
+                    pages.push_front(LOST_PAGE);
+                    whole = false;
+                }
+            }
+        }
+        Some((header, pages, whole))
+    }
+
+    /// Reads the whole log: what it says of each block that it knows something of, where `begun` tells when the block's
+    /// first page was programmed. Which of `reports`, sorted, it knows to be stale.
+    pub(crate) fn block_states<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        begun: impl Fn(Block) -> u64,
+        reports: &[Page],
+        mut found: impl FnMut(Block, BlockState),
+    ) -> Vec<bool> {
+        let geometry = self.geometry;
+        let mut known = vec![false; reports.len()];
+        let mut stale = vec![0u16; geometry.blocks() as usize];
+        let mut bytes = core::mem::take(&mut self.page);
+        for (number, place) in (self.first..).zip(self.pages.clone()) {
+            match if place == LOST_PAGE { None } else { io.read(place, Kind::ValidityLog, number as u32) } {
+                Some(read) => copy(&mut bytes, read),
+                None => {
+                    self.damaged = true;
+                    continue;
+                }
+            }
+            for (position, entry) in (number * self.entries_per_page as u64..).zip(LogPage::new(&bytes).entries()) {
+                let page = Page(entry.stale.page);
+                if !geometry.contains(page) {
+                    continue;
+                }
+                let block = geometry.block_of(page);
+                if entry.at < begun(block) {
+                    if self.heads[block.index()] == NONE {
+                        self.counts_from[block.index()] = position + 1;
+                    }
+                    continue;
+                }
+                let (index, all) = (geometry.index_of(page), geometry.pages_per_block());
+                let pages = if entry.stale.and_behind { all - index } else { 1 };
+                let stale = &mut stale[block.index()];
+                if pages == all {
+                    self.void_before(block, position);
+                    *stale = FREE;
+                } else {
+                    *stale = stale.saturating_add(pages as u16);
+                }
+                self.heads[block.index()] = position;
+                let from = reports.partition_point(|report| *report < page);
+                let to = from + reports[from..].partition_point(|report| report.0 < page.0 + pages);
+                known[from..to].fill(true);
+            }
+        }
+        self.page = bytes;
+        self.tell_states(io, &stale, reports, &known, &mut found);
+        known
+    }
+
+    /// A page may have been reported more than once: where a block may come out as wholly stale, its chain is followed.
+    fn tell_states<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        stale: &[u16],
+        reports: &[Page],
+        known: &[bool],
+        found: &mut impl FnMut(Block, BlockState),
+    ) {
+        let all = self.geometry.pages_per_block();
+        let mut live = Vec::new();
+        for (block, stale) in (0..).map(Block).zip(stale.iter().copied()).filter(|(_, stale)| *stale > 0) {
+            if stale == FREE {
+                found(block, BlockState { stale: all as u16, free: true });
+                continue;
+            }
+            let first = self.geometry.page(block, 0);
+            let from = reports.partition_point(|page| *page < first);
+            let to = from + reports[from..].partition_point(|page| page.0 < first.0 + all);
+            let news = known[from..to].iter().filter(|known| !**known).count();
+            let mut stale = stale.min(all as u16);
+            if usize::from(stale) + news >= all as usize {
+                live.clear();
+                self.live_in(io, block, &mut live);
+                stale = all as u16 - live.len() as u16;
+            }
+            found(block, BlockState { stale, free: false });
+        }
+    }
+
+    /// Copies pages of the log that may have been in flight when the power failed.
+    pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
+        self.relocate_pages(io, |page| pages.contains(&page))
+    }
+}

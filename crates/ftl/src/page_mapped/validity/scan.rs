@@ -1,0 +1,40 @@
+//! What a recovery has found of a validity store on flash, and what the store says of blocks then.
+
+use alloc::vec::Vec;
+use phelsuma_nand::{Page, Spare};
+
+/// A page of the store, found by its spare area.
+#[derive(Clone, Copy)]
+pub(super) struct StorePage {
+    pub(super) version: u64,
+    pub(super) key: u32,
+    pub(super) seq: u64,
+    pub(super) page: Page,
+}
+
+/// The pages of the store on a drive.
+#[derive(Clone, Default)]
+pub(crate) struct ValidityScan {
+    pub(super) pages: Vec<StorePage>,
+}
+
+impl ValidityScan {
+    /// A page whose spare area says that it is the store's.
+    pub(crate) fn note(&mut self, page: Page, spare: &Spare) {
+        self.pages.push(StorePage { version: spare.version, key: spare.key, seq: spare.seq, page });
+    }
+
+    /// The same without some pages.
+    pub(crate) fn without(&self, pages: &[Page]) -> Self {
+        Self { pages: self.pages.iter().filter(|found| !pages.contains(&found.page)).copied().collect() }
+    }
+}
+
+/// What the store says of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BlockState {
+    /// Pages known to be stale.
+    pub(crate) stale: u16,
+    /// Nothing in it was live when it was last heard of.
+    pub(crate) free: bool,
+}
