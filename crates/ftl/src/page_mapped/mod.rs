@@ -16,10 +16,11 @@ mod recovery;
 mod shape;
 mod validity;
 mod victim;
+mod wear;
 
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom};
-use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart};
+use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom, Wear};
+use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
@@ -46,6 +47,8 @@ struct Tally {
     metadata_pages_moved: u64,
     metadata_fallbacks: u64,
     unreadable_reads: u64,
+    wear_collections: u64,
+    wear_pages_moved: u64,
 }
 
 /// A page-mapped FTL.
@@ -135,6 +138,9 @@ impl PageMapped {
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();
+        }
+        if let (WearPart::Levelling { threshold, looks }, Some(cold)) = (composition.wear, streams.cold) {
+            blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
         let mut mapping = mapping;
         if composition.power == PowerPart::GeckoRec
@@ -308,6 +314,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         let mut done = at;
         for index in 0..request.pages {
             let key = LogicalPage(request.first.0 + index);
+            self.level_wear(nand, at)?;
             if self.blocks.free() < self.shape.reserve_blocks {
                 self.make_space(nand, at)?;
             }
@@ -486,6 +493,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
         ];
         self.mapping.counters(&mut counters);
         self.validity.counters(&mut counters);
+        if let Some(wear) = &self.blocks.wear {
+            wear::counters(&self.tally, wear, &mut counters);
+        }
         counters
     }
 
