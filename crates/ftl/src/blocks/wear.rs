@@ -7,7 +7,8 @@
 //! - **A free block's count stands in the first page that it still has**: nothing is erased on its way into the pool.
 //!   It is read right before the erase, and written with the next first page.
 //! - **A power cut between the two loses it**, of at most as many blocks as programs can be in flight. Such a block, one
-//!   whose first page cannot be read, and one that was written while nobody counted, are taken for the average.
+//!   whose first page cannot be read, and one that was written while nobody counted, are taken for the average. A blank
+//!   block of a drive that has not been up before was never used. (Format's own erase is not counted.)
 //!
 //! What is in RAM is the sums of the scan that is going on and the averages of the one before. Nothing but levelling
 //! rests on any of it.
@@ -37,6 +38,8 @@ pub(crate) struct Wear {
     opened: u32,
     /// Host pages to be written before a block may be collected again.
     rest: u32,
+    /// The drive was formatted and has had no power cut since: what is blank was never used.
+    is_new: bool,
     /// The next block of the scan.
     next: u32,
     sums: Sums,
@@ -96,10 +99,11 @@ fn rounded(sum: u64, n: u32) -> Option<u64> {
 }
 
 /// The erase count of a block whose first page says this, if it can be told.
-fn erases_of(read: SpareRead) -> Option<u32> {
+fn erases_of(read: SpareRead, is_new: bool) -> Option<u32> {
     match read {
-        SpareRead::Written(Spare { aux, .. }) if aux > 0 => Some(aux),
-        _ => None,
+        SpareRead::Written(Spare { aux, .. }) => (aux > 0).then_some(aux),
+        SpareRead::Erased => is_new.then_some(0),
+        SpareRead::Unreadable => None,
     }
 }
 
@@ -111,11 +115,17 @@ impl Wear {
             threshold,
             opened: 0,
             rest: 0,
+            is_new: false,
             next: 0,
             sums: Sums::default(),
             known: None,
             scans: 0,
         }
+    }
+
+    /// The drive has just been formatted.
+    pub(crate) fn formatted(&mut self) {
+        self.is_new = true;
     }
 
     /// What goes into `aux` of the first page of the block that was opened last.
@@ -162,11 +172,11 @@ impl Blocks {
             return None;
         }
         let (read, done) = nand.read_spare(self.geometry.page(block, 0), Op::new(at, Purpose::Wear));
-        let SpareRead::Written(spare) = read else { return None };
-        let erases = erases_of(read);
+        let erases = erases_of(read, wear.is_new);
         if let Some(erases) = erases {
             wear.sums.count(erases);
         }
+        let SpareRead::Written(spare) = read else { return None };
         if self.uses[block.index()] != BlockUse::Closed || spare.kind != Kind::User {
             return None;
         }
@@ -203,7 +213,7 @@ impl Blocks {
         for (erases, block) in found.iter_mut().zip(pool.iter().take(wear.looks as usize)) {
             let (read, done) = nand.read_spare(self.geometry.page(*block, 0), Op::new(at, purpose));
             ready = ready.max(done);
-            *erases = erases_of(read);
+            *erases = erases_of(read, wear.is_new);
             if let Some(erases) = *erases {
                 seen.count(erases);
             }

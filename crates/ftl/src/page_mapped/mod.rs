@@ -100,6 +100,9 @@ impl PageMapped {
         Self::shape_that_fits(&geometry, config, bad(nand))?;
         let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
         ftl.blocks.bad = bad(nand);
+        if let Some(wear) = &mut ftl.blocks.wear {
+            wear.formatted();
+        }
         for block in ftl.usable_blocks(nand) {
             ftl.blocks.release_now(block);
         }
