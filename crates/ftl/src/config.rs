@@ -574,6 +574,19 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_levelling_are_those_of_levelling_alone() {
+        let parts = with("geckoftl", &[("wear.looks", "4"), ("wear", "levelling"), ("wear.threshold", "20")]).unwrap();
+        assert_eq!(parts.wear, WearPart::Levelling { threshold: 20, looks: 4 });
+        assert_eq!(parts.name_of_wear().unwrap(), "levelling(threshold=20, looks=4)");
+        for wrong in [("wear.looks", "4"), ("wear", "some")] {
+            assert!(with("page", &[wrong]).is_err());
+        }
+        for wrong in [("wear.looks", "33"), ("wear.looks", "0"), ("wear.threshold", "0")] {
+            assert!(with("page", &[("wear", "levelling"), wrong]).is_err());
+        }
+    }
+
+    #[test]
     fn what_cannot_survive_is_refused_if_asked_for_and_given_up_if_not() {
         let refused = [
             ("dftl", "power=scan", "scan needs mapping=ram-table"),
