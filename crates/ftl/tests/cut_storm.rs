@@ -32,11 +32,13 @@ fn storm(s: &Storm) -> u64 {
     host.plug.overlap = s.overlap;
     host.overwrite().unwrap();
     let (mut cuts, mut levelled) = (0, 0);
+    // Levelling has something to do where some pages stay.
+    let reached = if s.preset.ends_with("+wear") { logical / 2 } else { logical };
     let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         while cuts < s.cuts {
             host.waits = below(&mut rng, 2) == 0;
             if host.ftl.is_some() {
-                let step = Step::by_chance(&mut rng, logical);
+                let step = Step::by_chance(&mut rng, reached);
                 if let Err(error) = host.step(&step) {
                     assert!(host.plug.cut_at().is_some(), "{step:?} fails with the power on: {error}");
                 }
@@ -97,17 +99,18 @@ fn drives_that_level_wear_survive_a_storm_of_cuts() {
         for (geometry, share, overlap) in
             [(small(32, 40, 1, 1), 0.8, true), (small(32, 40, 1, 1), 1.0, true), (small(16, 80, 2, 2), 1.0, true)]
         {
-            for (operations_max, seed) in [(6, 4), (200, 5)] {
+            // The longer ones are long enough for the scan to come all round, and to find something.
+            for (operations_max, cuts, seed) in [(6, 300, 4), (2_000, 60, 5)] {
                 let levelled = storm(&Storm {
                     preset,
                     geometry: with_metadata(preset, geometry),
                     share,
-                    cuts: scaled(300, 10_000),
+                    cuts: scaled(cuts, 30 * cuts),
                     operations_max,
                     overlap,
                     seed,
                 });
-                assert!(levelled > 10 || operations_max < 200, "{preset}: {levelled} blocks levelled");
+                assert!(levelled > 10 || operations_max < 2_000, "{preset}: {levelled} blocks levelled");
             }
         }
     }

@@ -444,7 +444,14 @@ impl Blocks {
                     self.news.failed(to);
                     self.close(block, stream);
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    // A read that misses goes on after such an error, and there is no page behind the last.
+                    if full {
+                        self.open[slot] = None;
+                        self.close(block, stream);
+                    }
+                    return Err(error.into());
+                }
             }
         }
     }
