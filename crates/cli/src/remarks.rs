@@ -5,7 +5,7 @@ use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 
 /// The parts of an FTL, each with what it is the part of.
-type Parts = [(&'static str, String); 6];
+type Parts = [(&'static str, String); 7];
 
 fn parts(composition: &Composition) -> Parts {
     let [mapping, validity, victim, placement] = composition.names();
@@ -17,6 +17,7 @@ fn parts(composition: &Composition) -> Parts {
         ("placement", placement),
         ("metadata", metadata),
         ("power", power),
+        ("wear", composition.name_of_wear().unwrap_or_else(not_levelled)),
     ]
 }
 
@@ -28,7 +29,12 @@ fn parts_of_result(names: &CompositionNames) -> Parts {
         ("placement", names.placement.clone()),
         ("metadata", names.metadata.to_string()),
         ("power", names.power.to_string()),
+        ("wear", names.wear.clone().unwrap_or_else(not_levelled)),
     ]
+}
+
+fn not_levelled() -> String {
+    "none".to_string()
 }
 
 /// The parts that are not those of the preset that the FTL is called after.

@@ -85,7 +85,7 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let run =
         json(&format!("run --ftl page --workload mixed:read=20:uniform {shape} --interval 4000 --cut-at-end --json"));
     let of_trace = json(&format!("run --ftl page --trace {trace} --json"));
-    let paged = json(&format!("run --ftl dftl --workload uniform {shape} --json"));
+    let paged = json(&format!("run --ftl dftl --set wear=levelling --workload uniform {shape} --json"));
     check("phelsuma.run/1", &[run.clone(), of_trace, paged]);
     // Several keys of a result that is compared, one by one, are those of a run.
     let compared = json(&format!("compare --ftl page,fifo --workload uniform {shape} --json"));
@@ -149,8 +149,9 @@ fn table_under(heading: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_counter_and_structure_is_in_the_document_and_no_other() {
+    let changed = ["dftl --set validity=flash-bitmap", "page --set wear=levelling"];
     let runs =
-        ["page", "fifo", "d-choices", "pl-greedy", "dftl", "lazyftl", "geckoftl", "dftl --set validity=flash-bitmap"];
+        ["page", "fifo", "d-choices", "pl-greedy", "dftl", "lazyftl", "ib-ftl", "geckoftl"].into_iter().chain(changed);
     let (mut counters, mut structures) = (BTreeSet::new(), BTreeSet::new());
     for ftl in runs {
         let run = json(&format!("run --ftl {ftl} --workload uniform --capacity 64MiB --json"));

@@ -115,6 +115,7 @@ impl Measurement {
         let delta = config.timing.delta();
         let [mapping, validity, victim, placement] = config.composition.names();
         let [metadata, power] = config.composition.names_of_metadata_and_power();
+        let wear = config.composition.name_of_wear();
         let (workload, fold) = match &config.input {
             Input::Workload(workload) => (workload.to_string(), None),
             Input::Trace { path, fold, .. } => {
@@ -133,7 +134,7 @@ impl Measurement {
         RunResult {
             schema: "phelsuma.run/1",
             ftl: config.ftl.clone(),
-            composition: CompositionNames { mapping, validity, victim, placement, metadata, power },
+            composition: CompositionNames { mapping, validity, victim, placement, metadata, power, wear },
             seed: config.seed,
             oracle: false,
             geometry: geometry_result(drive, geometry),

@@ -18,6 +18,9 @@ pub struct CompositionNames {
     pub metadata: &'static str,
     /// How a power cut is survived.
     pub power: &'static str,
+    /// How wear is levelled; only there if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wear: Option<String>,
 }
 
 /// The drive.

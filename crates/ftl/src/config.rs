@@ -3,6 +3,7 @@
 #[cfg(feature = "mutants")]
 use crate::barriers::Barrier;
 use crate::barriers::Barriers;
+use crate::blocks::LOOKS_MAX;
 use alloc::format;
 use alloc::string::{String, ToString};
 use thiserror::Error;
@@ -141,6 +142,20 @@ pub enum PowerPart {
     Nothing,
 }
 
+/// Whether blocks are worn evenly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WearPart {
+    /// As it comes.
+    Nothing,
+    /// Erase counts in spare areas, static and dynamic levelling (GeckoFTL appendix D).
+    Levelling {
+        /// How far below the average the erase count of a block of static data must be for it to be emptied.
+        threshold: u32,
+        /// How many free blocks are looked at before one is opened; with 1 there is no dynamic levelling.
+        looks: u32,
+    },
+}
+
 /// A page-mapped FTL as a composition of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Composition {
@@ -156,6 +171,8 @@ pub struct Composition {
     pub metadata: MetadataPart,
     /// How a power cut is survived.
     pub power: PowerPart,
+    /// Whether blocks are worn evenly.
+    pub wear: WearPart,
 }
 
 /// An FTL with everything it needs to know besides the flash.
@@ -261,6 +278,9 @@ pub(crate) const CACHE_MIN: u32 = 16;
 pub(crate) const GECKO: ValidityPart =
     ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
 
+/// Levelling of wear with its defaults.
+const LEVELLING: WearPart = WearPart::Levelling { threshold: 12, looks: 8 };
+
 /// Every parameter: its name, what it can be, what it means.
 pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("mapping", "ram-table | paged", "where each logical page is"),
@@ -281,6 +301,9 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("placement", "one-stream | host-gc", "which stream a page is written to"),
     ("power", "scan | battery | gecko-rec | synchronize | nothing", "how a power cut is survived"),
     ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
+    ("wear", "none | levelling", "whether blocks are worn evenly"),
+    ("wear.threshold", "1 to 10000 (default 12)", "erases that a block of static data may lag behind the average"),
+    ("wear.looks", "1 to 32 (default 8)", "free blocks looked at for the least or the most worn"),
 ];
 
 impl Composition {
@@ -387,6 +410,10 @@ impl Composition {
             ("metadata", "collected") => self.metadata = MetadataPart::Collected,
             ("metadata", "left") => self.metadata = MetadataPart::Left,
             ("metadata", _) => return Err(bad("it can be collected or left")),
+            ("wear", "none") => self.wear = WearPart::Nothing,
+            ("wear", "levelling") => self.wear = LEVELLING,
+            ("wear", _) => return Err(bad("it can be none or levelling")),
+            ("wear.threshold" | "wear.looks", _) => self.set_wear(name, value)?,
             _ => {
                 let known = PARAMETERS.iter().map(|(n, ..)| *n).collect::<alloc::vec::Vec<_>>().join(", ");
                 return Err(ConfigError::UnknownParameter { name: name.to_string(), known });
@@ -408,6 +435,20 @@ impl Composition {
             (_, "translation-page") => dirty.synchronize = Synchronize::TranslationPage,
             (_, "physical-block") => dirty.synchronize = Synchronize::PhysicalBlock,
             _ => return Err(bad("it can be translation-page or physical-block")),
+        }
+        Ok(())
+    }
+
+    fn set_wear(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let WearPart::Levelling { threshold, looks } = &mut self.wear else {
+            return Err(bad("only wear=levelling has it"));
+        };
+        match (name, value.parse()) {
+            ("wear.threshold", Ok(value @ 1..=10_000)) => *threshold = value,
+            ("wear.threshold", _) => return Err(bad("it can be a whole number from 1 to 10000")),
+            (_, Ok(value @ 1..=LOOKS_MAX)) => *looks = value,
+            _ => return Err(bad("it can be a whole number from 1 to 32")),
         }
         Ok(())
     }
@@ -487,6 +528,9 @@ impl Composition {
             {
                 Some("gecko-rec needs validity=gecko or page-validity-log")
             }
+            PowerPart::Synchronize if self.wear != WearPart::Nothing => {
+                Some("synchronize keeps its marks in spare areas where wear=levelling keeps erase counts")
+            }
             PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),
             PowerPart::Synchronize if !ram_bitmap => Some("synchronize needs validity=ram-bitmap"),
             PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize => None,
@@ -532,6 +576,16 @@ impl Composition {
             PowerPart::Nothing => "nothing",
         };
         [metadata, power]
+    }
+
+    /// How wear is levelled, as in results; none where it is not.
+    pub fn name_of_wear(&self) -> Option<String> {
+        match self.wear {
+            WearPart::Nothing => None,
+            WearPart::Levelling { threshold, looks } => {
+                Some(format!("levelling(threshold={threshold}, looks={looks})"))
+            }
+        }
     }
 
     /// The names of the four parts, as in results: mapping, validity, victim, placement.
@@ -598,6 +652,19 @@ mod tests {
         let twice = with("page", &[("victim", "fifo"), ("victim", "greedy")]);
         assert_eq!(twice, Err(ConfigError::Repeated("victim".into())));
         assert!(with("geckoftl", &[("gecko.size-ratio", "4"), ("gecko.size_ratio", "4")]).is_err());
+    }
+
+    #[test]
+    fn parameters_of_levelling_are_those_of_levelling_alone() {
+        let parts = with("geckoftl", &[("wear.looks", "4"), ("wear", "levelling"), ("wear.threshold", "20")]).unwrap();
+        assert_eq!(parts.wear, WearPart::Levelling { threshold: 20, looks: 4 });
+        assert_eq!(parts.name_of_wear().unwrap(), "levelling(threshold=20, looks=4)");
+        for wrong in [("wear.looks", "4"), ("wear", "some")] {
+            assert!(with("page", &[wrong]).is_err());
+        }
+        for wrong in [("wear.looks", "33"), ("wear.looks", "0"), ("wear.threshold", "0")] {
+            assert!(with("page", &[("wear", "levelling"), wrong]).is_err());
+        }
     }
 
     #[test]

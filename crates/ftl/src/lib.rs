@@ -26,7 +26,7 @@ pub use anchor::ANCHOR_BLOCKS;
 pub use barriers::Barrier;
 pub use config::{
     Composition, Config, ConfigError, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss,
-    PARAMETERS, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart,
+    PARAMETERS, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

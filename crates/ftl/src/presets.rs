@@ -2,7 +2,7 @@
 
 use crate::config::{
     Composition, Config, ConfigError, DirtyLimit, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart, PowerPart,
-    Synchronize, ValidityPart, VictimPart,
+    Synchronize, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
 use crate::page_mapped::PageMapped;
@@ -29,6 +29,7 @@ const PAGE: Composition = Composition {
     placement: PlacementPart::OneStream,
     metadata: MetadataPart::Collected,
     power: PowerPart::Scan,
+    wear: WearPart::Nothing,
 };
 
 const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch, dirty: DirtyLimit::NONE };

@@ -23,20 +23,22 @@ struct Storm {
     seed: u64,
 }
 
-/// Runs on until the power fails; an error while it is on is a failure.
-fn storm(s: &Storm) {
+/// Runs on until the power fails; an error while it is on is a failure. How many blocks were collected for their wear.
+fn storm(s: &Storm) -> u64 {
     let logical = (f64::from(most_pages(s.preset, s.geometry)) * s.share) as u32;
     let what = format!("{} on {:?}, {logical} logical pages, seed {}", s.preset, s.geometry, s.seed);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(s.seed);
     let mut host = Host::new(chips(s.geometry), config(s.preset, logical), s.seed);
     host.plug.overlap = s.overlap;
     host.overwrite().unwrap();
-    let mut cuts = 0;
+    let (mut cuts, mut levelled) = (0, 0);
+    // Levelling has something to do where some pages stay.
+    let reached = if s.preset.ends_with("+wear") { logical / 2 } else { logical };
     let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         while cuts < s.cuts {
             host.waits = below(&mut rng, 2) == 0;
             if host.ftl.is_some() {
-                let step = Step::by_chance(&mut rng, logical);
+                let step = Step::by_chance(&mut rng, reached);
                 if let Err(error) = host.step(&step) {
                     assert!(host.plug.cut_at().is_some(), "{step:?} fails with the power on: {error}");
                 }
@@ -48,6 +50,9 @@ fn storm(s: &Storm) {
             }
             if host.plug.cut_at().is_some() {
                 cuts += 1;
+                if s.preset.ends_with("+wear") && host.ftl.is_some() {
+                    levelled += host.counter("wear_collections");
+                }
                 host.power_back();
             } else if cuts == 0 {
                 host.plug.arm(below(&mut rng, s.operations_max + 1));
@@ -68,6 +73,7 @@ fn storm(s: &Storm) {
         eprintln!("after {cuts} cuts: {what}");
         std::panic::resume_unwind(panic);
     }
+    levelled
 }
 
 fn storms(geometry: Geometry, share: f64, overlap: bool) {
@@ -83,6 +89,29 @@ fn storms(geometry: Geometry, share: f64, overlap: bool) {
                 overlap,
                 seed,
             });
+        }
+    }
+}
+
+#[test]
+fn drives_that_level_wear_survive_a_storm_of_cuts() {
+    for preset in ["page+wear", "geckoftl+wear"] {
+        for (geometry, share, overlap) in
+            [(small(32, 40, 1, 1), 0.8, true), (small(32, 40, 1, 1), 1.0, true), (small(16, 80, 2, 2), 1.0, true)]
+        {
+            // The longer ones are long enough for the scan to come all round, and to find something.
+            for (operations_max, cuts, seed) in [(6, 300, 4), (2_000, 60, 5)] {
+                let levelled = storm(&Storm {
+                    preset,
+                    geometry: with_metadata(preset, geometry),
+                    share,
+                    cuts: scaled(cuts, 30 * cuts),
+                    operations_max,
+                    overlap,
+                    seed,
+                });
+                assert!(levelled > 10 || operations_max < 2_000, "{preset}: {levelled} blocks levelled");
+            }
         }
     }
 }

@@ -88,6 +88,16 @@ fn blocks_may_fail_either_way_between_power_cuts() {
     }
 }
 
+#[test]
+fn blocks_may_fail_either_way_while_wear_is_levelled() {
+    for preset in ["page+wear", "dftl+wear", "geckoftl+wear"] {
+        for (dies, seed) in [(1, 5), (4, 6)] {
+            run_with_failures(preset, dies, 3, 3, false, seed);
+            run_with_failures(preset, dies, 3, 3, true, seed);
+        }
+    }
+}
+
 /// A drive whose blocks endure few cycles.
 fn mortal(preset: &str, cycles: u32, share: f64) -> Host {
     let geometry = small(32, 40, 1, 1);
@@ -99,13 +109,11 @@ fn mortal(preset: &str, cycles: u32, share: f64) -> Host {
 
 #[test]
 fn a_drive_that_wears_out_says_so_and_stays_readable() {
-    for preset in PRESETS {
+    for preset in PRESETS.iter().map(|preset| preset.name).chain(["page+wear", "geckoftl+wear"]) {
         for (cycles, share) in [(3, 1.0), (5, 0.5), (8, 0.8)] {
-            let mut host = mortal(preset.name, cycles, share);
+            let mut host = mortal(preset, cycles, share);
             let error = (0..200).find_map(|_| host.overwrite().err());
-            let Some(FtlError::Full { bad_blocks }) = error else {
-                panic!("{} with {cycles} cycles: {error:?}", preset.name)
-            };
+            let Some(FtlError::Full { bad_blocks }) = error else { panic!("{preset} with {cycles} cycles: {error:?}") };
             assert!(bad_blocks > 0);
             // The page whose write was refused may be old or new; it is not known to be anything else.
             host.forgive_refused();

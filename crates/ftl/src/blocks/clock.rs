@@ -38,6 +38,11 @@ impl Clock {
         self.version
     }
 
+    /// The version of the content made last.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
     /// The seq of the page programmed last.
     pub(crate) fn seq(&self) -> u64 {
         self.seq

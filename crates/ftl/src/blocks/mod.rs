@@ -12,6 +12,7 @@ mod counters;
 mod group_minima;
 mod held;
 mod news;
+mod wear;
 
 pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use counters::Counters;
@@ -28,6 +29,7 @@ use news::News;
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, Kind, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time,
 };
+pub(crate) use wear::{LOOKS_MAX, Wear};
 
 /// What a block is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,6 +113,8 @@ pub(crate) struct Blocks {
     /// Pages of metadata that a recovery has read, and that may have been in flight: it may have been the last time that
     /// they read well.
     pub(crate) read_before: Vec<(Page, Spare, Vec<u8>)>,
+    /// Where wear is levelled.
+    pub(crate) wear: Option<Wear>,
     barriers: Barriers,
 }
 
@@ -151,6 +155,7 @@ impl Blocks {
             held: None,
             recovering: false,
             read_before: Vec::new(),
+            wear: None,
             barriers,
         }
     }
@@ -320,20 +325,24 @@ impl Blocks {
         self.bad += 1;
     }
 
-    /// Opens a block on `die`, or on the next one that has any: erased, at the earliest when the pool is safe.
+    /// Opens a block for `stream` on `die`, or on the next one that has any: erased, at the earliest when the pool is
+    /// safe.
     fn open_block<N: Nand>(
         &mut self,
         nand: &mut N,
         die: u32,
+        stream: u8,
         purpose: Purpose,
         at: Time,
     ) -> Result<OpenBlock, FtlError> {
         loop {
             let dies = self.geometry.dies();
             let from = (0..dies).map(|d| (die + d) % dies).find(|d| !self.pool[*d as usize].is_empty());
-            let Some(block) = from.and_then(|d| self.pool[d as usize].pop_front()) else {
-                return Err(FtlError::Full { bad_blocks: self.bad });
-            };
+            let taken = from.and_then(|d| match self.wear {
+                None => self.pool[d as usize].pop_front().map(|block| (block, at)),
+                Some(_) => self.take_by_wear(nand, d as usize, stream, at),
+            });
+            let Some((block, at)) = taken else { return Err(FtlError::Full { bad_blocks: self.bad }) };
             self.free -= 1;
             if self.barriers.forget(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
@@ -374,7 +383,7 @@ impl Blocks {
         }
         let slot = base + die as usize;
         if self.open[slot].is_none() {
-            let opened = self.open_block(nand, die, erase_purpose(purpose), at)?;
+            let opened = self.open_block(nand, die, stream, erase_purpose(purpose), at)?;
             self.streams[opened.block.index()] = stream;
             self.open[slot] = Some(opened);
         }
@@ -399,8 +408,13 @@ impl Blocks {
             let slot = self.slot(nand, stream, purpose, at)?;
             let Some(open) = &mut self.open[slot] else { return Err(FtlError::Full { bad_blocks: self.bad }) };
             let (seq, start) = self.clock.next_program(at.max(open.ready));
+            let mut aux = page.aux;
             if open.next == 0 {
                 open.first_seq = seq;
+                if let Some(wear) = &self.wear {
+                    debug_assert_eq!(aux, 0, "the spare area has room for one of the two");
+                    aux = wear.opened();
+                }
             }
             let spare = Spare {
                 kind: page.kind,
@@ -409,7 +423,7 @@ impl Blocks {
                 version: page.version,
                 seq,
                 data_crc: page.data_crc,
-                aux: page.aux,
+                aux,
             };
             let block = open.block;
             let to = self.geometry.page(block, open.next);
@@ -432,7 +446,14 @@ impl Blocks {
                     self.news.failed(to);
                     self.close(block, stream);
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    // A read that misses goes on after such an error, and there is no page behind the last.
+                    if full {
+                        self.open[slot] = None;
+                        self.close(block, stream);
+                    }
+                    return Err(error.into());
+                }
             }
         }
     }
@@ -459,6 +480,7 @@ impl Blocks {
         ledger
             .structure("blocks.open", (self.open.len() * size_of::<Option<OpenBlock>>() + self.turn.len() * 4) as u64);
         self.clock.ram(ledger);
+        self.ram_of_wear(ledger);
     }
 }
 

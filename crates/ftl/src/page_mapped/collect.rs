@@ -11,7 +11,7 @@ use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose,
 
 /// Why a block is collected.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
+pub(super) enum Why {
     /// It has failed a program.
     Failing,
     /// Metadata take too much space.
@@ -20,6 +20,14 @@ enum Why {
     Emergency,
     /// The policy chose it.
     Policy,
+    /// It is less worn than others because its data stay.
+    Wear,
+}
+
+impl Why {
+    fn purpose(self) -> Purpose {
+        if self == Self::Wear { Purpose::Wear } else { Purpose::Gc }
+    }
 }
 
 impl PageMapped {
@@ -32,7 +40,7 @@ impl PageMapped {
         while self.blocks.free() < self.shape.reserve_blocks {
             match self.next_victim().filter(|(victim, _)| self.can_gain(*victim)) {
                 Some((victim, why)) => {
-                    self.collect(nand, victim, at)?;
+                    self.collect(nand, victim, why, at)?;
                     // What could gain nothing, or did not come to its end, is none.
                     self.tally.collections += 1;
                     self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
@@ -91,14 +99,20 @@ impl PageMapped {
         self.victim.choose(&self.blocks.counters).map(|block| (block, Why::Policy))
     }
 
-    fn collect<N: Nand>(&mut self, nand: &mut N, victim: Block, at: Time) -> Result<Time, FtlError> {
+    pub(super) fn collect<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        victim: Block,
+        why: Why,
+        at: Time,
+    ) -> Result<Time, FtlError> {
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
         let stream = self.blocks.stream_of(victim);
         let moved = if self.blocks.is_metadata(stream) {
             self.move_metadata(nand, victim, stream, at)
         } else {
-            self.move_user_pages(nand, victim, at)
+            self.move_user_pages(nand, victim, why, at)
         };
         let mut done = match moved {
             Ok(done) => done,
@@ -132,7 +146,7 @@ impl PageMapped {
         Ok(done)
     }
 
-    fn move_user_pages<N: Nand>(&mut self, nand: &mut N, victim: Block, at: Time) -> Result<Time, FtlError> {
+    fn move_user_pages<N: Nand>(&mut self, nand: &mut N, victim: Block, why: Why, at: Time) -> Result<Time, FtlError> {
         let mut live = core::mem::take(&mut self.live);
         live.clear();
         let io = validity_io!(self, nand, at);
@@ -141,7 +155,7 @@ impl PageMapped {
         let one_by_one = self.barriers.forget(Barrier::JudgedBeforeMoved);
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         if !one_by_one && (answer != Answer::Exact || self.mapping.is_lazy()) {
-            self.keep_what_is_live(nand, victim, answer, &mut live, at);
+            self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
         }
         let mut moving = core::mem::take(&mut self.moving);
         let mut done = Ok(at);
@@ -149,7 +163,7 @@ impl PageMapped {
             moving.clear();
             for index in batch {
                 let page = self.blocks.geometry().page(victim, u32::from(*index));
-                let (read, ready) = nand.read(page, Op::new(at, Purpose::Gc));
+                let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
                 match read {
                     // The data's CRC travels along unchecked: what is wrong stays detectable at the host's read.
                     PageRead::Written { content, spare, .. }
@@ -170,7 +184,7 @@ impl PageMapped {
             if self.barriers.forget(Barrier::CopiesBeforeErase) {
                 let _ = nand.erase(victim, Op::new(at, Purpose::Gc));
             }
-            done = self.write_moved(nand, &moving, at).and_then(|d| done.map(|before| before.max(d)));
+            done = self.write_moved(nand, &moving, why, at).and_then(|d| done.map(|before| before.max(d)));
             if done.is_err() {
                 break;
             }
@@ -201,13 +215,14 @@ impl PageMapped {
         victim: Block,
         answer: Answer,
         live: &mut alloc::vec::Vec<u16>,
-        at: Time,
+        op: Op,
     ) {
+        let at = op.at;
         let geometry = *self.blocks.geometry();
         let mut counted = self.blocks.counters.live(victim);
         live.retain(|index| {
             let page = geometry.page(victim, u32::from(*index));
-            let keep = match nand.read_spare(page, Op::new(at, Purpose::Gc)).0 {
+            let keep = match nand.read_spare(page, op).0 {
                 SpareRead::Erased => false,
                 // Whose it is comes out when it is read in full; if it is nobody's, nothing is lost.
                 SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
@@ -241,6 +256,7 @@ impl PageMapped {
         &mut self,
         nand: &mut N,
         moving: &move_buffer::MoveBuffer,
+        why: Why,
         at: Time,
     ) -> Result<Time, FtlError> {
         let mut done = at;
@@ -250,7 +266,7 @@ impl PageMapped {
             let key = LogicalPage(page.spare.key);
             self.mapping.prepare(mapping_io!(self, nand, at), key, false, &mut self.before)?;
             self.settle(nand, at)?;
-            let stream = self.placement.moved();
+            let stream = self.stream_for_moved(page.spare.version, why);
             let copy = NewPage {
                 kind: Kind::User,
                 key: page.spare.key,
@@ -259,12 +275,13 @@ impl PageMapped {
                 data_crc: page.spare.data_crc,
                 aux: 0,
             };
-            let (to, safe) = self.blocks.append(nand, stream, &copy, Purpose::Gc, page.ready)?;
+            let (to, safe) = self.blocks.append(nand, stream, &copy, why.purpose(), page.ready)?;
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
             self.validity.leave(self.blocks.geometry(), page.from);
             self.drop_count(page.from);
             self.tally.pages_moved += 1;
+            self.tally.wear_pages_moved += u64::from(why == Why::Wear);
             self.hear_news(nand, at)?;
             done = done.max(safe);
         }

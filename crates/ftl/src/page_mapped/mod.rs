@@ -16,10 +16,11 @@ mod recovery;
 mod shape;
 mod validity;
 mod victim;
+mod wear;
 
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom};
-use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart};
+use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom, Wear};
+use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
@@ -46,6 +47,8 @@ struct Tally {
     metadata_pages_moved: u64,
     metadata_fallbacks: u64,
     unreadable_reads: u64,
+    wear_collections: u64,
+    wear_pages_moved: u64,
 }
 
 /// A page-mapped FTL.
@@ -97,6 +100,9 @@ impl PageMapped {
         Self::shape_that_fits(&geometry, config, bad(nand))?;
         let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
         ftl.blocks.bad = bad(nand);
+        if let Some(wear) = &mut ftl.blocks.wear {
+            wear.formatted();
+        }
         for block in ftl.usable_blocks(nand) {
             ftl.blocks.release_now(block);
         }
@@ -140,6 +146,9 @@ impl PageMapped {
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();
+        }
+        if let (WearPart::Levelling { threshold, looks }, Some(cold)) = (composition.wear, streams.cold) {
+            blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
         let mut mapping = mapping;
         if composition.power == PowerPart::GeckoRec
@@ -312,6 +321,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         let mut done = at;
         for index in 0..request.pages {
             let key = LogicalPage(request.first.0 + index);
+            self.level_wear(nand, at)?;
             if self.blocks.free() < self.shape.reserve_blocks {
                 self.make_space(nand, at)?;
             }
@@ -491,6 +501,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
         ];
         self.mapping.counters(&mut counters);
         self.validity.counters(&mut counters);
+        if let Some(wear) = &self.blocks.wear {
+            wear::counters(&self.tally, wear, &mut counters);
+        }
         counters
     }
 

@@ -5,7 +5,7 @@ use super::needs::Needs;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning};
 use super::{PageMapped, placement_of};
 use crate::blocks::{critical_blocks, held_blocks};
-use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart};
+use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::{ANCHOR_BLOCKS, Config, FtlError, SetAside};
 use phelsuma_nand::Geometry;
@@ -36,9 +36,11 @@ fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> u6
     }
 }
 
-/// The streams that pages are appended to: those of placement, then the mapping's, then validity's if it has one.
+/// The streams that pages are appended to: those of placement, then that of cold data where wear is levelled, then the
+/// mapping's, then validity's if it has one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Streams {
+    pub(super) cold: Option<u8>,
     pub(super) mapping: u8,
     pub(super) validity: u8,
     /// How many there are.
@@ -47,9 +49,11 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn of(config: &Config) -> Self {
-        let mapping = placement_of(config).streams();
+        let placement = placement_of(config).streams();
+        let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
+        let mapping = placement + u8::from(cold.is_some());
         let validity = mapping + 1;
-        Self { mapping, validity, count: validity + u8::from(has_validity_on_flash(config)) }
+        Self { cold, mapping, validity, count: validity + u8::from(has_validity_on_flash(config)) }
     }
 }
 

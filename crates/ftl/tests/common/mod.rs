@@ -42,9 +42,20 @@ fn small_cache(mut composition: Composition) -> Composition {
     composition
 }
 
-/// A preset's configuration.
+/// The parts of a preset, or of `PRESET+wear`: one that levels wear as eagerly as can be.
+pub(crate) fn parts_of(name: &str) -> Composition {
+    let preset = name.strip_suffix("+wear");
+    let mut composition = small_cache(Preset::named(preset.unwrap_or(name)).unwrap().composition);
+    if preset.is_some() {
+        composition.set("wear", "levelling").unwrap();
+        composition.set("wear.threshold", "1").unwrap();
+    }
+    composition
+}
+
+/// A preset's configuration; see [`parts_of`].
 pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
-    Config::new(preset, small_cache(Preset::named(preset).unwrap().composition), logical_pages, 7)
+    Config::new(preset, parts_of(preset), logical_pages, 7)
 }
 
 /// The presets that any power cut may meet.
@@ -63,7 +74,7 @@ pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
 /// A larger drive where metadata on flash takes space for itself.
 #[allow(dead_code)]
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
-    let parts = Preset::named(preset).unwrap().composition;
+    let parts = parts_of(preset);
     let much = parts.metadata == MetadataPart::Left || parts.power == PowerPart::GeckoRec;
     let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
     small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
@@ -85,7 +96,7 @@ pub(crate) fn composition(parameters: &[(&str, &str)]) -> Composition {
 
 /// The most logical pages that `preset` takes on this geometry: what it says itself when asked for too many.
 pub(crate) fn most_pages(preset: &str, geometry: Geometry) -> u32 {
-    most_pages_of(small_cache(Preset::named(preset).unwrap().composition), geometry)
+    most_pages_of(parts_of(preset), geometry)
 }
 
 /// The most logical pages that an FTL of these parts takes on this geometry.

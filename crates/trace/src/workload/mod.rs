@@ -60,7 +60,7 @@ pub enum Workload {
     },
     /// Two classes of pages.
     HotCold {
-        /// Percent of the writes that go to the hot pages; above 0 and below 100.
+        /// Percent of the writes that go to the hot pages; above 0 and at most 100: then the others are never written.
         writes_percent: f64,
         /// Percent of the pages that are hot; above 0 and below 100.
         space_percent: f64,

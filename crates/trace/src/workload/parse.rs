@@ -32,15 +32,14 @@ fn plain(spec: &str) -> Result<Workload, String> {
         }
         ("hotcold", argument) => {
             let parts = argument.and_then(|argument| argument.split_once('/'));
-            let share = |text| number(text).filter(|&percent| percent > 0.0 && percent < 100.0);
-            match parts.map(|(writes, space)| (share(writes), share(space))) {
+            let share = |text| number(text).filter(|&percent| percent > 0.0 && percent <= 100.0);
+            match parts.map(|(writes, space)| (share(writes), share(space).filter(|&percent| percent < 100.0))) {
                 Some((Some(writes_percent), Some(space_percent))) => {
                     Ok(Workload::HotCold { writes_percent, space_percent })
                 }
-                _ => {
-                    Err("percents of writes and of space above 0 and below 100 are needed, as in hotcold:80/20"
-                        .to_owned())
-                }
+                _ => Err("a percent of writes above 0 and at most 100, and one of space above 0 and below 100, are \
+                         needed, as in hotcold:80/20"
+                    .to_owned()),
             }
         }
         ("mixed", _) => {

@@ -1,0 +1,66 @@
+//! Static wear levelling (GeckoFTL appendix D): a block that stays behind because its data do is emptied, so that it can
+//! take its turn.
+//!
+//! For each page that the host writes, the spare area of one block is looked at (`blocks/wear.rs`). A block of user data
+//! that is far less worn than the average, and was erased longer ago than the average, is collected. What was in it goes
+//! to the stream of cold data, which is given the most worn of the free blocks (dynamic levelling); so do pages that
+//! garbage collection moves, if they were last written longer ago than the average.
+//!
+//! The paper asks for a page's update timestamp when it is updated, too. Here only pages on the move are asked: what is
+//! being overwritten would have to be read for it.
+//!
+//! No write depends on levelling. A block is collected for its wear only with the reserve full, that is with as much room
+//! as any collection has, and if that does not come to its end the write goes on.
+
+use super::collect::Why;
+use super::{PageMapped, Tally};
+use crate::FtlError;
+use crate::blocks::BlockUse;
+use phelsuma_nand::{Nand, Time};
+
+impl PageMapped {
+    /// A step of levelling, before a page that the host writes.
+    #[inline]
+    pub(super) fn level_wear<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        if self.blocks.wear.is_some() { self.look_for_static_data(nand, at) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn look_for_static_data<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        let Some((block, found)) = self.blocks.look_at_next(nand, at) else { return Ok(()) };
+        self.settle(nand, found)?;
+        if self.blocks.free() < self.shape.reserve_blocks || self.blocks.use_of(block) != BlockUse::Closed {
+            return Ok(());
+        }
+        let live = self.blocks.counters.live(block);
+        match self.collect(nand, block, Why::Wear, found) {
+            Ok(_) => {
+                if let Some(wear) = &mut self.blocks.wear {
+                    wear.rest_after(u32::from(live));
+                }
+                self.tally.collections += 1;
+                self.tally.wear_collections += 1;
+                Ok(())
+            }
+            Err(FtlError::Full { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The stream for a page of this version that is moved.
+    #[inline]
+    pub(super) fn stream_for_moved(&mut self, version: u64, why: Why) -> u8 {
+        match self.streams.cold {
+            // Where next to nothing is free, no further block is opened.
+            Some(cold) if (why == Why::Wear || self.blocks.is_cold(version)) && !self.blocks.emergency() => cold,
+            _ => self.placement.moved(),
+        }
+    }
+}
+
+/// What levelling counts.
+pub(super) fn counters(tally: &Tally, wear: &crate::blocks::Wear, out: &mut alloc::vec::Vec<crate::Counter>) {
+    out.push(crate::Counter::sum("wear_collections", tally.wear_collections));
+    out.push(crate::Counter::sum("wear_pages_moved", tally.wear_pages_moved));
+    wear.counters(out);
+}
