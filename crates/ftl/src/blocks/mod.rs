@@ -408,14 +408,15 @@ impl Blocks {
             let slot = self.slot(nand, stream, purpose, at)?;
             let Some(open) = &mut self.open[slot] else { return Err(FtlError::Full { bad_blocks: self.bad }) };
             let (seq, start) = self.clock.next_program(at.max(open.ready));
-            let mut aux = page.aux;
             if open.next == 0 {
                 open.first_seq = seq;
-                if let Some(wear) = &self.wear {
-                    debug_assert_eq!(aux, 0, "the spare area has room for one of the two");
-                    aux = wear.opened();
-                }
             }
+            // There is room for one of the two: recoveries that read marks there are not to be had with erase counts.
+            let aux = match &self.wear {
+                Some(wear) if open.next == 0 => wear.opened(),
+                Some(_) => 0,
+                None => page.aux,
+            };
             let spare = Spare {
                 kind: page.kind,
                 stream: if self.recovering { RECOVERY_STREAM } else { stream },
