@@ -25,8 +25,8 @@ pub use anchor::ANCHOR_BLOCKS;
 #[cfg(feature = "mutants")]
 pub use barriers::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS,
-    PlacementPart, PowerPart, ValidityPart, VictimPart,
+    Composition, Config, ConfigError, DirectoryPart, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss,
+    PARAMETERS, PlacementPart, PowerPart, ValidityPart, VictimPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

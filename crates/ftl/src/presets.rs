@@ -1,8 +1,8 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    Composition, Config, ConfigError, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart, PowerPart, ValidityPart,
-    VictimPart,
+    B_TREE, Composition, Config, ConfigError, DirectoryPart, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart,
+    PowerPart, ValidityPart, VictimPart,
 };
 use crate::ftl::Ftl;
 use crate::page_mapped::PageMapped;
@@ -31,7 +31,8 @@ const PAGE: Composition = Composition {
     power: PowerPart::Scan,
 };
 
-const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch };
+const PAGED: MappingPart =
+    MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch, directory: DirectoryPart::Flat };
 
 /// Every named FTL.
 pub const PRESETS: &[Preset] = &[
@@ -61,10 +62,20 @@ pub const PRESETS: &[Preset] = &[
         composition: Composition { mapping: PAGED, power: PowerPart::Battery, ..PAGE },
     },
     Preset {
+        name: "mu-ftl-pvb",
+        about: "as dftl, with the root alone in RAM of a B+-tree of translation pages, and a bitmap in flash (µ-FTL)",
+        composition: Composition {
+            mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch, directory: B_TREE },
+            validity: ValidityPart::FlashBitmap,
+            power: PowerPart::Battery,
+            ..PAGE
+        },
+    },
+    Preset {
         name: "geckoftl",
         about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata left until it is stale (GeckoFTL)",
         composition: Composition {
-            mapping: MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy },
+            mapping: crate::config::PAGED,
             validity: GECKO,
             metadata: MetadataPart::Left,
             power: PowerPart::GeckoRec,

@@ -45,6 +45,20 @@ impl PageMapped {
             mapped.extend(unsure);
             mapped.sort_unstable();
         }
+        if self.mapping.is_damaged() {
+            // What a translation page named that cannot be read counts as live until a collection asks.
+            let mut lost: Vec<Page> =
+                valid.iter().copied().filter(|page| mapped.binary_search(page).is_err()).collect();
+            lost.retain(|page| match nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
+                SpareRead::Written(spare) if spare.key < self.shape.logical_pages => {
+                    let key = LogicalPage(spare.key);
+                    self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) == Place::Lost
+                }
+                _ => true,
+            });
+            mapped.extend(lost);
+            mapped.sort_unstable();
+        }
         for page in &mapped {
             live[geometry.block_of(*page).index()] += 1;
         }
@@ -57,7 +71,12 @@ impl PageMapped {
                 valid.iter().find(|page| mapped.binary_search(page).is_err()),
             ));
         }
-        for page in self.mapping.metadata_pages().into_iter().chain(self.validity.metadata_pages()) {
+        for page in self
+            .mapping
+            .metadata_pages(mapping_io!(self, nand, Time::ZERO))
+            .into_iter()
+            .chain(self.validity.metadata_pages())
+        {
             live[geometry.block_of(page).index()] += 1;
         }
         let mut free = 0;

@@ -13,6 +13,7 @@ mod move_buffer;
 mod needs;
 mod placement;
 mod recovery;
+pub(crate) mod saved;
 mod shape;
 mod validity;
 mod victim;
@@ -110,9 +111,10 @@ impl PageMapped {
         let logical_pages = config.logical_pages;
         let mapping = match composition.mapping {
             MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
-            MappingPart::Paged { cache_entries: asked, on_miss } => {
+            MappingPart::Paged { cache_entries: asked, on_miss, directory } => {
                 let entries = cache_entries(logical_pages, asked);
-                Mapping::Paged(PagedMapping::new(geometry, logical_pages, entries, on_miss, config.barriers()))
+                let barriers = config.barriers();
+                Mapping::Paged(PagedMapping::new(geometry, logical_pages, entries, on_miss, directory, barriers))
             }
         };
         let mut validity = match composition.validity {
@@ -428,13 +430,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         if !self.battery || self.barriers.forget(Barrier::BatterySaves) {
             return Ok(at);
         }
-        let stream = self.streams.mapping;
-        let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Battery, at);
-        let mut part = Some(0);
-        while let Some(from) = part {
-            part = self.mapping.synchronize_next(io, from, &mut self.before)?;
-        }
-        // What the mapping has found to be stale is found again when the table is read.
+        self.save(nand, at)?;
         Ok(at.max(self.blocks.clock.horizon()))
     }
 

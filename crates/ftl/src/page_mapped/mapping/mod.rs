@@ -295,10 +295,10 @@ impl Mapping {
     }
 
     /// The live pages that it keeps on flash.
-    pub(crate) fn metadata_pages(&self) -> Vec<Page> {
+    pub(crate) fn metadata_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
         match self {
             Self::Ram(ram) => ram.metadata_pages().collect(),
-            Self::Paged(paged) => paged.metadata_pages().collect(),
+            Self::Paged(paged) => paged.metadata_pages(io),
         }
     }
 
@@ -315,6 +315,17 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.ram(ledger),
             Self::Paged(paged) => paged.ram(ledger),
+        }
+    }
+
+    /// Writes what is in RAM of a table whose entries are all synchronized.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) => Ok(()),
+            Self::Paged(paged) => paged.write_dirty_nodes(io),
         }
     }
 

@@ -15,6 +15,7 @@
 mod battery;
 mod gecko_rec;
 mod scan;
+mod seal;
 mod steps;
 
 use super::mapping::{Mapping, Place, RamMapping};

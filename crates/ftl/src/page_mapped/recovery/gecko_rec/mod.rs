@@ -21,10 +21,10 @@ mod translation;
 use super::steps::{Owned, Steps};
 use crate::barriers::Barrier;
 use crate::blocks::{Clock, EPOCH, NewPage, RECOVERY_STREAM, ScanFrom};
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{GeckoScan, LogarithmicGecko, Validity};
+use crate::page_mapped::{PageMapped, mapping_io};
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec;
@@ -295,7 +295,7 @@ impl Gathered {
         let (suspects, others): (Vec<Found>, Vec<Found>) =
             metadata.into_iter().partition(|found| self.bid.may_have_been_in_flight(&found.spare));
         self.suspect_metadata = suspects;
-        let mut in_use: Vec<Page> = ftl.mapping.metadata_pages();
+        let mut in_use: Vec<Page> = ftl.mapping.metadata_pages(mapping_io!(ftl, nand, steps.now));
         in_use.extend(ftl.validity.metadata_pages());
         in_use.extend(ftl.paged().found_pages());
         in_use.sort_unstable();

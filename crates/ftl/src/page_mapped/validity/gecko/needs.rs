@@ -81,7 +81,11 @@ mod tests {
             // Many blocks of many parts, small pages: long runs.
             let geometry = Geometry::new(512, 32, 2048, 1, 1).unwrap();
             let composition = Composition {
-                mapping: MappingPart::Paged { cache_entries: 256, on_miss: OnMiss::Lazy },
+                mapping: MappingPart::Paged {
+                    cache_entries: 256,
+                    on_miss: OnMiss::Lazy,
+                    directory: DirectoryPart::Flat,
+                },
                 validity: ValidityPart::Gecko { size_ratio, partitions: 8, merge },
                 ..Preset::named("geckoftl").unwrap().composition
             };
