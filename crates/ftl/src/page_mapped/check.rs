@@ -84,6 +84,9 @@ impl PageMapped {
             let counted = self.blocks.counters.live(block);
             let right = if self.blocks.counters.may_be_low {
                 counted <= live[block.index()]
+            } else if self.mapping.is_damaged() {
+                // Pages of a table that cannot be found any more are given up with their block.
+                counted >= live[block.index()]
             } else {
                 counted == live[block.index()]
             };

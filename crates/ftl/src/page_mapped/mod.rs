@@ -55,8 +55,8 @@ pub(crate) struct PageMapped {
     barriers: Barriers,
     shape: Shape,
     battery: bool,
-    /// Free blocks that are the battery's.
-    free_for_battery: u32,
+    /// With fewer blocks free nothing is written but by the battery. None without one.
+    least_free: u32,
     mapping: Mapping,
     validity: Validity,
     victim: Box<dyn Victim>,
@@ -150,7 +150,7 @@ impl PageMapped {
             barriers: config.barriers(),
             shape,
             battery: composition.has_battery(),
-            free_for_battery: Self::free_for_battery(geometry, config)?,
+            least_free: Self::least_free(geometry, config)?,
             mapping,
             validity,
             victim,
@@ -278,6 +278,12 @@ impl PageMapped {
         // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
         if self.blocks.free() < self.shape.reserve_blocks {
             let _ = self.make_space(nand, at);
+            if self.battery && self.blocks.free() < self.least_free {
+                // Nodes of a tree may be written more than once: what the battery needs is not touched.
+                let io = mapping_io!(self, nand, at);
+                let place = self.mapping.peek(io, key);
+                return (place, io.read_done());
+            }
         }
         let io = mapping_io!(self, nand, at);
         let place = self.mapping.lookup(io, key, &mut self.before);
@@ -388,7 +394,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
                 // battery needs is not touched; and a translation page may open a block, and one more if that fails.
                 let made = self.make_space(nand, at);
-                if self.battery && self.blocks.free() < self.free_for_battery + 2 {
+                if self.battery && self.blocks.free() < self.least_free {
                     made?;
                 }
             }

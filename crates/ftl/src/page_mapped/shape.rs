@@ -104,11 +104,16 @@ fn battery_blocks(geometry: &Geometry, config: &Config, needs: &Needs) -> u32 {
 }
 
 impl PageMapped {
-    /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need: nothing else may take them. None without
-    /// a battery.
-    pub(super) fn free_for_battery(geometry: &Geometry, config: &Config) -> Result<u32, FtlError> {
+    /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need, and what one trim or read takes: with fewer
+    /// neither is begun that must write. None without a battery.
+    ///
+    /// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. What its
+    /// entries make stale a bitmap in flash is told page by page.
+    pub(super) fn least_free(geometry: &Geometry, config: &Config) -> Result<u32, FtlError> {
         let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
-        Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES })
+        let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };
+        let at_once = 2 + reports.div_ceil(geometry.pages_per_block());
+        Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES + at_once })
     }
 
     /// How the flash is divided.

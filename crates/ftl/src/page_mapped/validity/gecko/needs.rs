@@ -59,7 +59,7 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::OnMiss;
+    use crate::config::{DirectoryPart, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::PageMapped;
     use crate::page_mapped::validity::Validity;
