@@ -77,6 +77,13 @@ impl Counters {
         Self::is_candidate_key(*key).then_some(Block(at as u32))
     }
 
+    /// The candidate with the fewest live pages of those that `wanted` takes, by looking at all of them.
+    pub(crate) fn least_of(&self, wanted: impl Fn(Block, u16) -> bool) -> Option<Block> {
+        let keys = self.keys.iter().enumerate().map(|(at, key)| (Block(at as u32), *key));
+        let candidates = keys.filter(|(block, key)| Self::is_candidate_key(*key) && wanted(*block, *key));
+        candidates.min_by_key(|(_, key)| *key).map(|(block, _)| block)
+    }
+
     /// Live pages of the whole drive, by looking at all blocks.
     pub(crate) fn live_total(&self) -> u64 {
         self.keys.iter().map(|k| u64::from(*k & !NO_CANDIDATE)).sum()

@@ -294,6 +294,15 @@ impl Mapping {
         }
     }
 
+    /// Programs that moving one of its pages out of a victim takes at the most.
+    #[inline]
+    pub(crate) fn programs_to_move(&self) -> u32 {
+        match self {
+            Self::Ram(_) => 1,
+            Self::Paged(paged) => paged.programs_to_move(),
+        }
+    }
+
     /// The live pages that it keeps on flash.
     pub(crate) fn metadata_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
         match self {

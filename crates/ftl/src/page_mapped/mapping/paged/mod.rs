@@ -565,6 +565,11 @@ impl PagedMapping {
         self.table.enter(translation_page, None);
     }
 
+    /// Programs that moving one of its pages takes at the most.
+    pub(crate) fn programs_to_move(&self) -> u32 {
+        self.table.programs_to_write()
+    }
+
     /// Whether all of its directory is in RAM.
     pub(crate) fn is_flat(&self) -> bool {
         matches!(self.table, TranslationTable::Flat(_))

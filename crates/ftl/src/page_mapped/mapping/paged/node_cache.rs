@@ -45,6 +45,10 @@ impl NodeCache {
         }
     }
 
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
     #[inline]
     pub(super) fn find(&self, number: u32) -> Option<NodeSlot> {
         let slot = self.slots[(number - self.first) as usize];

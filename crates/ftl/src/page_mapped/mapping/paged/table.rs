@@ -1,6 +1,6 @@
 //! Where each translation page is: a directory in RAM, or a B+-tree of which RAM holds the root.
 
-use super::tree::{TranslationTree, Writes, cached_nodes};
+use super::tree::{TranslationTree, Writes, cached_nodes, programs_each};
 use super::tree_shape::TreeShape;
 use super::{entries_per_page, translation_pages};
 use crate::config::DirectoryPart;
@@ -23,7 +23,10 @@ pub(super) enum TranslationTable {
 
 /// What inner nodes cost.
 pub(super) struct NodeNeeds {
-    /// How many there are.
+    /// Pages that they need besides what the translation pages do.
+    ///
+    /// A translation page that is moved out of a victim may make as many nodes be written as there are levels, so a block
+    /// in which more than one page of so many is live is not worth collecting. There must be room for that.
     pub(super) live: u64,
     /// Programs for each translation page written, at the most.
     pub(super) each: u64,
@@ -41,9 +44,12 @@ pub(super) fn node_needs(geometry: &Geometry, directory: DirectoryPart, leaves: 
             let shape = TreeShape::new(geometry, leaves, fanout);
             // Each node right above the leaves is written when it is left, and so is each that was cached before;
             // on each level one for it at the most. The root is one page.
-            let nodes = written.min(shape.lowest_inner().into()) + u64::from(cached_nodes(&shape, nodes));
-            let each = u64::from(shape.inner_levels());
-            NodeNeeds { live: shape.inner().into(), each, battery: each * nodes + 1 }
+            let cached = cached_nodes(&shape, nodes);
+            let nodes = written.min(shape.lowest_inner().into()) + u64::from(cached);
+            let levels = u64::from(shape.inner_levels());
+            let each = u64::from(programs_each(&shape, cached));
+            let live = u64::from(shape.inner()) + each * u64::from(shape.root());
+            NodeNeeds { live, each, battery: levels * nodes + 1 }
         }
     }
 }
@@ -123,6 +129,14 @@ impl TranslationTable {
         match self {
             Self::Flat(directory) => directory.next_lost(from),
             Self::Tree(tree) => tree.next_lost(io, from),
+        }
+    }
+
+    /// Programs that writing a translation page takes at the most.
+    pub(super) fn programs_to_write(&self) -> u32 {
+        match self {
+            Self::Flat(_) => 1,
+            Self::Tree(tree) => 1 + tree.programs_each(),
         }
     }
 

@@ -49,6 +49,11 @@ pub(super) fn cached_nodes(shape: &TreeShape, asked: u32) -> u32 {
     nodes.min(shape.inner())
 }
 
+/// Nodes that are written for each leaf that is, at the most: one a level, or none where all of them are cached.
+pub(super) fn programs_each(shape: &TreeShape, cached: u32) -> u32 {
+    if cached < shape.inner() { shape.inner_levels() } else { 0 }
+}
+
 /// Whether something may be written to find room in the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Writes {
@@ -75,6 +80,11 @@ impl TranslationTree {
 
     pub(super) fn leaves(&self) -> u32 {
         self.shape.leaves()
+    }
+
+    /// Nodes that are written for each leaf that is, at the most.
+    pub(super) fn programs_each(&self) -> u32 {
+        programs_each(&self.shape, self.nodes.capacity())
     }
 
     pub(super) fn root_number(&self) -> u32 {
@@ -529,7 +539,7 @@ mod tests {
             self.io(|tree, io| tree.write(io, leaf, io.seq() + 1, &bytes)).unwrap();
             self.model.insert(leaf, what);
             // One for the leaf, and at the most one a level.
-            assert!(self.programs() - before <= 1 + u64::from(self.tree.shape.inner_levels()));
+            assert!(self.programs() - before <= 1 + u64::from(self.tree.programs_each()));
         }
 
         fn read(&mut self, leaf: u32, writes: Writes) -> Option<u32> {
@@ -550,7 +560,7 @@ mod tests {
                 let before = self.programs();
                 let mut buffer = vec![0; 512];
                 self.io(|tree, io| tree.relocate(io, victim, &mut buffer)).unwrap();
-                assert!(self.programs() - before <= live * (1 + u64::from(self.tree.shape.inner_levels())));
+                assert!(self.programs() - before <= live * (1 + u64::from(self.tree.programs_each())));
                 self.blocks.release_now(victim);
             }
         }
