@@ -22,6 +22,22 @@ pub enum MappingPart {
         on_miss: OnMiss,
         /// How many of the entries may be dirty.
         dirty: DirtyLimit,
+        /// How it is known where each translation page is.
+        directory: DirectoryPart,
+    },
+}
+
+/// How it is known where each translation page is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DirectoryPart {
+    /// By a directory in RAM, four bytes a translation page (GMD; GeckoFTL section 2).
+    Flat,
+    /// The translation pages are the leaves of a B+-tree on flash, of which RAM holds the root (GeckoFTL section 5.3).
+    BTree {
+        /// Inner nodes cached; 0 for the default: an eighth of them, at least 8.
+        nodes: u32,
+        /// Children of a node; 0 for as many as a page has room for.
+        fanout: u32,
     },
 }
 
@@ -274,6 +290,17 @@ pub const ENTRY_BYTES: u64 = 8;
 /// The smallest cache of mapping entries.
 pub(crate) const CACHE_MIN: u32 = 16;
 
+/// A B+-tree of translation pages with its defaults.
+pub(crate) const B_TREE: DirectoryPart = DirectoryPart::BTree { nodes: 0, fanout: 0 };
+
+/// The demand-paged mapping with its defaults.
+pub(crate) const LAZY: MappingPart = MappingPart::Paged {
+    cache_entries: 0,
+    on_miss: OnMiss::Lazy,
+    dirty: DirtyLimit::NONE,
+    directory: DirectoryPart::Flat,
+};
+
 /// Logarithmic Gecko with its defaults.
 pub(crate) const GECKO: ValidityPart =
     ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
@@ -286,6 +313,9 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("mapping", "ram-table | paged", "where each logical page is"),
     ("mapping.cache", "entries; 0 for the default", "mapping entries cached by paged, at 8 bytes each"),
     ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
+    ("mapping.directory", "flat | b-tree", "where translation pages are: all in RAM, or the root alone"),
+    ("mapping.nodes", "0 to 1000000 (0: an eighth of them, at least 8)", "inner nodes cached by b-tree, a page each"),
+    ("mapping.fanout", "0, or 2 and more (0: what a page has room for)", "children of a node of b-tree"),
     ("mapping.dirty-limit", "1 to 100 (100: none)", "percent of the cached entries that may be dirty"),
     (
         "mapping.synchronize",
@@ -319,8 +349,10 @@ impl Composition {
                 return Err(ConfigError::Repeated(name.to_string()));
             }
         }
-        for of_a_part in [false, true] {
-            for (name, value) in settings.iter().filter(|(name, _)| name.contains('.') == of_a_part) {
+        // A part of the mapping has parameters of its own.
+        let rank = |name: &str| if name == "mapping.directory" { 1 } else { 2 * usize::from(name.contains('.')) };
+        for wanted in 0..3 {
+            for (name, value) in settings.iter().filter(|(name, _)| rank(name) == wanted) {
                 self.set(name, value)?;
             }
         }
@@ -361,9 +393,7 @@ impl Composition {
         // Names may be written with either.
         match (name.replace('_', "-").as_str(), value) {
             ("mapping", "ram-table") => self.mapping = MappingPart::RamTable,
-            ("mapping", "paged") => {
-                self.mapping = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy, dirty: DirtyLimit::NONE }
-            }
+            ("mapping", "paged") => self.mapping = LAZY,
             ("mapping", _) => return Err(bad("it can be ram-table or paged")),
             ("mapping.cache", _) => match (value.parse(), &mut self.mapping) {
                 (Ok(value), MappingPart::Paged { cache_entries, .. }) if value == 0 || value >= CACHE_MIN => {
@@ -383,6 +413,7 @@ impl Composition {
             },
             ("mapping.on-miss", _) => return Err(bad("it can be fetch or lazy")),
             ("mapping.dirty-limit" | "mapping.synchronize", _) => self.set_dirty_limit(name, value)?,
+            ("mapping.directory" | "mapping.nodes" | "mapping.fanout", _) => self.set_directory(name, value)?,
             ("validity", "ram-bitmap") => self.validity = ValidityPart::RamBitmap,
             ("validity", "flash-bitmap") => self.validity = ValidityPart::FlashBitmap,
             ("validity", "page-validity-log") => self.validity = ValidityPart::PageValidityLog,
@@ -453,6 +484,28 @@ impl Composition {
         Ok(())
     }
 
+    fn set_directory(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let MappingPart::Paged { directory, .. } = &mut self.mapping else {
+            return Err(bad("only the mapping part paged has it"));
+        };
+        match (name.replace('_', "-").as_str(), value, directory) {
+            ("mapping.directory", "b-tree", directory) => *directory = B_TREE,
+            ("mapping.directory", "flat", directory) => *directory = DirectoryPart::Flat,
+            ("mapping.directory", ..) => return Err(bad("it can be flat or b-tree")),
+            (.., DirectoryPart::Flat) => return Err(bad("only mapping.directory=b-tree has it")),
+            ("mapping.nodes", _, DirectoryPart::BTree { nodes, .. }) => match value.parse() {
+                Ok(value @ 0..=1_000_000) => *nodes = value,
+                _ => return Err(bad("it can be a whole number from 0 to 1000000")),
+            },
+            (.., DirectoryPart::BTree { fanout, .. }) => match value.parse() {
+                Ok(value) if value != 1 => *fanout = value,
+                _ => return Err(bad("it can be 0 for the default, or 2 or more")),
+            },
+        }
+        Ok(())
+    }
+
     fn set_gecko(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
         let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
         let ValidityPart::Gecko { size_ratio, partitions, merge } = &mut self.validity else {
@@ -478,8 +531,9 @@ impl Composition {
     /// others cannot be recovered. Victim and placement may change from one start to the next.
     pub(crate) fn structures_on_flash(&self) -> String {
         let mapping = match self.mapping {
-            MappingPart::RamTable => "ram-table",
-            MappingPart::Paged { .. } => "paged",
+            MappingPart::RamTable => "ram-table".to_string(),
+            MappingPart::Paged { directory: DirectoryPart::Flat, .. } => "paged".to_string(),
+            MappingPart::Paged { directory: DirectoryPart::BTree { fanout, .. }, .. } => format!("b-tree({fanout})"),
         };
         let validity = match self.validity {
             ValidityPart::RamBitmap => "ram-bitmap".to_string(),
@@ -517,11 +571,16 @@ impl Composition {
     pub fn why_not_survivable(&self) -> Option<&'static str> {
         let paged = matches!(self.mapping, MappingPart::Paged { .. });
         let ram_bitmap = self.validity == ValidityPart::RamBitmap;
+        let flat = matches!(self.mapping, MappingPart::Paged { directory: DirectoryPart::Flat, .. });
         match self.power {
             PowerPart::Scan if paged => Some("scan needs mapping=ram-table"),
             PowerPart::Scan if !ram_bitmap => Some("scan needs validity=ram-bitmap"),
             PowerPart::Battery if !paged => Some("battery needs mapping=paged"),
-            PowerPart::Battery if !ram_bitmap => Some("battery needs validity=ram-bitmap"),
+            PowerPart::Battery
+                if matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
+            {
+                Some("battery needs validity=ram-bitmap or flash-bitmap")
+            }
             PowerPart::GeckoRec if !paged => Some("gecko-rec needs mapping=paged"),
             PowerPart::GeckoRec
                 if !matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
@@ -533,18 +592,24 @@ impl Composition {
             }
             PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),
             PowerPart::Synchronize if !ram_bitmap => Some("synchronize needs validity=ram-bitmap"),
+            PowerPart::Synchronize if !flat => Some("synchronize needs mapping.directory=flat"),
+            PowerPart::GeckoRec if !flat => Some("gecko-rec needs mapping.directory=flat"),
             PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize => None,
             PowerPart::Nothing => Some(match self.validity {
+                ValidityPart::FlashBitmap if paged => "power=nothing; power=battery would be right for its parts",
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
-                ValidityPart::PageValidityLog if paged => "power=nothing; power=gecko-rec would be right for its parts",
+                ValidityPart::PageValidityLog if flat => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::PageValidityLog => {
-                    "power=nothing, and validity=page-validity-log is recovered with mapping=paged alone"
+                    "power=nothing, and validity=page-validity-log is recovered with mapping=paged, directory=flat"
                 }
-                ValidityPart::Gecko { .. } if paged => "power=nothing; power=gecko-rec would be right for its parts",
-                ValidityPart::Gecko { .. } => "power=nothing, and validity=gecko is recovered with mapping=paged alone",
-                ValidityPart::RamBitmap if paged => {
+                ValidityPart::Gecko { .. } if flat => "power=nothing; power=gecko-rec would be right for its parts",
+                ValidityPart::Gecko { .. } => {
+                    "power=nothing, and validity=gecko is recovered with mapping=paged, directory=flat"
+                }
+                ValidityPart::RamBitmap if flat => {
                     "power=nothing; power=battery or power=synchronize would be right for its parts"
                 }
+                ValidityPart::RamBitmap if paged => "power=nothing; power=battery would be right for its parts",
                 ValidityPart::RamBitmap => "power=nothing; power=scan would be right for its parts",
             }),
         }
@@ -601,12 +666,25 @@ impl Composition {
         };
         let mapping = match self.mapping {
             MappingPart::RamTable => "ram-table".into(),
-            MappingPart::Paged { cache_entries, on_miss, dirty } => {
+            MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
                 let on_miss = if on_miss == OnMiss::Fetch { "fetch" } else { "lazy" };
-                let cache = if cache_entries == 0 { String::new() } else { format!(", cache={cache_entries}") };
-                let limit = if dirty.percent == 100 { String::new() } else { format!(", dirty={}%", dirty.percent) };
-                let block = if dirty.synchronize == Synchronize::PhysicalBlock { ", physical-block" } else { "" };
-                format!("paged({on_miss}{cache}{limit}{block})")
+                let mut name = format!("paged({on_miss}");
+                if cache_entries > 0 {
+                    name += &format!(", cache={cache_entries}");
+                }
+                if dirty.percent < 100 {
+                    name += &format!(", dirty={}%", dirty.percent);
+                }
+                if dirty.synchronize == Synchronize::PhysicalBlock {
+                    name += ", physical-block";
+                }
+                if let DirectoryPart::BTree { nodes, fanout } = directory {
+                    name += ", b-tree";
+                    for (what, value) in [("nodes", nodes), ("fanout", fanout)].iter().filter(|(_, value)| *value > 0) {
+                        name += &format!(", {what}={value}");
+                    }
+                }
+                name + ")"
             }
         };
         let validity = match self.validity {
@@ -671,7 +749,7 @@ mod tests {
     fn what_cannot_survive_is_refused_if_asked_for_and_given_up_if_not() {
         let refused = [
             ("dftl", "power=scan", "scan needs mapping=ram-table"),
-            ("geckoftl", "power=battery", "battery needs validity=ram-bitmap"),
+            ("geckoftl", "power=battery", "battery needs validity=ram-bitmap or flash-bitmap"),
             ("page", "power=battery", "battery needs mapping=paged"),
         ];
         for (ftl, setting, why) in refused {

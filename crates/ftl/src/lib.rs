@@ -25,8 +25,8 @@ pub use anchor::ANCHOR_BLOCKS;
 #[cfg(feature = "mutants")]
 pub use barriers::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss,
-    PARAMETERS, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
+    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart,
+    OnMiss, PARAMETERS, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

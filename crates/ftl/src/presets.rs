@@ -1,8 +1,8 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    Composition, Config, ConfigError, DirtyLimit, GECKO, MappingPart, MetadataPart, OnMiss, PlacementPart, PowerPart,
-    Synchronize, ValidityPart, VictimPart, WearPart,
+    B_TREE, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, GECKO, LAZY, MappingPart, MetadataPart,
+    OnMiss, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
 use crate::page_mapped::PageMapped;
@@ -32,8 +32,12 @@ const PAGE: Composition = Composition {
     wear: WearPart::Nothing,
 };
 
-const PAGED: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Fetch, dirty: DirtyLimit::NONE };
-const LAZY: MappingPart = MappingPart::Paged { cache_entries: 0, on_miss: OnMiss::Lazy, dirty: DirtyLimit::NONE };
+const PAGED: MappingPart = MappingPart::Paged {
+    cache_entries: 0,
+    on_miss: OnMiss::Fetch,
+    dirty: DirtyLimit::NONE,
+    directory: DirectoryPart::Flat,
+};
 
 /// Every named FTL.
 pub const PRESETS: &[Preset] = &[
@@ -70,6 +74,7 @@ pub const PRESETS: &[Preset] = &[
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
                 dirty: DirtyLimit { percent: 10, synchronize: Synchronize::PhysicalBlock },
+                directory: DirectoryPart::Flat,
             },
             power: PowerPart::Synchronize,
             ..PAGE
@@ -82,6 +87,21 @@ pub const PRESETS: &[Preset] = &[
             mapping: LAZY,
             validity: ValidityPart::PageValidityLog,
             power: PowerPart::Nothing,
+            ..PAGE
+        },
+    },
+    Preset {
+        name: "mu-ftl-pvb",
+        about: "as dftl, with the root alone in RAM of a B+-tree of translation pages, and a bitmap in flash (µ-FTL)",
+        composition: Composition {
+            mapping: MappingPart::Paged {
+                cache_entries: 0,
+                on_miss: OnMiss::Fetch,
+                dirty: DirtyLimit::NONE,
+                directory: B_TREE,
+            },
+            validity: ValidityPart::FlashBitmap,
+            power: PowerPart::Battery,
             ..PAGE
         },
     },

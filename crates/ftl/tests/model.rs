@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Host, Step, chips, config, most_pages, scaled, small, surviving};
+use common::{Host, Step, chips, config, large_enough, most_pages, scaled, small, surviving};
 use proptest::prelude::*;
 
 /// Pages in a block, blocks, channels, dies per channel.
@@ -61,8 +61,8 @@ proptest! {
         wishes in prop::collection::vec(wish(), 1..250),
     ) {
         let (pages_per_block, blocks, channels, dies) = SHAPES[shape];
-        let geometry = small(pages_per_block, blocks, channels, dies);
         let preset = surviving()[preset].name;
+        let geometry = large_enough(preset, small(pages_per_block, blocks, channels, dies));
         let most = most_pages(preset, geometry);
         let mut host = Host::new(chips(geometry), config(preset, if full { most } else { most / 2 }), 1);
         host.waits = waits;
@@ -86,7 +86,7 @@ proptest! {
 fn a_drive_as_full_as_it_goes_can_be_written_over_and_over() {
     for preset in surviving() {
         for (pages_per_block, blocks, channels, dies) in SHAPES {
-            let geometry = small(*pages_per_block, *blocks, *channels, *dies);
+            let geometry = large_enough(preset.name, small(*pages_per_block, *blocks, *channels, *dies));
             let most = most_pages(preset.name, geometry);
             let mut host = Host::new(chips(geometry), config(preset.name, most), 1);
             for _ in 0..scaled(6, 60) {

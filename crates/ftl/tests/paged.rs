@@ -12,6 +12,10 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 
+const TREE: (&str, &str) = ("mapping.directory", "b-tree");
+/// Several levels, however small the drive.
+const FANOUT: (&str, &str) = ("mapping.fanout", "2");
+
 fn compositions() -> Vec<Composition> {
     let mut all = Vec::new();
     for mapping in [
@@ -19,6 +23,22 @@ fn compositions() -> Vec<Composition> {
         &[("mapping", "paged"), ("mapping.on-miss", "fetch"), ("mapping.cache", "16")],
         &[("mapping", "paged"), ("mapping.on-miss", "lazy"), ("mapping.cache", "16")],
         &[("mapping", "paged"), ("mapping.on-miss", "lazy"), ("mapping.cache", "200")],
+        &[
+            ("mapping", "paged"),
+            ("mapping.on-miss", "lazy"),
+            ("mapping.cache", "16"),
+            TREE,
+            FANOUT,
+            ("mapping.nodes", "1"),
+        ],
+        &[
+            ("mapping", "paged"),
+            ("mapping.on-miss", "fetch"),
+            ("mapping.cache", "24"),
+            TREE,
+            FANOUT,
+            ("mapping.nodes", "1"),
+        ],
     ] {
         for validity in [
             &[("validity", "ram-bitmap")][..],
@@ -65,6 +85,9 @@ fn every_composition_is_a_map() {
                 host.close().unwrap_or_else(|e| panic!("closing: {}: {e}", context(0)));
                 host.compare_all();
                 host.check();
+                if composition.names()[0].contains("b-tree") {
+                    assert!(host.counter("inner_nodes") >= 2 && host.counter("node_programs") > 100, "{}", context(0));
+                }
                 if composition.metadata == MetadataPart::Collected && has_metadata(&composition) {
                     assert!(host.counter("metadata_collections") > 10, "{}", context(0));
                 }

@@ -1,6 +1,7 @@
 //! Live pages by block, and which blocks are candidates for collection.
 
 use crate::RamLedger;
+use crate::page_mapped::saved::Saved;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
@@ -76,6 +77,13 @@ impl Counters {
         Self::is_candidate_key(*key).then_some(Block(at as u32))
     }
 
+    /// The candidate with the fewest live pages of those that `wanted` takes, by looking at all of them.
+    pub(crate) fn least_of(&self, wanted: impl Fn(Block, u16) -> bool) -> Option<Block> {
+        let keys = self.keys.iter().enumerate().map(|(at, key)| (Block(at as u32), *key));
+        let candidates = keys.filter(|(block, key)| Self::is_candidate_key(*key) && wanted(*block, *key));
+        candidates.min_by_key(|(_, key)| *key).map(|(block, _)| block)
+    }
+
     /// Live pages of the whole drive, by looking at all blocks.
     pub(crate) fn live_total(&self) -> u64 {
         self.keys.iter().map(|k| u64::from(*k & !NO_CANDIDATE)).sum()
@@ -83,5 +91,24 @@ impl Counters {
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("blocks.counters", self.keys.len() as u64 * 2);
+    }
+}
+
+impl Saved for Counters {
+    fn saved_bytes(&self) -> u64 {
+        self.keys.len() as u64 * 2
+    }
+
+    fn save(&self, from: u64, page: &mut [u8]) {
+        page.fill(0);
+        for (key, to) in self.keys.iter().skip(from as usize / 2).zip(page.chunks_exact_mut(2)) {
+            to.copy_from_slice(&(key & !NO_CANDIDATE).to_le_bytes());
+        }
+    }
+
+    fn restore(&mut self, from: u64, page: &[u8]) {
+        for (key, bytes) in self.keys.iter_mut().skip(from as usize / 2).zip(page.chunks_exact(2)) {
+            *key = *key & NO_CANDIDATE | u16::from_le_bytes([bytes[0], bytes[1]]) & !NO_CANDIDATE;
+        }
     }
 }

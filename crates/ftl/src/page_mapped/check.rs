@@ -85,6 +85,21 @@ impl PageMapped {
                 live[geometry.block_of(page).index()] += 1;
             }
         }
+        if self.mapping.is_damaged() {
+            // What a translation page named that cannot be read counts as live until a collection asks.
+            let mut lost: Vec<Page> = valid.without(&mapped).collect();
+            lost.retain(|page| match nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
+                SpareRead::Written(spare) if spare.key < self.shape.logical_pages => {
+                    let key = LogicalPage(spare.key);
+                    self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) == Place::Lost
+                }
+                _ => true,
+            });
+            for page in lost {
+                mapped.insert(page);
+                live[geometry.block_of(page).index()] += 1;
+            }
+        }
         let (only_mapped, only_valid) = (mapped.without(&valid).next(), valid.without(&mapped).next());
         if only_mapped.is_some() || only_valid.is_some() {
             findings.push(format!(
@@ -92,7 +107,12 @@ impl PageMapped {
                 mapped.len, valid.len, only_mapped, only_valid,
             ));
         }
-        for page in self.mapping.metadata_pages().into_iter().chain(self.validity.metadata_pages()) {
+        for page in self
+            .mapping
+            .metadata_pages(mapping_io!(self, nand, Time::ZERO))
+            .into_iter()
+            .chain(self.validity.metadata_pages())
+        {
             live[geometry.block_of(page).index()] += 1;
         }
         let mut free = 0;
@@ -100,6 +120,9 @@ impl PageMapped {
             let counted = self.blocks.counters.live(block);
             let right = if self.blocks.counters.may_be_low {
                 counted <= live[block.index()]
+            } else if self.mapping.is_damaged() {
+                // Pages of a table that cannot be found any more are given up with their block.
+                counted >= live[block.index()]
             } else {
                 counted == live[block.index()]
             };

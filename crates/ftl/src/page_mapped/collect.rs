@@ -94,9 +94,29 @@ impl PageMapped {
             return emptiest.map(|block| (block, Why::TooMuchMetadata));
         }
         if self.blocks.emergency() {
-            return self.blocks.counters.least_by_scan().map(|block| (block, Why::Emergency));
+            let block = self.blocks.counters.least_by_scan()?;
+            return Some((self.worth_moving(block), Why::Emergency));
         }
-        self.victim.choose(&self.blocks.counters).map(|block| (block, Why::Policy))
+        let block = self.victim.choose(&self.blocks.counters)?;
+        Some((self.worth_moving(block), Why::Policy))
+    }
+
+    /// The victim, or the emptiest block of which more is gained. Moving a translation page may make nodes above it be
+    /// written, and what these leave behind would be collected in turn, for ever. Where there is no other, so much is
+    /// free that it need not come to that (`NodeNeeds::live`).
+    fn worth_moving(&self, victim: Block) -> Block {
+        let programs = self.mapping.programs_to_move();
+        if programs == 1 {
+            return victim;
+        }
+        let pages_per_block = self.blocks.geometry().pages_per_block();
+        let gains = |block: Block, live: u16| {
+            self.blocks.stream_of(block) != self.streams.mapping || u32::from(live) * programs < pages_per_block
+        };
+        if gains(victim, self.blocks.counters.live(victim)) {
+            return victim;
+        }
+        self.blocks.counters.least_of(gains).unwrap_or(victim)
     }
 
     pub(super) fn collect<N: Nand>(

@@ -1,6 +1,7 @@
 //! A directory in RAM of pages of metadata: which flash page holds part number n.
 
 use super::meta_io::MetaIo;
+use super::saved::{Saved, put_words, take_words};
 use crate::FtlError;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -164,6 +165,20 @@ impl Directory {
     /// RAM at four bytes a part.
     pub(crate) fn bytes(&self) -> u64 {
         self.pages.len() as u64 * 4
+    }
+}
+
+impl Saved for Directory {
+    fn saved_bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    fn save(&self, from: u64, page: &mut [u8]) {
+        put_words(&self.pages, from, page);
+    }
+
+    fn restore(&mut self, from: u64, page: &[u8]) {
+        take_words(&mut self.pages, from, page);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::FtlError;
 use crate::blocks::{Blocks, NewPage, ScanFrom};
-use phelsuma_nand::{Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
+use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 
 /// The flash, lent to a part.
 pub(crate) struct MetaIo<'a, N: Nand> {
@@ -111,6 +111,11 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     #[inline]
     pub(crate) fn drop_page(&mut self, page: Page) {
         self.blocks.drop_metadata(page);
+    }
+
+    /// Nothing in a victim is live any more.
+    pub(crate) fn drop_rest(&mut self, victim: Block) {
+        self.blocks.counters.set(victim, 0);
     }
 
     /// The moments that a recovery would need to know of if the buffer of Gecko were flushed now: when it is frozen, and

@@ -13,6 +13,7 @@ mod move_buffer;
 mod needs;
 mod placement;
 mod recovery;
+pub(crate) mod saved;
 mod shape;
 mod validity;
 mod victim;
@@ -57,8 +58,8 @@ pub(crate) struct PageMapped {
     barriers: Barriers,
     shape: Shape,
     battery: bool,
-    /// Free blocks that are the battery's.
-    free_for_battery: u32,
+    /// With fewer blocks free nothing is written but by the battery. None without one.
+    least_free: u32,
     mapping: Mapping,
     validity: Validity,
     victim: Box<dyn Victim>,
@@ -116,9 +117,10 @@ impl PageMapped {
         let logical_pages = config.logical_pages;
         let mapping = match composition.mapping {
             MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
-            MappingPart::Paged { cache_entries: asked, on_miss, dirty } => {
+            MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
                 let entries = cache_entries(logical_pages, asked);
-                let mut paged = PagedMapping::new(geometry, logical_pages, entries, on_miss, config.barriers());
+                let barriers = config.barriers();
+                let mut paged = PagedMapping::new(geometry, logical_pages, entries, on_miss, directory, barriers);
                 paged.limit_dirty(dirty, composition.power);
                 Mapping::Paged(paged)
             }
@@ -161,7 +163,7 @@ impl PageMapped {
             barriers: config.barriers(),
             shape,
             battery: composition.has_battery(),
-            free_for_battery: Self::free_for_battery(geometry, config)?,
+            least_free: Self::least_free(geometry, config)?,
             mapping,
             validity,
             victim,
@@ -289,6 +291,12 @@ impl PageMapped {
         // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
         if self.blocks.free() < self.shape.reserve_blocks {
             let _ = self.make_space(nand, at);
+            if self.battery && self.blocks.free() < self.least_free {
+                // Nodes of a tree may be written more than once: what the battery needs is not touched.
+                let io = mapping_io!(self, nand, at);
+                let place = self.mapping.peek(io, key);
+                return (place, io.read_done());
+            }
         }
         let io = mapping_io!(self, nand, at);
         let place = self.mapping.lookup(io, key, &mut self.before);
@@ -401,7 +409,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
                 // battery needs is not touched; and a translation page may open a block, and one more if that fails.
                 let made = self.make_space(nand, at);
-                if self.battery && self.blocks.free() < self.free_for_battery + 2 {
+                if self.battery && self.blocks.free() < self.least_free {
                     made?;
                 }
             }
@@ -443,13 +451,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         if !self.battery || self.barriers.forget(Barrier::BatterySaves) {
             return Ok(at);
         }
-        let stream = self.streams.mapping;
-        let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Battery, at);
-        let mut part = Some(0);
-        while let Some(from) = part {
-            part = self.mapping.synchronize_next(io, from, &mut self.before)?;
-        }
-        // What the mapping has found to be stale is found again when the table is read.
+        self.save(nand, at)?;
         Ok(at.max(self.blocks.clock.horizon()))
     }
 

@@ -2,7 +2,8 @@
 
 use super::mapping::{PagedMapping, RamMapping};
 use super::needs::Needs;
-use super::validity::{FlashBitmap, PageValidityLog, Tuning};
+use super::saved::counters_and_seal;
+use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
 use super::{PageMapped, placement_of};
 use crate::blocks::{critical_blocks, held_blocks};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
@@ -24,16 +25,28 @@ pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
     if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
 }
 
-/// Pages that are programmed on battery on a drive of so many logical pages: each entry in the cache may be dirty, and
-/// each of another translation page.
-fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> u64 {
+/// What the mapping needs on a drive of so many logical pages.
+fn mapping_needs(geometry: &Geometry, config: &Config, logical_pages: u32) -> Needs {
     match config.composition.mapping {
-        MappingPart::Paged { cache_entries: asked, on_miss, dirty } => {
+        MappingPart::RamTable => RamMapping::needs(geometry, logical_pages),
+        MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
             let entries = cache_entries(logical_pages, asked);
-            PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, config.composition.power).battery
+            PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, directory, config.composition.power)
         }
-        _ => 0,
     }
+}
+
+/// Pages that are programmed on battery on a drive of so many logical pages: each entry in the cache may be dirty, and
+/// each of another translation page; and what else is saved (`saved.rs`).
+fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> Result<u64, FtlError> {
+    if !config.composition.has_battery() {
+        return Ok(0);
+    }
+    let validity = match config.composition.validity {
+        ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, 0)?.battery,
+        _ => saved_bytes(geometry).div_ceil(u64::from(geometry.page_bytes())),
+    };
+    Ok(mapping_needs(geometry, config, logical_pages).battery + validity + counters_and_seal(geometry))
 }
 
 /// The streams that pages are appended to: those of placement, then that of cold data where wear is levelled, then the
@@ -66,12 +79,7 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
     // Counted as if the drive were all logical pages, so that what fits does not depend on what was asked for.
     let most = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
     let composition = &config.composition;
-    let mapping = match composition.mapping {
-        MappingPart::RamTable => RamMapping::needs(geometry, most),
-        MappingPart::Paged { cache_entries: asked, on_miss, dirty } => {
-            PagedMapping::needs(geometry, most, cache_entries(most, asked), on_miss, dirty, composition.power)
-        }
-    };
+    let mapping = mapping_needs(geometry, config, most);
     // Every page moved may make a synchronization report all that it finds; and a trim takes so many pages at a time, one
     // for each entry of a translation page.
     let most_at_once = geometry.pages_per_block().max(geometry.page_bytes() / 4);
@@ -85,22 +93,32 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
             Tuning::new(geometry, size_ratio, partitions, merge)?.needs(reports, synchronizations)
         }
     };
-    Ok(mapping.and(validity))
+    Ok(Needs { battery: battery_pages(geometry, config, most)?, ..mapping.and(validity) })
 }
 
 /// Blocks that the battery needs if nothing fails. The block that is open may have no room; on several dies each die
-/// opens one.
-fn battery_blocks(geometry: &Geometry, needs: &Needs) -> u32 {
+/// opens one, and each stream that is written to has its own.
+fn battery_blocks(geometry: &Geometry, config: &Config, needs: &Needs) -> u32 {
+    let streams = 1 + u32::from(has_validity_on_flash(config));
     let blocks = needs.battery.div_ceil(u64::from(geometry.pages_per_block()));
-    if needs.battery == 0 { 0 } else { u32::try_from(blocks).unwrap_or(u32::MAX).saturating_add(geometry.dies()) }
+    if needs.battery == 0 {
+        0
+    } else {
+        u32::try_from(blocks).unwrap_or(u32::MAX).saturating_add(streams * geometry.dies())
+    }
 }
 
 impl PageMapped {
-    /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need: nothing else may take them. None without
-    /// a battery.
-    pub(super) fn free_for_battery(geometry: &Geometry, config: &Config) -> Result<u32, FtlError> {
-        let blocks = battery_blocks(geometry, &needs(geometry, config)?);
-        Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES })
+    /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need, and what one trim or read takes: with fewer
+    /// neither is begun that must write. None without a battery.
+    ///
+    /// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. What its
+    /// entries make stale a bitmap in flash is told page by page.
+    pub(super) fn least_free(geometry: &Geometry, config: &Config) -> Result<u32, FtlError> {
+        let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
+        let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };
+        let at_once = 2 + reports.div_ceil(geometry.pages_per_block());
+        Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES + at_once })
     }
 
     /// How the flash is divided.
@@ -117,10 +135,10 @@ impl PageMapped {
         // The few tombstone pages that a collection may write fit the block that every stream has open, and one more.
         let programs = if only_tombstones { 0 } else { blocks(needs.programs) };
         let held = if config.composition.power == PowerPart::GeckoRec { held_blocks(geometry) } else { 0 };
-        let battery = battery_blocks(geometry, &needs);
+        let battery = battery_blocks(geometry, config, &needs);
         debug_assert!(BATTERY_FAILURES <= critical_blocks(geometry), "failures on battery are not paid for");
         let has_battery = config.composition.has_battery();
-        let battery_programs = battery_pages(geometry, config, config.logical_pages)
+        let battery_programs = battery_pages(geometry, config, config.logical_pages)?
             + if has_battery { u64::from(BATTERY_FAILURES) } else { 0 };
         Ok(Shape {
             logical_pages: config.logical_pages,

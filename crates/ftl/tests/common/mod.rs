@@ -9,7 +9,9 @@ mod plug;
 pub(crate) use host::{Host, Step};
 pub(crate) use plug::Plug;
 
-use phelsuma_ftl::{Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PowerPart, Preset, format};
+use phelsuma_ftl::{
+    Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PowerPart, Preset, ValidityPart, format,
+};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
 use rand_core::RngCore;
@@ -75,9 +77,18 @@ pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
 #[allow(dead_code)]
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let parts = parts_of(preset);
-    let much = parts.metadata == MetadataPart::Left || parts.power == PowerPart::GeckoRec;
+    let much = parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap;
     let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
     small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
+}
+
+/// The drive, with as many times twice the blocks as it takes for an eighth of it to be of use.
+pub(crate) fn large_enough(preset: &str, mut geometry: Geometry) -> Geometry {
+    while u64::from(most_pages(preset, geometry)) < geometry.pages() / 8 {
+        let (pages_per_block, blocks) = (geometry.pages_per_block(), u64::from(geometry.blocks()) * 2);
+        geometry = small(pages_per_block, blocks, geometry.channels(), geometry.dies_per_channel());
+    }
+    geometry
 }
 
 /// The presets that power cuts may meet between requests: those as well that have a battery.

@@ -278,11 +278,20 @@ impl Mapping {
         }
     }
 
+    /// Programs that moving one of its pages out of a victim takes at the most.
+    #[inline]
+    pub(crate) fn programs_to_move(&self) -> u32 {
+        match self {
+            Self::Ram(_) => 1,
+            Self::Paged(paged) => paged.programs_to_move(),
+        }
+    }
+
     /// The live pages that it keeps on flash.
-    pub(crate) fn metadata_pages(&self) -> Vec<Page> {
+    pub(crate) fn metadata_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
         match self {
             Self::Ram(ram) => ram.metadata_pages().collect(),
-            Self::Paged(paged) => paged.metadata_pages().collect(),
+            Self::Paged(paged) => paged.metadata_pages(io),
         }
     }
 
@@ -299,6 +308,17 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.ram(ledger),
             Self::Paged(paged) => paged.ram(ledger),
+        }
+    }
+
+    /// Writes what is in RAM of a table whose entries are all synchronized.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) => Ok(()),
+            Self::Paged(paged) => paged.write_dirty_nodes(io),
         }
     }
 

@@ -1,8 +1,11 @@
-//! Recovery of a demand-paged drive whose battery saved every mapping entry: the translation pages are all there is to
-//! know (DFTL as GeckoFTL section 5.3 takes it).
+//! Recovery of a demand-paged drive whose battery saved every mapping entry (DFTL and µ-FTL as GeckoFTL section 5.3 takes
+//! them). Where the seal holds under what else it saved, that is all (`seal.rs`). This is what is left where it does
+//! not: the translation pages are all there is to know, and all of them are read.
 //!
 //! The battery let the operations in flight finish, so no page is torn. Nothing is written but a copy of the drive's
-//! description that has gone bad, unless translation pages have: a power cut meanwhile changes nothing.
+//! description that has gone bad, unless translation pages have: a power cut meanwhile changes nothing. A B+-tree's
+//! inner nodes and a bitmap in flash are written anew from what the translation pages say; of those on flash none is
+//! believed, so a power cut meanwhile changes nothing, either.
 //!
 //! **Translation pages that cannot be read.** No older version of a logical page may come back, and neither may zeros,
 //! so an older copy of a translation page never stands in for its newest:
@@ -22,6 +25,7 @@ use crate::blocks::{Clock, EPOCH};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::{RamBitmap, Validity, saved_bytes};
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec;
@@ -49,6 +53,8 @@ struct Scan {
     /// By translation page: the newest copy.
     newest: Vec<Option<(Page, u64, u64)>>,
     unreadable: Vec<Unreadable>,
+    /// The stream of a bitmap in flash.
+    bitmap_stream: Option<u8>,
 }
 
 impl Scan {
@@ -83,7 +89,7 @@ impl Scan {
             self.note(geometry.page(block, last), block, &end);
             return;
         }
-        let (mut after, mut is_of_users) = (0, false);
+        let (mut after, mut is_of_others) = (0, false);
         let of_others = self.unreadable.len();
         for index in 0..=last {
             let page = geometry.page(block, index);
@@ -91,7 +97,9 @@ impl Scan {
                 SpareRead::Erased => continue,
                 SpareRead::Written(spare) => {
                     self.note(page, block, &spare);
-                    is_of_users |= spare.kind != Kind::Translation;
+                    // What a battery saved stands among translation pages.
+                    let is_saved = spare.kind == Kind::Bitmap && Some(spare.stream) != self.bitmap_stream;
+                    is_of_others |= spare.kind != Kind::Translation && !is_saved;
                     for unreadable in &mut self.unreadable[of_others..] {
                         unreadable.before = unreadable.before.min(spare.seq);
                         unreadable.is_last = false;
@@ -104,7 +112,7 @@ impl Scan {
                 }
             }
         }
-        if is_of_users {
+        if is_of_others {
             // A block is written by one stream: none of them was a translation page.
             self.unreadable.truncate(of_others);
         }
@@ -136,6 +144,19 @@ impl PageMapped {
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
+        if ftl.restore(nand, &mut steps, &usable) {
+            ftl.hear_news(nand, steps.now)?;
+            steps.end();
+            let mut report = steps.report;
+            report.done = steps.now;
+            return Ok((ftl, report));
+        }
+        let bad = ftl.blocks.bad;
+        ftl = Self::empty(&geometry, config, ftl.anchors, Clock::new(geometry.dies(), 0, 0))?;
+        ftl.blocks.bad = bad;
+        let bitmap_stream = ftl.validity.is_on_flash().then_some(ftl.streams.validity);
+        // Which pages are live, where validity has to be told afterwards.
+        let mut live = ftl.validity.is_on_flash().then(|| RamBitmap::new(&geometry));
         let Mapping::Paged(paged) = &mut ftl.mapping else {
             return Err(FtlError::Unsupported("a battery saves a demand-paged mapping"));
         };
@@ -148,6 +169,7 @@ impl PageMapped {
             holds_translation: vec![false; geometry.blocks() as usize],
             newest: vec![None; paged.translation_pages() as usize],
             unreadable: Vec::new(),
+            bitmap_stream,
         };
         for block in &usable {
             scan.block(nand, &mut steps, *block);
@@ -164,7 +186,10 @@ impl PageMapped {
             ftl.blocks.counters.add(geometry.block_of(*page));
             if let Some(bytes) = steps.read(nand, *page).verified_as(Kind::Translation, part as u32) {
                 for mapped in paged.pages_in(part as u32, bytes).filter(|page| geometry.contains(*page)) {
-                    ftl.validity.validate(mapped);
+                    match &mut live {
+                        Some(live) => live.validate(mapped),
+                        None => ftl.validity.validate(mapped),
+                    }
                     ftl.blocks.counters.add(geometry.block_of(mapped));
                 }
             }
@@ -176,9 +201,18 @@ impl PageMapped {
         let in_doubt = |block: &Block| scan.unreadable.iter().any(|page| page.block == *block);
         let (held, certain): (Vec<Block>, Vec<Block>) = order.into_iter().partition(in_doubt);
         ftl.enter_blocks(&certain, &scan);
-        if held.is_empty() {
+        ftl.hear_news(nand, steps.now)?;
+        ftl.build(nand, &mut steps)?;
+        if let (Some(live), Validity::Flash(bitmap)) = (&live, &mut ftl.validity) {
+            steps.begin("write the bitmap");
+            // What is live but no user page keeps its block from being used by others: it does not matter.
+            let counters = ftl.blocks.counters.clone();
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            bitmap.rebuild(io, |block| counters.live(block) > 0, live);
+            steps.count(io);
             ftl.hear_news(nand, steps.now)?;
-        } else {
+        }
+        if !held.is_empty() {
             steps.begin("write lost translation pages");
             let written = ftl.write_lost(nand, &mut steps);
             ftl.enter_blocks(&held, &scan);
@@ -190,7 +224,8 @@ impl PageMapped {
         steps.end();
         let mut report = steps.report;
         let newest = scan.newest.len() * size_of::<Option<(Page, u64, u64)>>();
-        report.scratch_bytes = u64::from(geometry.blocks()) * 9 + newest as u64;
+        let bitmap = live.map_or(0, |_| saved_bytes(&geometry));
+        report.scratch_bytes = u64::from(geometry.blocks()) * 9 + newest as u64 + bitmap;
         report.done = steps.now;
         Ok((ftl, report))
     }
@@ -205,6 +240,19 @@ impl PageMapped {
                 self.blocks.release(block);
             }
         }
+    }
+
+    /// Writes what stands between a tree's root and the translation pages found.
+    fn build<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
+        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        if paged.is_flat() {
+            return Ok(());
+        }
+        steps.begin("write inner nodes");
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        paged.build(io)?;
+        steps.count(io);
+        self.hear_news(nand, steps.now)
     }
 
     /// Makes it durable which translation pages are lost.

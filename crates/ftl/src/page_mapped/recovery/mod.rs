@@ -17,6 +17,7 @@ mod blocks_information;
 mod gecko_rec;
 mod last_page;
 mod scan;
+mod seal;
 mod steps;
 mod synchronizing;
 

@@ -4,7 +4,7 @@
 //! The bits of an erased block are cleared together with the next change of the same bitmap page: until then the block
 //! is remembered in RAM, so that an erase costs no program of its own.
 
-use super::Answer;
+use super::{Answer, RamBitmap};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
@@ -63,7 +63,10 @@ impl FlashBitmap {
         if geometry.pages_per_block() > geometry.page_bytes() * 8 {
             return Err(FtlError::Unsupported("a bitmap in flash needs pages with a bit for each page of a block"));
         }
-        Ok(Needs { live_pages: bitmap_pages(geometry).into(), programs: reports, ..Needs::default() })
+        let pages = u64::from(bitmap_pages(geometry));
+        // On battery each page is written once at the most; and their directory.
+        let battery = pages + (pages * 4).div_ceil(u64::from(geometry.page_bytes()));
+        Ok(Needs { live_pages: pages, programs: reports, battery, ..Needs::default() })
     }
 
     fn part_of(&self, block: Block) -> u32 {
@@ -119,6 +122,13 @@ impl FlashBitmap {
         self.update(io, self.part_of(block), |bytes| bytes[bit as usize / 8] |= 1 << (bit % 8))
     }
 
+    /// A block was erased; [`FlashBitmap::save`] is to come.
+    pub(super) fn erased_on_battery(&mut self, block: Block) {
+        if !self.erased.contains(&block) {
+            self.erased.push(block);
+        }
+    }
+
     pub(super) fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
         if !self.erased.contains(&block) {
             self.erased.push(block);
@@ -155,6 +165,78 @@ impl FlashBitmap {
             self.update(io, self.part_of(*block), |_| ())?;
         }
         Ok(())
+    }
+
+    /// Makes everything durable at one program a bitmap page: erases that it does not know of, and these stale pages.
+    pub(super) fn save<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, stale: &mut Vec<Page>) -> Result<(), FtlError> {
+        let geometry = *io.geometry();
+        stale.sort_unstable();
+        let mut rest = stale.as_slice();
+        for part in 0..self.directory.parts() {
+            let end = rest.partition_point(|page| self.part_of(geometry.block_of(*page)) <= part);
+            let (here, behind) = rest.split_at(end);
+            rest = behind;
+            if here.is_empty() && !self.erased.iter().any(|block| self.part_of(*block) == part) {
+                continue;
+            }
+            let (blocks_per_page, pages_per_block) = (self.blocks_per_page, self.pages_per_block);
+            self.update(io, part, |bytes| {
+                for page in here {
+                    let first = geometry.block_of(*page).0 % blocks_per_page * pages_per_block;
+                    let bit = first + geometry.index_of(*page);
+                    bytes[bit as usize / 8] |= 1 << (bit % 8);
+                }
+            })?;
+        }
+        stale.clear();
+        Ok(())
+    }
+
+    /// It is known of all blocks in `live` which of their pages are: writes the bitmap anew. What is in no such block
+    /// does not matter, since it is erased before it is used. How many pages were written.
+    pub(crate) fn rebuild<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        is_used: impl Fn(Block) -> bool,
+        live: &RamBitmap,
+    ) -> u64 {
+        let mut written = 0;
+        let mut of_block = Vec::new();
+        let blocks = io.geometry().blocks();
+        for part in 0..self.directory.parts() {
+            let first = part * self.blocks_per_page;
+            self.page.fill(0);
+            let mut is_wanted = false;
+            for block in (first..blocks.min(first + self.blocks_per_page)).map(Block).filter(|block| is_used(*block)) {
+                is_wanted = true;
+                of_block.clear();
+                live.live_in(block, &mut of_block);
+                let first = self.first_bit(block);
+                for index in (0..self.pages_per_block as u16).filter(|index| of_block.binary_search(index).is_err()) {
+                    let bit = first + u32::from(index);
+                    self.page[bit as usize / 8] |= 1 << (bit % 8);
+                }
+            }
+            if is_wanted {
+                let version = io.next_version();
+                // Where there is no room, only the mapping tells from now on.
+                self.damaged |= self.directory.write(io, part, version, &self.page).is_err();
+                written += 1;
+            }
+        }
+        written
+    }
+
+    pub(super) fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    pub(super) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    pub(super) fn directory_mut(&mut self) -> &mut Directory {
+        &mut self.directory
     }
 
     pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {

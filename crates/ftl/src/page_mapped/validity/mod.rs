@@ -12,11 +12,12 @@ mod scan;
 pub(crate) use flash_bitmap::FlashBitmap;
 pub(crate) use gecko::{LogarithmicGecko, Tuning};
 pub(crate) use page_validity_log::PageValidityLog;
-pub(crate) use ram_bitmap::RamBitmap;
+pub(crate) use ram_bitmap::{RamBitmap, saved_bytes};
 use scan::StorePage;
 pub(crate) use scan::{BlockState, ValidityScan};
 
 use super::meta_io::MetaIo;
+use super::saved::Saved;
 use crate::blocks::ScanFrom;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
@@ -190,6 +191,60 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.flush(io),
             Self::Gecko(gecko) => gecko.flush(io),
             Self::Log(log) => log.flush(io),
+        }
+    }
+
+    /// The power has failed: makes it durable which pages are stale, these among them. What is in RAM alone is saved
+    /// afterwards.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn save<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, stale: &mut Vec<Page>) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(bitmap) => {
+                stale.drain(..).for_each(|page| bitmap.invalidate(page));
+                Ok(())
+            }
+            Self::Flash(bitmap) => bitmap.save(io, stale),
+            Self::Gecko(_) | Self::Log(_) => Ok(()),
+        }
+    }
+
+    /// As [`Validity::erased`], when [`Validity::save`] is to come.
+    pub(crate) fn erased_on_battery(&mut self, block: Block) {
+        if let Self::Flash(bitmap) = self {
+            bitmap.erased_on_battery(block);
+        }
+    }
+
+    /// Whether it does not know all that it should.
+    pub(crate) fn is_damaged(&self) -> bool {
+        matches!(self, Self::Flash(bitmap) if bitmap.is_damaged())
+    }
+
+    /// How many parts a bitmap in flash has; none elsewhere.
+    pub(crate) fn bitmap_parts(&self) -> u32 {
+        match self {
+            Self::Flash(bitmap) => bitmap.directory().parts(),
+            Self::Ram(_) | Self::Gecko(_) | Self::Log(_) => 0,
+        }
+    }
+
+    /// What of it a battery saves.
+    pub(crate) fn saved(&self) -> Option<&dyn Saved> {
+        match self {
+            Self::Ram(bitmap) => Some(bitmap),
+            Self::Flash(bitmap) => Some(bitmap.directory()),
+            Self::Gecko(_) | Self::Log(_) => None,
+        }
+    }
+
+    /// The same, to be restored.
+    pub(crate) fn saved_mut(&mut self) -> Option<&mut dyn Saved> {
+        match self {
+            Self::Ram(bitmap) => Some(bitmap),
+            Self::Flash(bitmap) => Some(bitmap.directory_mut()),
+            Self::Gecko(_) | Self::Log(_) => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The page validity bitmap (PVB) in RAM: a bit a physical page (GeckoFTL section 2).
 
 use crate::RamLedger;
+use crate::page_mapped::saved::Saved;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Page};
@@ -23,7 +24,7 @@ impl RamBitmap {
     }
 
     #[inline]
-    pub(super) fn validate(&mut self, page: Page) {
+    pub(crate) fn validate(&mut self, page: Page) {
         let word = &mut self.words[page.index() / 64];
         debug_assert!(*word >> (page.0 % 64) & 1 == 0, "{page} was live already");
         *word |= 1 << (page.0 % 64);
@@ -58,6 +59,30 @@ impl RamBitmap {
         ledger.structure("validity.bitmap", bits);
         // Whole words, and page numbers that no page has where a block's pages are no power of two.
         ledger.index("index.bitmap_padding", self.words.len() as u64 * 8 - bits);
+    }
+}
+
+/// What a bitmap takes where it is saved.
+pub(crate) fn saved_bytes(geometry: &Geometry) -> u64 {
+    geometry.page_numbers().div_ceil(64) as u64 * 8
+}
+
+impl Saved for RamBitmap {
+    fn saved_bytes(&self) -> u64 {
+        self.words.len() as u64 * 8
+    }
+
+    fn save(&self, from: u64, page: &mut [u8]) {
+        page.fill(0);
+        for (word, to) in self.words.iter().skip(from as usize / 8).zip(page.chunks_exact_mut(8)) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    fn restore(&mut self, from: u64, page: &[u8]) {
+        for (word, bytes) in self.words.iter_mut().skip(from as usize / 8).zip(page.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
     }
 }
 

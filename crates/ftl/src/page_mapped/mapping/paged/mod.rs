@@ -1,7 +1,8 @@
 //! The demand-paged mapping: translation pages on flash, a directory of them and a cache of entries in RAM.
 //!
 //! Follows DFTL as GeckoFTL sections 2 and 4 describe it. A *translation page* holds the entries of consecutive logical
-//! pages, four bytes each. The *global mapping directory* (GMD) says where each translation page is. The cache holds
+//! pages, four bytes each. The *global mapping directory* (GMD), or a B+-tree of which the root alone is in RAM
+//! (`tree.rs`), says where each translation page is. The cache holds
 //! entries as they are used; those that a translation page does not know yet are dirty. When the entry used longest ago
 //! must go and is dirty, its translation page is *synchronized*: read, brought up to date with all of its dirty
 //! entries, and written anew.
@@ -20,32 +21,38 @@
 mod cache;
 mod checkpoints;
 mod dirty_queue;
+mod node_cache;
 mod recovered;
 mod scan_mark;
 mod synchronized;
+mod table;
+mod tree;
+mod tree_shape;
 
 use super::{Before, Judgement, Place, entry_of, place_of};
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::window;
-use crate::config::{DirtyLimit, OnMiss, PowerPart};
-use crate::page_mapped::directory::{Directory, PartRead};
+use crate::config::{DirectoryPart, DirtyLimit, OnMiss, PowerPart};
+use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
+use crate::page_mapped::saved::Saved;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
 use dirty_queue::DirtyQueue;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
+use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page};
+use table::{TranslationTable, node_needs};
 
 /// The demand-paged mapping.
 #[derive(Clone)]
 pub(crate) struct PagedMapping {
     logical_pages: u32,
     entries_per_page: u32,
-    /// The global mapping directory.
-    gmd: Directory,
+    /// Where the translation pages are.
+    table: TranslationTable,
     cache: MappingCache,
     on_miss: OnMiss,
     barriers: Barriers,
@@ -105,6 +112,7 @@ impl PagedMapping {
         logical_pages: u32,
         entries: u32,
         on_miss: OnMiss,
+        directory: DirectoryPart,
         barriers: Barriers,
     ) -> Self {
         let entries_per_page = entries_per_page(geometry);
@@ -112,7 +120,7 @@ impl PagedMapping {
         Self {
             logical_pages,
             entries_per_page,
-            gmd: Directory::new(Kind::Translation, pages),
+            table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page),
             on_miss,
             barriers,
@@ -137,16 +145,20 @@ impl PagedMapping {
         entries: u32,
         on_miss: OnMiss,
         dirty: DirtyLimit,
+        directory: DirectoryPart,
         power: PowerPart,
     ) -> Needs {
-        let live_pages = u64::from(translation_pages(geometry, logical_pages));
+        let leaves = translation_pages(geometry, logical_pages);
         let block = u64::from(geometry.pages_per_block());
+        let dirty_entries = u64::from(entries.min(leaves));
+        let nodes = node_needs(geometry, directory, leaves, dirty_entries);
+        let updates = if power == PowerPart::GeckoRec { 2 * block } else { block };
+        let of_limit = dirty_queue::programs(dirty, power, block, entries, leaves.into());
         Needs {
-            live_pages,
-            programs: if power == PowerPart::GeckoRec { 2 * block } else { block }
-                + dirty_queue::programs(dirty, power, block, entries, live_pages),
+            live_pages: u64::from(leaves) + nodes.live,
+            programs: (updates + of_limit) * (1 + nodes.each),
             unidentified: if on_miss == OnMiss::Lazy { entries.into() } else { 0 },
-            battery: if power == PowerPart::Battery { live_pages.min(entries.into()) } else { 0 },
+            battery: if power == PowerPart::Battery { dirty_entries + nodes.battery } else { 0 },
         }
     }
 
@@ -164,13 +176,24 @@ impl PagedMapping {
 
     /// An entry as flash has it.
     fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
-        let part = self.translation_page_of(key);
-        match self.gmd.read(io, part) {
+        let read = self.table.read(io, self.translation_page_of(key));
+        Self::entry_in(read, key % self.entries_per_page, &mut self.tally, &mut self.damaged)
+    }
+
+    /// The same, and nothing is written for it.
+    fn peek_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
+        let read = self.table.peek(io, self.translation_page_of(key));
+        Self::entry_in(read, key % self.entries_per_page, &mut self.tally, &mut self.damaged)
+    }
+
+    #[inline]
+    fn entry_in(read: PartRead<'_>, index: u32, tally: &mut Tally, damaged: &mut bool) -> u32 {
+        match read {
             PartRead::Nowhere => entry_of(Place::Nowhere),
-            PartRead::Bytes(bytes, _) => get(bytes, key % self.entries_per_page),
+            PartRead::Bytes(bytes, _) => get(bytes, index),
             PartRead::Unreadable => {
-                self.tally.translation_pages_unreadable += 1;
-                self.damaged = true;
+                tally.translation_pages_unreadable += 1;
+                *damaged = true;
                 entry_of(Place::Lost)
             }
         }
@@ -219,7 +242,7 @@ impl PagedMapping {
     #[inline]
     fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
         self.loaded = 0;
-        match self.gmd.read(io, part) {
+        match self.table.read(io, part) {
             PartRead::Bytes(bytes, version) => {
                 self.page.copy_from_slice(bytes);
                 self.loaded = version;
@@ -259,7 +282,7 @@ impl PagedMapping {
         // the seq of user pages.
         let version = io.seq() + 1;
         let aux = self.scan_mark(io, version);
-        if let Err(error) = self.gmd.write_with(io, aux, part, version, &self.page) {
+        if let Err(error) = self.table.write(io, aux, part, version, &self.page) {
             // The entries stay dirty, and what they make stale unidentified.
             before.truncate(identified);
             return Err(error);
@@ -302,7 +325,7 @@ impl PagedMapping {
     pub(crate) fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
         match self.cache.find(key.0) {
             Some(slot) => place_of(self.cache.value(slot)),
-            None => place_of(self.entry_on_flash(io, key.0)),
+            None => place_of(self.peek_on_flash(io, key.0)),
         }
     }
 
@@ -410,7 +433,7 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         let part = self.translation_page_of(pages.start);
         debug_assert_eq!(part, self.translation_page_of(pages.end - 1));
-        if self.gmd.was_never_written(part) && !self.cache.has_dirty(part) {
+        if !self.cache.has_dirty(part) && self.table.was_never_written(io, part) {
             return Ok(());
         }
         self.load(io, part);
@@ -460,14 +483,14 @@ impl PagedMapping {
         from: u32,
         before: &mut Vec<Page>,
     ) -> Result<Option<u32>, FtlError> {
-        let Some(part) = (from..self.gmd.parts()).find(|part| self.cache.has_dirty(*part)) else { return Ok(None) };
+        let Some(part) = (from..self.table.parts()).find(|part| self.cache.has_dirty(*part)) else { return Ok(None) };
         self.synchronize(io, part, before)?;
         Ok(Some(part + 1))
     }
 
     /// Whether a translation page could not be read: stale pages that it named may be taken for live.
     pub(crate) fn is_damaged(&self) -> bool {
-        self.damaged
+        self.damaged || self.table.is_damaged()
     }
 
     /// How many logical pages one trim can take: up to the end of `key`'s translation page.
@@ -478,18 +501,24 @@ impl PagedMapping {
     /// Copies translation pages out of a victim. One that cannot even be copied is replaced by one that says so: when
     /// the victim is erased, an older copy elsewhere must not be taken for the newest.
     pub(crate) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
-        let copied = self.gmd.relocate(io, victim, &mut self.page)?;
-        Ok(copied + self.write_lost(io)?)
+        match &mut self.table {
+            TranslationTable::Flat(directory) => {
+                let copied = directory.relocate(io, victim, &mut self.page)?;
+                Ok(copied + self.write_lost(io)?)
+            }
+            TranslationTable::Tree(tree) => tree.relocate(io, victim, &mut self.page),
+        }
     }
 
     /// Writes each translation page of which only RAM knows that it is lost: all of its entries are. How many it wrote.
     pub(crate) fn write_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         let (mut written, mut from) = (0, 0);
-        while let Some(part) = self.gmd.next_lost(from) {
+        while let Some(part) = self.table.next_lost(io, from) {
             self.load(io, part);
+            // As of a synchronization: an older copy must not look newer.
             let version = io.seq() + 1;
             let aux = self.scan_mark(io, version);
-            self.gmd.write_with(io, aux, part, version, &self.page)?;
+            self.table.write(io, aux, part, version, &self.page)?;
             (written, from) = (written + 1, part + 1);
         }
         Ok(written)
@@ -504,9 +533,9 @@ impl PagedMapping {
         if let Some(slot) = self.cache.iter().find(|slot| self.cache.value(*slot) == page.0) {
             return Some(LogicalPage(self.cache.key(slot)));
         }
-        for part in 0..self.gmd.parts() {
+        for part in 0..self.table.parts() {
             let keys = self.pages_of(part);
-            let PartRead::Bytes(bytes, _) = self.gmd.read(io, part) else { continue };
+            let PartRead::Bytes(bytes, _) = self.table.peek(io, part) else { continue };
             for key in keys.filter(|key| get(bytes, key % self.entries_per_page) == page.0) {
                 match self.cache.find(key) {
                     None => return Some(LogicalPage(key)),
@@ -525,17 +554,62 @@ impl PagedMapping {
 
     /// How many translation pages the table has.
     pub(crate) fn translation_pages(&self) -> u32 {
-        self.gmd.parts()
+        self.table.parts()
     }
 
     /// A recovery has found a translation page; the one it takes the place of.
     pub(crate) fn enter_translation_page(&mut self, translation_page: u32, page: Page) -> Option<Page> {
-        self.gmd.set(translation_page, Some(page))
+        self.table.enter(translation_page, Some(page))
     }
 
     /// A recovery cannot find the newest copy of a translation page.
     pub(crate) fn enter_lost(&mut self, translation_page: u32) {
-        self.gmd.set_lost(translation_page);
+        self.table.enter(translation_page, None);
+    }
+
+    /// Programs that moving one of its pages takes at the most.
+    pub(crate) fn programs_to_move(&self) -> u32 {
+        self.table.programs_to_write()
+    }
+
+    /// Whether all of its directory is in RAM.
+    pub(crate) fn is_flat(&self) -> bool {
+        matches!(self.table, TranslationTable::Flat(_))
+    }
+
+    /// What a recovery has entered is all there is. How many pages were written above it.
+    pub(crate) fn build<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
+        self.table.build(io)
+    }
+
+    /// Writes what a cache holds of where translation pages are.
+    pub(crate) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        self.table.write_dirty_nodes(io)
+    }
+
+    /// What of it a battery saves when its entries are synchronized.
+    pub(crate) fn saved_table(&self) -> &dyn Saved {
+        &self.table
+    }
+
+    /// The same, to be restored.
+    pub(crate) fn saved_table_mut(&mut self) -> &mut dyn Saved {
+        &mut self.table
+    }
+
+    /// The first key of a translation page that no page of the table in use has.
+    pub(crate) fn behind_table(&self) -> u32 {
+        self.table.behind()
+    }
+
+    /// A page's bytes, for a moment.
+    pub(crate) fn lend_buffer(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.page)
+    }
+
+    /// They are back.
+    pub(crate) fn return_buffer(&mut self, page: Vec<u8>) {
+        self.page = page;
     }
 
     /// The physical pages that a translation page's bytes name.
@@ -553,7 +627,7 @@ impl PagedMapping {
         let uip: Vec<u32> = self.cache.iter().filter(marked).map(|slot| self.cache.key(slot)).collect();
         let mut pages = Vec::new();
         for key in uip {
-            if let Place::At(page) = place_of(self.entry_on_flash(io, key)) {
+            if let Place::At(page) = place_of(self.peek_on_flash(io, key)) {
                 pages.push(page);
             }
         }
@@ -561,8 +635,8 @@ impl PagedMapping {
     }
 
     /// Where its metadata is.
-    pub(crate) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
-        (0..self.gmd.parts()).filter_map(|part| self.gmd.page_of(part))
+    pub(crate) fn metadata_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
+        self.table.metadata_pages(io)
     }
 
     pub(crate) fn is_lazy(&self) -> bool {
@@ -570,7 +644,7 @@ impl PagedMapping {
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("mapping.gmd", self.gmd.bytes());
+        self.table.ram(ledger);
         self.cache.ram(ledger);
         ledger.index("buffer.translation_page", self.page.capacity() as u64);
         if let Some(checkpoints) = &self.checkpoints {
@@ -592,6 +666,7 @@ impl PagedMapping {
             Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
             Counter::sum("checkpoint_synchronizations", self.tally.checkpoint_synchronizations),
         ]);
+        self.table.counters(out);
         if self.queue.is_some() {
             out.extend([
                 Counter::sum("limit_synchronizations", self.tally.limit_synchronizations),

@@ -127,7 +127,7 @@ impl PagedMapping {
 
     /// Copies the translation pages at `pages`, which may have been in flight when the power failed.
     pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
-        self.gmd.copy_pages(io, pages, &mut self.page)
+        self.table.copy_pages(io, pages, &mut self.page)
     }
 
     /// The entries in which two versions of a translation page differ: the logical page, and where the older one says

@@ -114,7 +114,7 @@ impl PagedMapping {
         io.barrier();
         let version = io.seq() + 1;
         let aux = scan_mark::encode(version, scan_from);
-        self.gmd.write_with(io, aux, translation_page, version, &self.page)?;
+        self.table.write(io, aux, translation_page, version, &self.page)?;
         self.tally.synchronizations += 1;
         Ok(())
     }

@@ -6,12 +6,12 @@ use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::{NewPage, RECOVERY_STREAM};
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::validity::ValidityScan;
+use crate::page_mapped::{PageMapped, mapping_io};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
 
@@ -28,7 +28,7 @@ impl Gathered {
     ) {
         self.suspects.retain(|suspect| self.bid.may_have_been_in_flight(&suspect.found.spare));
         self.suspect_metadata.retain(|found| self.bid.may_have_been_in_flight(&found.spare));
-        let mut in_use: Vec<Page> = ftl.mapping.metadata_pages();
+        let mut in_use: Vec<Page> = ftl.mapping.metadata_pages(mapping_io!(ftl, nand, steps.now));
         in_use.extend(ftl.validity.metadata_pages());
         in_use.extend(ftl.paged().found_pages());
         in_use.sort_unstable();

@@ -59,7 +59,7 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DirtyLimit, OnMiss};
+    use crate::config::{DirectoryPart, DirtyLimit, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::PageMapped;
     use crate::page_mapped::validity::Validity;
@@ -81,7 +81,12 @@ mod tests {
             // Many blocks of many parts, small pages: long runs.
             let geometry = Geometry::new(512, 32, 2048, 1, 1).unwrap();
             let composition = Composition {
-                mapping: MappingPart::Paged { cache_entries: 256, on_miss: OnMiss::Lazy, dirty: DirtyLimit::NONE },
+                mapping: MappingPart::Paged {
+                    cache_entries: 256,
+                    on_miss: OnMiss::Lazy,
+                    dirty: DirtyLimit::NONE,
+                    directory: DirectoryPart::Flat,
+                },
                 validity: ValidityPart::Gecko { size_ratio, partitions: 8, merge },
                 ..Preset::named("geckoftl").unwrap().composition
             };
