@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Host, Step, chips, config, most_pages, small, surviving, with_metadata};
+use common::{Host, Step, chips, config, large_enough, most_pages, small, surviving, with_metadata};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, MappingPart, WriteRequest, format};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, Time};
 
@@ -119,7 +119,7 @@ fn pages_never_written_read_as_zeros() {
 #[test]
 fn bytes_come_back_byte_for_byte_through_collection_and_recovery() {
     for preset in surviving() {
-        let geometry = small(32, 40, 2, 1);
+        let geometry = large_enough(preset.name, small(32, 40, 2, 1));
         let most = most_pages(preset.name, geometry);
         let mut host = Host::new(chips(geometry), config(preset.name, most), 1);
         host.overwrite().unwrap();

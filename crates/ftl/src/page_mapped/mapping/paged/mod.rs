@@ -176,24 +176,12 @@ impl PagedMapping {
 
     /// An entry as flash has it.
     fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
-        let read = self.table.read(io, self.translation_page_of(key));
-        Self::entry_in(read, key % self.entries_per_page, &mut self.tally, &mut self.damaged)
-    }
-
-    /// The same, and nothing is written for it.
-    fn peek_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
-        let read = self.table.peek(io, self.translation_page_of(key));
-        Self::entry_in(read, key % self.entries_per_page, &mut self.tally, &mut self.damaged)
-    }
-
-    #[inline]
-    fn entry_in(read: PartRead<'_>, index: u32, tally: &mut Tally, damaged: &mut bool) -> u32 {
-        match read {
+        match self.table.peek(io, self.translation_page_of(key)) {
             PartRead::Nowhere => entry_of(Place::Nowhere),
-            PartRead::Bytes(bytes, _) => get(bytes, index),
+            PartRead::Bytes(bytes, _) => get(bytes, key % self.entries_per_page),
             PartRead::Unreadable => {
-                tally.translation_pages_unreadable += 1;
-                *damaged = true;
+                self.tally.translation_pages_unreadable += 1;
+                self.damaged = true;
                 entry_of(Place::Lost)
             }
         }
@@ -325,7 +313,7 @@ impl PagedMapping {
     pub(crate) fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
         match self.cache.find(key.0) {
             Some(slot) => place_of(self.cache.value(slot)),
-            None => place_of(self.peek_on_flash(io, key.0)),
+            None => place_of(self.entry_on_flash(io, key.0)),
         }
     }
 
@@ -627,7 +615,7 @@ impl PagedMapping {
         let uip: Vec<u32> = self.cache.iter().filter(marked).map(|slot| self.cache.key(slot)).collect();
         let mut pages = Vec::new();
         for key in uip {
-            if let Place::At(page) = place_of(self.peek_on_flash(io, key)) {
+            if let Place::At(page) = place_of(self.entry_on_flash(io, key)) {
                 pages.push(page);
             }
         }

@@ -83,7 +83,7 @@ impl TranslationTable {
         }
     }
 
-    /// A translation page's bytes.
+    /// A translation page's bytes, where it is going to be written.
     #[inline]
     pub(super) fn read<'n, N: Nand>(&mut self, io: &'n mut MetaIo<'_, N>, part: u32) -> PartRead<'n> {
         match self {
@@ -92,7 +92,7 @@ impl TranslationTable {
         }
     }
 
-    /// The same, and nothing is written for it.
+    /// A translation page's bytes; nothing is written for it. To read a node again costs less than to write another.
     #[inline]
     pub(super) fn peek<'n, N: Nand>(&mut self, io: &'n mut MetaIo<'_, N>, part: u32) -> PartRead<'n> {
         match self {
@@ -105,7 +105,7 @@ impl TranslationTable {
     pub(super) fn was_never_written<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> bool {
         match self {
             Self::Flat(directory) => directory.was_never_written(part),
-            Self::Tree(tree) => tree.entry(io, part, Writes::Allowed) == u32::MAX,
+            Self::Tree(tree) => tree.entry(io, part, Writes::Not) == u32::MAX,
         }
     }
 

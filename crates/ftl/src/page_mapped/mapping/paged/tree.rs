@@ -38,6 +38,8 @@ pub(crate) struct TranslationTree {
     damaged: bool,
     /// Where leaves are, while a recovery finds them.
     found: Vec<u32>,
+    /// What is moved out of a victim.
+    moving: Vec<(u32, Page)>,
     reads: u64,
     programs: u64,
     unreadable: u64,
@@ -72,6 +74,7 @@ impl TranslationTree {
             shape,
             damaged: false,
             found: Vec::new(),
+            moving: Vec::with_capacity(geometry.pages_per_block() as usize),
             reads: 0,
             programs: 0,
             unreadable: 0,
@@ -307,7 +310,8 @@ impl TranslationTree {
         buffer: &mut Vec<u8>,
     ) -> Result<u64, FtlError> {
         let geometry = *io.geometry();
-        let mut written = 0;
+        let mut moving = core::mem::take(&mut self.moving);
+        moving.clear();
         for index in 0..geometry.pages_per_block() {
             let from = geometry.page(victim, index);
             let number = match io.read_spare(from) {
@@ -321,12 +325,29 @@ impl TranslationTree {
                     (0..self.shape.root()).find(|number| self.entry(io, *number, Writes::Not) == from.0)
                 }
             };
-            let Some(number) = number else { continue };
-            written += self.relocate_page(io, number, from, buffer)?;
+            if let Some(number) = number {
+                let entry = self.entry(io, number, Writes::Not);
+                if self.is_wanted(number, entry, from) {
+                    moving.push((number, from));
+                }
+            }
         }
+        // Those of one parent one after the other: it is written once.
+        moving.sort_unstable();
+        let mut written: Result<u64, FtlError> = Ok(0);
+        for (number, from) in &moving {
+            written = written.and_then(|so_far| Ok(so_far + self.relocate_page(io, *number, *from, buffer)?));
+        }
+        self.moving = moving;
+        let written = written?;
         // What still counts as live is what was newest of leaves that were lost with their node.
         io.drop_rest(victim);
         Ok(written)
+    }
+
+    /// Whether a copy at `from` must be moved: it is the newest, or nobody knows which is.
+    fn is_wanted(&self, number: u32, entry: u32, from: Page) -> bool {
+        entry == from.0 || entry == LOST && number < self.shape.leaves()
     }
 
     fn relocate_page<N: Nand>(
@@ -337,14 +358,10 @@ impl TranslationTree {
         buffer: &mut Vec<u8>,
     ) -> Result<u64, FtlError> {
         let is_leaf = number < self.shape.leaves();
-        let is_wanted = |entry| entry == from.0 || is_leaf && entry == LOST;
-        if !is_wanted(self.entry(io, number, Writes::Not)) {
-            return Ok(0);
-        }
         self.prepare(io, number)?;
-        // Room for the parent may have been made by writing the node itself.
+        // It may have been written meanwhile: a lost leaf that has two copies here, or a node, to make room.
         let entry = self.entry(io, number, Writes::Not);
-        if !is_wanted(entry) {
+        if !self.is_wanted(number, entry, from) {
             return Ok(0);
         }
         if !is_leaf && let Some(slot) = self.nodes.find(number) {
@@ -470,6 +487,8 @@ impl TranslationTree {
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("mapping.root", self.root.len() as u64 * 4);
         self.nodes.ram(ledger);
+        let moving = self.moving.capacity() * size_of::<(u32, Page)>();
+        ledger.index("buffer.moving_nodes", moving as u64);
     }
 
     pub(super) fn counters(&self, out: &mut Vec<Counter>) {
