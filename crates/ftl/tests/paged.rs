@@ -58,7 +58,7 @@ fn compositions() -> Vec<Composition> {
 
 #[test]
 fn every_composition_is_a_map() {
-    for (pages_per_block, blocks, channels, dies) in [(32, 96, 1, 1), (16, 256, 2, 2)] {
+    for (pages_per_block, blocks, channels, dies) in [(32, 128, 1, 1), (16, 256, 2, 2)] {
         let geometry = small(pages_per_block, blocks, channels, dies);
         for composition in compositions() {
             let most = most_pages_of(composition, geometry);
