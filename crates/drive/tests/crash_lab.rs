@@ -268,7 +268,11 @@ fn an_id_whose_second_cut_does_not_happen_is_refused() {
 
 /// `dftl` with a cache of 64 entries, cut after every request.
 fn announced(writes: u32, dies: (u32, u32)) -> LabConfig {
-    let mut config = config("dftl", writes, 1, dies);
+    announced_of("dftl", writes, dies)
+}
+
+fn announced_of(ftl: &str, writes: u32, dies: (u32, u32)) -> LabConfig {
+    let mut config = config(ftl, writes, 1, dies);
     config.ftl.composition.set("mapping.cache", "64").unwrap();
     config
 }
@@ -280,6 +284,22 @@ fn a_drive_with_a_battery_survives_every_cut_that_is_announced() {
         assert_sound(&report);
         assert_eq!(report.faults, ["announced"]);
         assert!(report.cuts > 400, "{} cuts", report.cuts);
+    }
+}
+
+/// µ-FTL with a tree of several levels: inner nodes, of which one is cached, the root and the bitmap in flash.
+#[test]
+fn a_tree_and_a_bitmap_in_flash_survive_every_cut_that_is_announced() {
+    for (dies, blocks) in [((1, 1), 256), (TWO_DIES, 512), (FOUR_DIES, 512)] {
+        let mut config = announced_of("mu-ftl-pvb", if thorough() { 1_000 } else { 40 }, dies);
+        for (name, value) in [("mapping.fanout", "2"), ("mapping.nodes", "1")] {
+            config.ftl.composition.set(name, value).unwrap();
+        }
+        config.geometry = Geometry::new(512, 32, blocks, dies.0, dies.1).unwrap();
+        config.ftl.logical_pages = 1_500;
+        let report = run(&config);
+        assert_sound(&report);
+        assert!(report.cuts > 40, "{} cuts", report.cuts);
     }
 }
 

@@ -146,7 +146,7 @@ pub enum PowerPart {
     /// By scanning spare areas when the power is back. For a mapping table and validity in RAM.
     Scan,
     /// A battery keeps the flash going while what RAM alone knows is saved
-    /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with validity in RAM.
+    /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with a bitmap in RAM or in flash.
     Battery,
     /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
     /// Gecko or a page validity log, which after it writes what was dirty to its translation pages.

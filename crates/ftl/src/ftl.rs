@@ -100,8 +100,8 @@ pub struct Shape {
     pub unidentified_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
-    /// Programs on battery when the power fails, at the most: one for each translation page that can need it, and four
-    /// that fail. None where there is no battery.
+    /// Programs on battery when the power fails, at the most: one for each translation page that can need it, what else
+    /// RAM alone knows, and four that fail. None where there is no battery.
     pub battery_programs: u32,
 }
 
