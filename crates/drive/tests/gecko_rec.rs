@@ -21,6 +21,7 @@ fn config_of(ftl: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig 
     let geometry = Geometry::new(512, 32, blocks, dies.0, dies.1).unwrap();
     let mut composition = Preset::named(ftl).unwrap().composition;
     composition.set("mapping.cache", "64").unwrap();
+    composition.set("metadata", "left").unwrap();
     composition.set("power", "gecko-rec").unwrap();
     let ratio = if dies == (1, 1) { 0.6 } else { 0.45 };
     LabConfig {

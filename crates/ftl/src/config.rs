@@ -594,11 +594,14 @@ impl Composition {
             PowerPart::Synchronize if !ram_bitmap => Some("synchronize needs validity=ram-bitmap"),
             PowerPart::Synchronize if !flat => Some("synchronize needs mapping.directory=flat"),
             PowerPart::GeckoRec if !flat => Some("gecko-rec needs mapping.directory=flat"),
+            PowerPart::GeckoRec if self.metadata == MetadataPart::Collected => Some("gecko-rec needs metadata=left"),
             PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize => None,
             PowerPart::Nothing => Some(match self.validity {
                 ValidityPart::FlashBitmap if paged => "power=nothing; power=battery would be right for its parts",
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
-                ValidityPart::PageValidityLog if flat => "power=nothing; power=gecko-rec would be right for its parts",
+                ValidityPart::PageValidityLog if flat => {
+                    "power=nothing; metadata=left and power=gecko-rec would be right for its parts"
+                }
                 ValidityPart::PageValidityLog => {
                     "power=nothing, and validity=page-validity-log is recovered with mapping=paged, directory=flat"
                 }
