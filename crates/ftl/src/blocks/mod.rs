@@ -434,7 +434,14 @@ impl Blocks {
                     self.news.failed(to);
                     self.close(block, stream);
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    // A chip that has no power, say: a part may try again before the request is given up.
+                    if full {
+                        self.open[slot] = None;
+                        self.close(block, stream);
+                    }
+                    return Err(error.into());
+                }
             }
         }
     }
