@@ -168,3 +168,30 @@ fn a_tree_takes_less_ram_than_a_directory() {
     assert_eq!((tree.1, tree.2, tree.3), (None, Some(37 * 4), Some(8 * 512)));
     assert!(tree.0 + 13_000 < flat.0, "{tree:?} {flat:?}");
 }
+
+/// A cut that the battery is not told of: nothing is promised for the data, but a drive comes up, or says why not, and
+/// it can be written over.
+#[test]
+fn a_cut_announced_to_nobody_ends_in_a_drive_that_works() {
+    for mut host in hosts() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
+        host.overwrite().unwrap();
+        for round in 0..scaled(5, 100) {
+            let pages = host.logical_pages();
+            host.plug.arm(u64::from(round) * 97 + 5);
+            while host.plug.cut_at().is_none() {
+                // An FTL that reads goes on whatever becomes of its programs: not on a chip without power.
+                let step = Step::by_chance(&mut rng, pages);
+                if !matches!(step, Step::Read { .. }) {
+                    let _ = host.step(&step);
+                }
+            }
+            host.power_back();
+            let (ftl, report) = recover(&mut host.plug, &host.config, Time::ZERO).unwrap();
+            host.ftl = Some(ftl);
+            host.at = report.done;
+            host.overwrite().unwrap();
+            host.compare_all();
+        }
+    }
+}

@@ -7,6 +7,9 @@
 //! inner nodes and a bitmap in flash are written anew from what the translation pages say; of those on flash none is
 //! believed, so a power cut meanwhile changes nothing, either.
 //!
+//! **Cuts that were announced to nobody.** Nothing is promised for the data. But an entry that names a page of which
+//! another is the owner, or a block in which no user page stands, would break the structures: it is taken out.
+//!
 //! **Translation pages that cannot be read.** No older version of a logical page may come back, and neither may zeros,
 //! so an older copy of a translation page never stands in for its newest:
 //! - Where the data are bad and the spare area is not, the page is entered as it is: what it maps are read errors until
@@ -30,7 +33,7 @@ use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, Nand, Page, Purpose, Spare, SpareRead, Time};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose, Spare, SpareRead, Time};
 
 /// A page that may have been a translation page, and cannot say so any more.
 #[derive(Clone, Copy)]
@@ -50,6 +53,7 @@ struct Scan {
     /// By block: seq of its first readable page, 0 where none is, and whether it holds translation pages.
     first_seq: Vec<u64>,
     holds_translation: Vec<bool>,
+    holds_users: Vec<bool>,
     /// By translation page: the newest copy.
     newest: Vec<Option<(Page, u64, u64)>>,
     unreadable: Vec<Unreadable>,
@@ -65,6 +69,7 @@ impl Scan {
         if *first == 0 {
             *first = spare.seq;
         }
+        self.holds_users[block.index()] |= spare.kind == Kind::User;
         if spare.kind == Kind::Translation {
             self.holds_translation[block.index()] = true;
             if let Some(newest) = self.newest.get_mut(spare.key as usize)
@@ -167,6 +172,7 @@ impl PageMapped {
             seq_max: 0,
             first_seq: vec![0; geometry.blocks() as usize],
             holds_translation: vec![false; geometry.blocks() as usize],
+            holds_users: vec![false; geometry.blocks() as usize],
             newest: vec![None; paged.translation_pages() as usize],
             unreadable: Vec::new(),
             bitmap_stream,
@@ -180,12 +186,20 @@ impl PageMapped {
         }
 
         steps.begin("read the translation table");
+        let mut dangling: Vec<LogicalPage> = Vec::new();
         for (part, found) in scan.newest.iter().enumerate() {
             let Some((page, ..)) = found else { continue };
             paged.enter_translation_page(part as u32, *page);
             ftl.blocks.counters.add(geometry.block_of(*page));
             if let Some(bytes) = steps.read(nand, *page).verified_as(Kind::Translation, part as u32) {
-                for mapped in paged.pages_in(part as u32, bytes).filter(|page| geometry.contains(*page)) {
+                for (key, mapped) in paged.pages_in(part as u32, bytes) {
+                    if !geometry.contains(mapped)
+                        || !scan.holds_users[geometry.block_of(mapped).index()]
+                        || live.as_ref().map_or(ftl.validity.touch(mapped), |live| live.is_live(mapped))
+                    {
+                        dangling.push(key);
+                        continue;
+                    }
                     match &mut live {
                         Some(live) => live.validate(mapped),
                         None => ftl.validity.validate(mapped),
@@ -203,6 +217,7 @@ impl PageMapped {
         ftl.enter_blocks(&certain, &scan);
         ftl.hear_news(nand, steps.now)?;
         ftl.build(nand, &mut steps)?;
+        ftl.write_dangling(nand, &mut steps, &dangling)?;
         if let (Some(live), Validity::Flash(bitmap)) = (&live, &mut ftl.validity) {
             steps.begin("write the bitmap");
             // What is live but no user page keeps its block from being used by others: it does not matter.
@@ -251,6 +266,27 @@ impl PageMapped {
         steps.begin("write inner nodes");
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
         paged.build(io)?;
+        steps.count(io);
+        self.hear_news(nand, steps.now)
+    }
+
+    /// Takes entries out of the table that cannot be right.
+    fn write_dangling<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        dangling: &[LogicalPage],
+    ) -> Result<(), FtlError> {
+        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        if dangling.is_empty() {
+            return Ok(());
+        }
+        steps.begin("take out what cannot be right");
+        let entries = self.blocks.geometry().page_bytes() / 4;
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        for keys in dangling.chunk_by(|a, b| a.0 / entries == b.0 / entries) {
+            paged.write_dangling(io, keys)?;
+        }
         steps.count(io);
         self.hear_news(nand, steps.now)
     }

@@ -38,7 +38,7 @@ impl RamBitmap {
     }
 
     #[inline]
-    pub(super) fn is_live(&self, page: Page) -> bool {
+    pub(crate) fn is_live(&self, page: Page) -> bool {
         self.words[page.index() / 64] >> (page.0 % 64) & 1 == 1
     }
 

@@ -600,13 +600,33 @@ impl PagedMapping {
         self.page = page;
     }
 
-    /// The physical pages that a translation page's bytes name.
-    pub(crate) fn pages_in<'b>(&self, translation_page: u32, bytes: &'b [u8]) -> impl Iterator<Item = Page> + 'b {
-        let entries = self.pages_of(translation_page).len() as u32;
-        (0..entries).filter_map(|index| match place_of(get(bytes, index)) {
-            Place::At(page) => Some(page),
+    /// The physical pages that a translation page's bytes name, and whose they are.
+    pub(crate) fn pages_in<'b>(
+        &self,
+        translation_page: u32,
+        bytes: &'b [u8],
+    ) -> impl Iterator<Item = (LogicalPage, Page)> + 'b {
+        let keys = self.pages_of(translation_page);
+        keys.enumerate().filter_map(|(index, key)| match place_of(get(bytes, index as u32)) {
+            Place::At(page) => Some((LogicalPage(key), page)),
             _ => None,
         })
+    }
+
+    /// Writes a translation page anew in which these logical pages of it are lost; none of them is cached.
+    pub(crate) fn write_dangling<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        dangling: &[LogicalPage],
+    ) -> Result<(), FtlError> {
+        let Some(first) = dangling.first() else { return Ok(()) };
+        let part = self.translation_page_of(first.0);
+        self.load(io, part);
+        for key in dangling {
+            put(&mut self.page, key.0 % self.entries_per_page, entry_of(Place::Lost));
+        }
+        let version = io.seq() + 1;
+        self.table.write(io, 0, part, version, &self.page).map(drop)
     }
 
     /// Before-images that are not identified yet, or, where `unsure`, those that perhaps are not: for checks.
