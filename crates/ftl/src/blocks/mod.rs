@@ -107,9 +107,11 @@ pub(crate) struct Blocks {
     waiting: Vec<Block>,
     /// Free blocks that must not be erased yet, where there are such.
     pub(crate) held: Option<Held>,
-    /// A recovery is at work: what it writes says so, and goes to one die as long as there is room, because each cut
-    /// leaves open blocks part-filled.
+    /// A recovery is at work: what it writes says so.
     pub(crate) recovering: bool,
+    /// What is written goes to one die as long as there is room: a recovery that is cut leaves its open blocks
+    /// part-filled.
+    pub(crate) on_one_die: bool,
     /// Pages of metadata that a recovery has read, and that may have been in flight: it may have been the last time that
     /// they read well.
     pub(crate) read_before: Vec<(Page, Spare, Vec<u8>)>,
@@ -154,6 +156,7 @@ impl Blocks {
             waiting: Vec::new(),
             held: None,
             recovering: false,
+            on_one_die: false,
             read_before: Vec::new(),
             wear: None,
             barriers,
@@ -377,7 +380,7 @@ impl Blocks {
             let turn = &mut self.turn[usize::from(stream)];
             die = *turn;
             *turn = if die + 1 == dies { 0 } else { die + 1 };
-            if self.open[base + die as usize].is_none() && (self.emergency() || self.recovering) {
+            if self.open[base + die as usize].is_none() && (self.emergency() || self.on_one_die) {
                 die = (0..dies).find(|d| self.open[base + *d as usize].is_some()).unwrap_or(die);
             }
         }

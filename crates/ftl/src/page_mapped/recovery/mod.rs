@@ -73,7 +73,7 @@ impl PageMapped {
             PowerPart::Synchronize => Self::recover_by_synchronizing(nand, config, at),
             PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
         }?;
-        ftl.blocks.recovering = false;
+        (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);
         Ok((ftl, report))
     }
 
@@ -91,7 +91,7 @@ impl PageMapped {
         steps.step.programs += anchors.programs;
         steps.now = steps.now.max(anchors.done);
         let mut ftl = Self::empty(&geometry, config, anchors.blocks, Clock::new(geometry.dies(), 0, 0))?;
-        ftl.blocks.recovering = true;
+        (ftl.blocks.recovering, ftl.blocks.on_one_die) = (true, config.composition.power != PowerPart::Scan);
         let usable = ftl.usable_blocks(nand);
         ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
         Ok((ftl, usable, steps))

@@ -140,7 +140,7 @@ impl PageMapped {
             ftl.synchronize_everything(nand, &mut steps)?;
         }
         ftl.hear_news(nand, steps.now)?;
-        ftl.blocks.recovering = false;
+        (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);
         if matches!(ftl.validity, Validity::Log(_)) {
             steps.begin("8 synchronization of what was dirty");
             ftl.synchronize_while_there_is_room(nand, &mut steps)?;
