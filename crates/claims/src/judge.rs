@@ -108,7 +108,7 @@ mod tests {
             why_not: None,
         };
         for (operator, in_it, beside) in [
-            (Operator::About, [1.9, 2.2], [1.79, 2.21]),
+            (Operator::About, [1.81, 2.19], [1.79, 2.21]),
             (Operator::Equal, [2.0, 2.0], [1.99, 2.01]),
             (Operator::Less, [1.99, -5.0], [2.0, 2.01]),
             (Operator::AtMost, [2.0, -5.0], [2.01, 3.0]),

@@ -23,7 +23,11 @@ fn config_of(ftl: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig 
     composition.set("mapping.cache", "64").unwrap();
     composition.set("metadata", "left").unwrap();
     composition.set("power", "gecko-rec").unwrap();
-    let ratio = if dies == (1, 1) { 0.6 } else { 0.45 };
+    let ratio = match (ftl, dies) {
+        ("geckoftl", (1, 1)) => 0.6,
+        (_, (1, 1)) => 0.5,
+        _ => 0.45,
+    };
     LabConfig {
         geometry,
         timing: Timing::preset("gecko").unwrap(),
