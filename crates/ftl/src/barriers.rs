@@ -84,6 +84,17 @@ pub enum Barrier {
     FlushSaysWhatItHeard,
     /// A translation page says from where on a recovery must scan for all entries that are dirty, its own included.
     DirtyInMark,
+    /// Where a page validity log is to survive power cuts, each user page names the one that it made stale (GeckoFTL
+    /// section 5.3 says nothing of entries that were not on flash).
+    PagesPointBack,
+    /// The entries of trimmed pages name the pages that were, for the same reason.
+    TrimsPointBack,
+    /// Blocks of pages that point back are not erased before the log is flushed.
+    YoungBlocksKept,
+    /// A recovery tells the log before it lets those blocks go.
+    RecoveryTellsLog,
+    /// What collection cannot read any more is written into its translation page before the block is erased.
+    LostWrittenThrough,
     /// Cleaning a page validity log keeps pace with what is inserted (against GeckoFTL appendix E, which cleans until the
     /// log is short).
     LogCleaningBounded,

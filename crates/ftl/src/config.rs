@@ -149,10 +149,11 @@ pub enum PowerPart {
     /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with a bitmap in RAM or in flash.
     Battery,
     /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
-    /// Gecko or a page validity log, which after it writes what was dirty to its translation pages.
+    /// Gecko.
     GeckoRec,
-    /// By synchronizing everything before the drive goes on, and reading the whole translation table (LazyFTL as GeckoFTL
-    /// section 6 takes it). For a demand-paged mapping with validity in RAM.
+    /// By synchronizing everything before the drive goes on, and reading the whole translation table, or the whole page
+    /// validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them). For a demand-paged mapping with
+    /// validity in RAM or in such a log.
     Synchronize,
     /// Not at all.
     Nothing,
@@ -571,6 +572,8 @@ impl Composition {
     pub fn why_not_survivable(&self) -> Option<&'static str> {
         let paged = matches!(self.mapping, MappingPart::Paged { .. });
         let ram_bitmap = self.validity == ValidityPart::RamBitmap;
+        let log = self.validity == ValidityPart::PageValidityLog;
+        let fetches = matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. });
         let flat = matches!(self.mapping, MappingPart::Paged { directory: DirectoryPart::Flat, .. });
         match self.power {
             PowerPart::Scan if paged => Some("scan needs mapping=ram-table"),
@@ -582,37 +585,38 @@ impl Composition {
                 Some("battery needs validity=ram-bitmap or flash-bitmap")
             }
             PowerPart::GeckoRec if !paged => Some("gecko-rec needs mapping=paged"),
-            PowerPart::GeckoRec
-                if !matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
-            {
-                Some("gecko-rec needs validity=gecko or page-validity-log")
+            PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
+                Some("gecko-rec needs validity=gecko")
             }
             PowerPart::Synchronize if self.wear != WearPart::Nothing => {
                 Some("synchronize keeps its marks in spare areas where wear=levelling keeps erase counts")
             }
             PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),
-            PowerPart::Synchronize if !ram_bitmap => Some("synchronize needs validity=ram-bitmap"),
-            PowerPart::Synchronize if !flat => Some("synchronize needs mapping.directory=flat"),
+            PowerPart::Synchronize if !ram_bitmap && !log => {
+                Some("synchronize needs validity=ram-bitmap or page-validity-log")
+            }
+            PowerPart::Synchronize if log && !fetches => {
+                Some("synchronize with validity=page-validity-log needs mapping.on-miss=fetch")
+            }
             PowerPart::GeckoRec if !flat => Some("gecko-rec needs mapping.directory=flat"),
             PowerPart::GeckoRec if self.metadata == MetadataPart::Collected => Some("gecko-rec needs metadata=left"),
             PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize => None,
             PowerPart::Nothing => Some(match self.validity {
                 ValidityPart::FlashBitmap if paged => "power=nothing; power=battery would be right for its parts",
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
-                ValidityPart::PageValidityLog if flat => {
-                    "power=nothing; metadata=left and power=gecko-rec would be right for its parts"
+                ValidityPart::PageValidityLog if fetches => {
+                    "power=nothing; power=synchronize would be right for its parts"
                 }
                 ValidityPart::PageValidityLog => {
-                    "power=nothing, and validity=page-validity-log is recovered with mapping=paged, directory=flat"
+                    "power=nothing, and validity=page-validity-log is recovered with mapping=paged, on-miss=fetch"
                 }
                 ValidityPart::Gecko { .. } if flat => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::Gecko { .. } => {
                     "power=nothing, and validity=gecko is recovered with mapping=paged, directory=flat"
                 }
-                ValidityPart::RamBitmap if flat => {
+                ValidityPart::RamBitmap if paged => {
                     "power=nothing; power=battery or power=synchronize would be right for its parts"
                 }
-                ValidityPart::RamBitmap if paged => "power=nothing; power=battery would be right for its parts",
                 ValidityPart::RamBitmap => "power=nothing; power=scan would be right for its parts",
             }),
         }

@@ -82,11 +82,16 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "ib-ftl",
-        about: "demand-paged mapping, stale pages in a log that is chained by block and cleaned (IB-FTL)",
+        about: "a B+-tree as mu-ftl-pvb, a dirty limit as lazyftl, stale pages in a log chained by block (IB-FTL)",
         composition: Composition {
-            mapping: LAZY,
+            mapping: MappingPart::Paged {
+                cache_entries: 0,
+                on_miss: OnMiss::Fetch,
+                dirty: DirtyLimit { percent: 10, synchronize: Synchronize::TranslationPage },
+                directory: B_TREE,
+            },
             validity: ValidityPart::PageValidityLog,
-            power: PowerPart::Nothing,
+            power: PowerPart::Synchronize,
             ..PAGE
         },
     },

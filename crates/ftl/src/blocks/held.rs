@@ -20,6 +20,13 @@ pub(crate) struct ScanFrom {
     pub(crate) oldest_open: u64,
 }
 
+impl ScanFrom {
+    /// From where on both are looked at.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { after: self.after.min(other.after), oldest_open: self.oldest_open.min(other.oldest_open) }
+    }
+}
+
 /// Marks between two flushes, at the most: those of one turn of the checkpoints' hand.
 const MARKS_MAX: u32 = 8;
 
@@ -121,6 +128,9 @@ pub(crate) fn held_blocks(geometry: &Geometry) -> u32 {
 impl Blocks {
     /// The buffer is on flash: what was held for it goes to the pool.
     pub(crate) fn flushed(&mut self) {
+        if let Some(young) = &mut self.young {
+            young.flushed();
+        }
         let Some(held) = self.held.as_mut().filter(|held| held.frozen.is_none()) else { return };
         held.synchronizations = 0;
         held.marks = 0;
@@ -132,8 +142,13 @@ impl Blocks {
         }
     }
 
+    /// From where on a recovery would have to scan that began with what is written from now on.
+    pub(crate) fn scan_from_now(&self) -> ScanFrom {
+        ScanFrom { after: self.clock.seq(), oldest_open: self.oldest_open() }
+    }
+
     /// The lowest seq of the first page of a block of user data that is open; of the next page to come where none is.
-    pub(crate) fn oldest_open(&self) -> u64 {
+    pub(super) fn oldest_open(&self) -> u64 {
         let user = usize::from(self.metadata_from) * self.geometry.dies() as usize;
         let open = self.open[..user].iter().flatten().filter(|open| open.next > 0);
         open.map(|open| open.first_seq).min().unwrap_or(self.clock.seq() + 1)

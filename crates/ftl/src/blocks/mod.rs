@@ -13,6 +13,7 @@ mod group_minima;
 mod held;
 mod news;
 mod wear;
+mod young;
 
 pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use counters::Counters;
@@ -30,6 +31,7 @@ use phelsuma_nand::{
     Block, Content, EraseError, Geometry, Kind, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time,
 };
 pub(crate) use wear::{LOOKS_MAX, Wear};
+pub(crate) use young::{Young, young_blocks};
 
 /// What a block is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +109,8 @@ pub(crate) struct Blocks {
     waiting: Vec<Block>,
     /// Free blocks that must not be erased yet, where there are such.
     pub(crate) held: Option<Held>,
+    /// Those that a recovery has to look at, where a page validity log is to survive power cuts.
+    pub(crate) young: Option<Young>,
     /// A recovery is at work: what it writes says so.
     pub(crate) recovering: bool,
     /// What is written goes to one die as long as there is room: a recovery that is cut leaves its open blocks
@@ -155,6 +159,7 @@ impl Blocks {
             collects_metadata,
             waiting: Vec::new(),
             held: None,
+            young: None,
             recovering: false,
             on_one_die: false,
             read_before: Vec::new(),
@@ -185,6 +190,7 @@ impl Blocks {
     #[inline]
     pub(crate) fn wants_flush(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.wants_flush() || held.can_let_go() && self.free < self.critical)
+            || self.young.as_ref().is_some_and(Young::wants_flush)
     }
 
     /// Whether it is written, or being written: not free, bad, or on its way there.
@@ -208,6 +214,11 @@ impl Blocks {
     /// A block has no live pages: it goes into the pool, or is held until it may.
     pub(crate) fn release(&mut self, block: Block) {
         let stream = self.stream_of(block);
+        if self.young.is_some() && stream < self.metadata_from {
+            // Should the power fail before it is erased, the log knows.
+            self.news.freed(block);
+            return self.release_now(block);
+        }
         let holds = stream <= self.metadata_from && !self.barriers.forget(Barrier::HeldUntilFlush);
         let Some(held) = self.held.as_mut().filter(|_| holds) else {
             return self.release_now(block);
@@ -258,6 +269,11 @@ impl Blocks {
     pub(crate) fn close(&mut self, block: Block, stream: u8) {
         self.uses[block.index()] = BlockUse::Closed;
         self.streams[block.index()] = stream;
+        if stream < self.metadata_from
+            && let Some(young) = &mut self.young
+        {
+            young.closed(block, self.clock.seq());
+        }
         if self.collects_metadata || !self.is_metadata(stream) {
             self.counters.set_candidate(block, true);
             self.news.closed(block);
@@ -480,6 +496,9 @@ impl Blocks {
         self.news.ram(ledger);
         if let Some(held) = &self.held {
             held.ram(ledger);
+        }
+        if let Some(young) = &self.young {
+            young.ram(ledger);
         }
         ledger
             .structure("blocks.open", (self.open.len() * size_of::<Option<OpenBlock>>() + self.turn.len() * 4) as u64);

@@ -127,7 +127,8 @@ impl PageMapped {
                 counted == live[block.index()]
             };
             if !right {
-                findings.push(format!("{block} has {} live pages and {counted} counted", live[block.index()]));
+                let (stream, live) = (self.blocks.stream_of(block), live[block.index()]);
+                findings.push(format!("{block} of stream {stream} has {live} live pages and {counted} counted"));
             }
             let use_of = self.blocks.use_of(block);
             free += u32::from(matches!(use_of, BlockUse::Free | BlockUse::Held));

@@ -148,7 +148,15 @@ impl PageMapped {
             done = done.max(io.done());
         }
         self.settle(nand, at)?;
+        if self.blocks.is_young(victim) && !self.barriers.forget(Barrier::YoungBlocksKept) {
+            self.validity.checkpoint(validity_io!(self, nand, at))?;
+            self.hear_news(nand, at)?;
+        }
         self.blocks.release(victim);
+        if self.points_back {
+            // The log hears of it before it is erased.
+            self.hear_news(nand, at)?;
+        }
         Ok(done)
     }
 
@@ -181,6 +189,7 @@ impl PageMapped {
         let mut done = Ok(at);
         for batch in live.chunks(if one_by_one { 1 } else { move_buffer::PAGES }) {
             moving.clear();
+            let mut lost = Ok(());
             for index in batch {
                 let page = self.blocks.geometry().page(victim, u32::from(*index));
                 let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
@@ -198,13 +207,15 @@ impl PageMapped {
                         }
                     }
                     PageRead::Erased if one_by_one => {}
-                    _ => self.lose(nand, page, at),
+                    _ => lost = lost.and_then(|()| self.lose(nand, page, at)),
                 }
             }
             if self.barriers.forget(Barrier::CopiesBeforeErase) {
                 let _ = nand.erase(victim, Op::new(at, Purpose::Gc));
             }
-            done = self.write_moved(nand, &moving, why, at).and_then(|d| done.map(|before| before.max(d)));
+            done = lost
+                .and_then(|()| self.write_moved(nand, &moving, why, at))
+                .and_then(|d| done.map(|before| before.max(d)));
             if done.is_err() {
                 break;
             }
@@ -215,15 +226,21 @@ impl PageMapped {
     }
 
     /// A live page of a victim that cannot say whose it is any more; the mapping can.
-    fn lose<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) {
+    ///
+    /// Its translation page is written at once, as the page's copy would be: after a power cut it would name a place
+    /// where there is something else by then.
+    fn lose<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> Result<(), FtlError> {
         self.tally.pages_lost_moving += 1;
-        if let Some(owner) = self.mapping.owner_of(mapping_io!(self, nand, at), page)
-            && self.mapping.prepare(mapping_io!(self, nand, at), owner, false, &mut self.before).is_ok()
-        {
+        if let Some(owner) = self.mapping.owner_of(mapping_io!(self, nand, at), page) {
+            self.mapping.prepare(mapping_io!(self, nand, at), owner, false, &mut self.before)?;
             self.mapping.moved(owner, Place::Lost);
+            if !self.barriers.forget(Barrier::LostWrittenThrough) {
+                self.mapping.synchronize_key(mapping_io!(self, nand, at), owner, &mut self.before)?;
+            }
         }
         self.validity.leave(self.blocks.geometry(), page);
         self.drop_count(page);
+        Ok(())
     }
 
     /// Of the pages that validity takes for live, or does not know to be stale, keeps those that are. All are judged
@@ -293,7 +310,7 @@ impl PageMapped {
                 version: page.spare.version,
                 content,
                 data_crc: page.spare.data_crc,
-                aux: 0,
+                aux: self.point_back(Some(page.from)),
             };
             let (to, safe) = self.blocks.append(nand, stream, &copy, why.purpose(), page.ready)?;
             self.validity.validate(to);
@@ -303,6 +320,7 @@ impl PageMapped {
             self.tally.pages_moved += 1;
             self.tally.wear_pages_moved += u64::from(why == Why::Wear);
             self.hear_news(nand, at)?;
+            self.blocks.reported();
             done = done.max(safe);
         }
         Ok(done)

@@ -121,9 +121,13 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// The moments that a recovery would need to know of if the buffer of Gecko were flushed now: when it is frozen, and
     /// from where on to scan.
     pub(crate) fn flush_marks(&self) -> (u64, ScanFrom) {
-        match &self.blocks.held {
-            Some(held) => (held.freezes(self.seq()), held.scan_from),
-            None => (self.seq(), ScanFrom::default()),
+        match (&self.blocks.held, &self.blocks.young) {
+            (Some(held), _) => (held.freezes(self.seq()), held.scan_from),
+            (None, Some(young)) => {
+                let from = young.freezes(self.scan_from_now());
+                (from.after, from)
+            }
+            (None, None) => (self.seq(), ScanFrom::default()),
         }
     }
 
@@ -138,11 +142,14 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         if let Some(held) = &mut self.blocks.held {
             held.synchronized(version);
         }
+        if self.blocks.young.is_some() {
+            self.blocks.begin_reporting(version - 1);
+        }
     }
 
     /// From where on a recovery would have to scan that began with what is written from now on.
     pub(crate) fn scan_from_now(&self) -> ScanFrom {
-        ScanFrom { after: self.seq(), oldest_open: self.blocks.oldest_open() }
+        self.blocks.scan_from_now()
     }
 
     /// Everything before is in translation pages.

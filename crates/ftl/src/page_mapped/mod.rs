@@ -20,7 +20,7 @@ mod victim;
 mod wear;
 
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom, Wear};
+use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, Counter, FtlError, RamLedger, anchor};
@@ -58,6 +58,8 @@ pub(crate) struct PageMapped {
     barriers: Barriers,
     shape: Shape,
     battery: bool,
+    /// User pages name in their spare areas what they made stale: a recovery tells the validity store.
+    points_back: bool,
     /// With fewer blocks free nothing is written but by the battery. None without one.
     least_free: u32,
     mapping: Mapping,
@@ -73,6 +75,9 @@ pub(crate) struct PageMapped {
     before: Vec<Page>,
     tally: Tally,
 }
+
+/// In the spare area of a user page that points back: it took no page's place.
+const POINTS_NOWHERE: u32 = u32::MAX;
 
 /// Lends the flash to the mapping: the fields that it needs are borrowed one by one.
 macro_rules! mapping_io {
@@ -159,10 +164,16 @@ impl PageMapped {
             paged.take_checkpoints(ScanFrom::default());
             blocks.held = Some(Held::new(geometry, buffer_entries, config.barriers()));
         }
+        let points_back = composition.power == PowerPart::Synchronize && validity.tell_of_leaving().is_some();
+        if points_back && let Mapping::Paged(paged) = &mut mapping {
+            paged.name_trimmed();
+            blocks.young = Some(Young::new(geometry));
+        }
         Ok(Self {
             barriers: config.barriers(),
             shape,
             battery: composition.has_battery(),
+            points_back,
             least_free: Self::least_free(geometry, config)?,
             mapping,
             validity,
@@ -269,7 +280,19 @@ impl PageMapped {
         if let Some(held) = &mut self.blocks.held {
             held.reported();
         }
+        self.blocks.reported();
         self.flush_if_wanted(nand, at)
+    }
+
+    /// What the spare area of a user page is to say that is programmed now, and that takes the place of `before`. A flush
+    /// of the validity store does not say that it has heard of that before it has.
+    #[inline]
+    fn point_back(&mut self, before: Option<Page>) -> u32 {
+        if !self.points_back || self.barriers.forget(Barrier::PagesPointBack) {
+            return 0;
+        }
+        self.blocks.begin_reporting(self.blocks.clock.seq());
+        before.map_or(POINTS_NOWHERE, |page| page.0)
     }
 }
 
@@ -336,13 +359,14 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let content = request.data.page(index, page_bytes);
             self.mapping.prepare(mapping_io!(self, nand, at), key, true, &mut self.before)?;
             self.settle(nand, at)?;
+            let before = self.mapping.page_before(key);
             let page = NewPage {
                 kind: Kind::User,
                 key: key.0,
                 version: self.blocks.clock.next_version(),
                 content,
                 data_crc: content.crc(),
-                aux: 0,
+                aux: self.point_back(before),
             };
             let stream = self.placement.host();
             let (to, safe) = self.blocks.append(nand, stream, &page, Purpose::Host, at)?;
@@ -352,6 +376,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 self.drop_user_page(nand, old, at)?;
             }
             self.hear_news(nand, at)?;
+            self.blocks.reported();
             done = done.max(safe);
         }
         Ok(done)

@@ -5,7 +5,7 @@ use super::needs::Needs;
 use super::saved::counters_and_seal;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
 use super::{PageMapped, placement_of};
-use crate::blocks::{critical_blocks, held_blocks};
+use crate::blocks::{critical_blocks, held_blocks, young_blocks};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::{ANCHOR_BLOCKS, Config, FtlError, SetAside};
@@ -84,7 +84,11 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
     // for each entry of a translation page.
     let most_at_once = geometry.pages_per_block().max(geometry.page_bytes() / 4);
     let reports = mapping.unidentified + u64::from(most_at_once);
-    let synchronizations = (composition.power == PowerPart::GeckoRec).then_some(mapping.programs);
+    let synchronizations = match composition.power {
+        PowerPart::GeckoRec => Some(mapping.programs),
+        PowerPart::Synchronize => Some(0),
+        _ => None,
+    };
     let validity = match composition.validity {
         ValidityPart::RamBitmap => Needs::default(),
         ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
@@ -134,7 +138,11 @@ impl PageMapped {
         };
         // The few tombstone pages that a collection may write fit the block that every stream has open, and one more.
         let programs = if only_tombstones { 0 } else { blocks(needs.programs) };
-        let held = if config.composition.power == PowerPart::GeckoRec { held_blocks(geometry) } else { 0 };
+        let held = match config.composition.power {
+            PowerPart::GeckoRec => held_blocks(geometry),
+            PowerPart::Synchronize if has_validity_on_flash(config) => young_blocks(geometry),
+            _ => 0,
+        };
         let battery = battery_blocks(geometry, config, &needs);
         debug_assert!(BATTERY_FAILURES <= critical_blocks(geometry), "failures on battery are not paid for");
         let has_battery = config.composition.has_battery();

@@ -60,11 +60,13 @@ pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
     Config::new(preset, parts_of(preset), logical_pages, 7)
 }
 
-/// The presets that any power cut may meet.
+/// The presets that any power cut may meet; of these the one that `PHELSUMA_FTL` names, if it does.
 pub(crate) fn scanned() -> Vec<&'static Preset> {
     let any_cut =
         |p: &&Preset| matches!(p.composition.power, PowerPart::Scan | PowerPart::GeckoRec | PowerPart::Synchronize);
-    PRESETS.iter().filter(any_cut).collect()
+    let only = std::env::var("PHELSUMA_FTL").ok();
+    let asked_for = |p: &&Preset| only.as_ref().is_none_or(|name| name == p.name);
+    PRESETS.iter().filter(any_cut).filter(asked_for).collect()
 }
 
 /// Those that keep trims in tombstone pages.

@@ -45,6 +45,16 @@ fn entry_of(place: Place) -> u32 {
     }
 }
 
+/// In the entry of a trimmed page: the rest is the page that it was. For tables that name those; physical pages of such
+/// drives have numbers below it.
+const TRIMMED_FROM: u32 = 1 << 31;
+
+/// The physical page that an entry names, though it be trimmed, in a table that names those.
+#[inline]
+fn page_named(entry: u32) -> Option<Page> {
+    (entry < LOST).then_some(Page(entry & !TRIMMED_FROM))
+}
+
 /// What an entry of a table says.
 #[inline]
 fn place_of(entry: u32) -> Place {
@@ -90,6 +100,14 @@ impl Mapping {
         match self {
             Self::Ram(_) => Purpose::Trim,
             Self::Paged(_) => Purpose::Translation,
+        }
+    }
+
+    /// The demand-paged mapping, if it is one.
+    pub(crate) fn paged_mut(&mut self) -> Option<&mut PagedMapping> {
+        match self {
+            Self::Ram(_) => None,
+            Self::Paged(paged) => Some(paged),
         }
     }
 
@@ -157,6 +175,32 @@ impl Mapping {
         match self {
             Self::Ram(_) => Ok(()),
             Self::Paged(paged) => paged.prepare(io, key, by_host, before),
+        }
+    }
+
+    /// The physical page that `key`, which is prepared, had last, though it may be trimmed: what its next page is to name
+    /// in its spare area. `None` where there was none.
+    #[inline]
+    pub(crate) fn page_before(&self, key: LogicalPage) -> Option<Page> {
+        match self {
+            Self::Ram(_) => None,
+            Self::Paged(paged) => paged.page_before(key),
+        }
+    }
+
+    /// Makes durable what RAM alone knows of `key`.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn synchronize_key<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) => Ok(()),
+            Self::Paged(paged) => paged.synchronize_key(io, key, before),
         }
     }
 

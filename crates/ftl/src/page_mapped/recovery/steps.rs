@@ -1,5 +1,6 @@
 //! A recovery's table of named steps, and reads that are counted in it.
 
+use super::{Found, PageMapped};
 use crate::blocks::Blocks;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::recovery_report::{RecoveryReport, RecoveryStep};
@@ -85,6 +86,13 @@ impl Owned {
         match content {
             Content::Hollow(tag) => Self::Hollow(tag),
             Content::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
+        }
+    }
+
+    /// Keeps the bytes of a page of metadata where parts read theirs: it may have been the last time that it reads well.
+    pub(super) fn keep_for_metadata(self, ftl: &mut PageMapped, found: &Found) {
+        if let Self::Bytes(bytes) = self {
+            ftl.blocks.read_before.push((found.page, found.spare, bytes));
         }
     }
 

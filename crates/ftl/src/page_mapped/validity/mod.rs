@@ -159,6 +159,17 @@ impl Validity {
         }
     }
 
+    /// A recovery is going to call [`Validity::checkpoint`].
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn prepare_checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        match self {
+            Self::Log(log) => log.clean_ahead(io),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether `page` is live, where RAM tells.
     #[inline]
     pub(crate) fn touch(&self, page: Page) -> bool {
@@ -222,6 +233,13 @@ impl Validity {
         matches!(self, Self::Flash(bitmap) if bitmap.is_damaged())
     }
 
+    /// Something is lost that a log should know.
+    pub(crate) fn set_damaged(&mut self) {
+        if let Self::Log(log) = self {
+            log.set_damaged();
+        }
+    }
+
     /// How many parts a bitmap in flash has; none elsewhere.
     pub(crate) fn bitmap_parts(&self) -> u32 {
         match self {
@@ -275,6 +293,14 @@ impl Validity {
             Self::Ram(_) | Self::Flash(_) => Default::default(),
             Self::Gecko(gecko) => gecko.restore(io, scan),
             Self::Log(log) => log.restore(io, scan),
+        }
+    }
+
+    /// From where on a log would not know what was made stale, if this were all that is found of it.
+    pub(crate) fn heard_until<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> ScanFrom {
+        match self {
+            Self::Log(log) => log.heard_until(io, scan),
+            _ => ScanFrom::default(),
         }
     }
 

@@ -29,7 +29,7 @@ mod table;
 mod tree;
 mod tree_shape;
 
-use super::{Before, Judgement, Place, entry_of, place_of};
+use super::{Before, Judgement, LOST, Place, TRIMMED, TRIMMED_FROM, entry_of, page_named, place_of};
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::window;
 use crate::config::{DirectoryPart, DirtyLimit, OnMiss, PowerPart};
@@ -60,6 +60,8 @@ pub(crate) struct PagedMapping {
     checkpoints: Option<Checkpoints>,
     /// What bounds the number of dirty entries, and their age, where anything does.
     queue: Option<DirtyQueue>,
+    /// Entries of trimmed pages name the page that was: a recovery is to find out that it is stale.
+    names_trimmed: bool,
     /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is
     /// live. It stays so: validity takes pages that only the lost translation page named for live until their blocks
     /// are collected, however often the translation page is written anew meanwhile.
@@ -126,6 +128,7 @@ impl PagedMapping {
             barriers,
             checkpoints: None,
             queue: None,
+            names_trimmed: false,
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
             loaded: 0,
@@ -172,6 +175,42 @@ impl PagedMapping {
     fn pages_of(&self, translation_page: u32) -> core::ops::Range<u32> {
         let first = translation_page * self.entries_per_page;
         first..first.saturating_add(self.entries_per_page).min(self.logical_pages)
+    }
+
+    /// Entries of trimmed pages are to name the page that was.
+    pub(crate) fn name_trimmed(&mut self) {
+        self.names_trimmed = true;
+    }
+
+    /// What an entry says.
+    #[inline]
+    fn place(&self, entry: u32) -> Place {
+        if self.names_trimmed && entry & TRIMMED_FROM != 0 && entry < LOST { Place::Trimmed } else { place_of(entry) }
+    }
+
+    /// The entry of a page that is trimmed, and was at `page`.
+    #[inline]
+    fn trimmed(&self, page: Option<Page>) -> u32 {
+        match page {
+            Some(page) if self.names_trimmed && !self.barriers.forget(Barrier::TrimsPointBack) => page.0 | TRIMMED_FROM,
+            _ => TRIMMED,
+        }
+    }
+
+    /// The physical page that `key`, whose entry is cached, had last, though it may be trimmed.
+    #[inline]
+    pub(crate) fn page_before(&self, key: LogicalPage) -> Option<Page> {
+        self.cache.find(key.0).and_then(|slot| page_named(self.cache.value(slot)))
+    }
+
+    /// Synchronizes the translation page of `key`.
+    pub(crate) fn synchronize_key<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.synchronize(io, self.translation_page_of(key.0), before)
     }
 
     /// An entry as flash has it.
@@ -236,13 +275,17 @@ impl PagedMapping {
                 self.loaded = version;
             }
             PartRead::Nowhere => self.page.fill(0xff),
-            PartRead::Unreadable => {
-                self.tally.translation_pages_unreadable += 1;
-                self.damaged = true;
-                for index in 0..self.entries_per_page {
-                    put(&mut self.page, index, entry_of(Place::Lost));
-                }
-            }
+            PartRead::Unreadable => self.load_lost(),
+        }
+    }
+
+    /// The translation page cannot be read: in `page` all of its entries are lost.
+    #[cold]
+    fn load_lost(&mut self) {
+        self.tally.translation_pages_unreadable += 1;
+        self.damaged = true;
+        for index in 0..self.entries_per_page {
+            put(&mut self.page, index, LOST);
         }
     }
 
@@ -258,7 +301,7 @@ impl PagedMapping {
         for slot in self.cache.dirty_of(part) {
             let index = self.cache.key(slot) % self.entries_per_page;
             if self.cache.is_uip(slot)
-                && let Place::At(page) = place_of(get(&self.page, index))
+                && let Place::At(page) = self.place(get(&self.page, index))
             {
                 before.push(page);
             }
@@ -287,7 +330,7 @@ impl PagedMapping {
         let slot = self.cache.find(key.0)?;
         self.tally.hits += 1;
         self.cache.touch(slot);
-        Some(place_of(self.cache.value(slot)))
+        Some(self.place(self.cache.value(slot)))
     }
 
     /// Where `key` is; its entry is cached from now on.
@@ -303,17 +346,20 @@ impl PagedMapping {
         self.tally.misses += 1;
         let entry = self.entry_on_flash(io, key.0);
         // A drive that cannot be written any more can still be read: then the entry is not cached.
-        if place_of(entry) != Place::Lost {
+        if self.place(entry) != Place::Lost {
             let _ = self.insert(io, key.0, entry, before);
         }
-        place_of(entry)
+        self.place(entry)
     }
 
     /// Where `key` is, without any change to the cache.
     pub(crate) fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
         match self.cache.find(key.0) {
-            Some(slot) => place_of(self.cache.value(slot)),
-            None => place_of(self.entry_on_flash(io, key.0)),
+            Some(slot) => self.place(self.cache.value(slot)),
+            None => {
+                let entry = self.entry_on_flash(io, key.0);
+                self.place(entry)
+            }
         }
     }
 
@@ -356,7 +402,7 @@ impl PagedMapping {
     #[inline]
     pub(crate) fn written(&mut self, key: LogicalPage, to: Page) -> Before {
         if let Some(slot) = self.cache.find(key.0) {
-            let before = place_of(self.cache.value(slot));
+            let before = self.place(self.cache.value(slot));
             self.set_dirty(slot, to.0);
             return Before::Known(before);
         }
@@ -431,12 +477,11 @@ impl PagedMapping {
         let mut changes = false;
         for key in pages.clone() {
             if let Some(slot) = self.cache.find(key) {
-                let now = place_of(self.cache.value(slot));
-                if let Place::At(page) = now {
-                    before.push(page);
-                }
+                let now = self.place(self.cache.value(slot));
+                let page = if let Place::At(page) = now { Some(page) } else { None };
+                before.extend(page);
                 if !matches!(now, Place::Nowhere | Place::Trimmed) {
-                    self.cache.set_dirty(slot, entry_of(Place::Trimmed));
+                    self.cache.set_dirty(slot, self.trimmed(page));
                     changes = true;
                 }
             }
@@ -444,12 +489,12 @@ impl PagedMapping {
         let in_cache = before.len();
         for key in pages.filter(|key| self.cache.find(*key).is_none()) {
             let index = key % self.entries_per_page;
-            let now = place_of(get(&self.page, index));
-            if let Place::At(page) = now {
-                before.push(page);
-            }
+            let now = self.place(get(&self.page, index));
+            let page = if let Place::At(page) = now { Some(page) } else { None };
+            before.extend(page);
             if !matches!(now, Place::Nowhere | Place::Trimmed) {
-                put(&mut self.page, index, entry_of(Place::Trimmed));
+                let trimmed = self.trimmed(page);
+                put(&mut self.page, index, trimmed);
                 changes = true;
             }
         }
@@ -602,12 +647,12 @@ impl PagedMapping {
 
     /// The physical pages that a translation page's bytes name, and whose they are.
     pub(crate) fn pages_in<'b>(
-        &self,
+        &'b self,
         translation_page: u32,
         bytes: &'b [u8],
     ) -> impl Iterator<Item = (LogicalPage, Page)> + 'b {
         let keys = self.pages_of(translation_page);
-        keys.enumerate().filter_map(|(index, key)| match place_of(get(bytes, index as u32)) {
+        keys.enumerate().filter_map(|(index, key)| match self.place(get(bytes, index as u32)) {
             Place::At(page) => Some((LogicalPage(key), page)),
             _ => None,
         })
@@ -635,7 +680,8 @@ impl PagedMapping {
         let uip: Vec<u32> = self.cache.iter().filter(marked).map(|slot| self.cache.key(slot)).collect();
         let mut pages = Vec::new();
         for key in uip {
-            if let Place::At(page) = place_of(self.entry_on_flash(io, key)) {
+            let entry = self.entry_on_flash(io, key);
+            if let Place::At(page) = self.place(entry) {
                 pages.push(page);
             }
         }

@@ -11,15 +11,15 @@ use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
 use crate::config::{DirtyLimit, PowerPart, Synchronize};
-use crate::page_mapped::mapping::{Place, entry_of, place_of};
+use crate::page_mapped::mapping::{Place, entry_of, page_named, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
 
 /// The block that an entry's page is in.
 fn block_of(geometry: &Geometry, entry: u32) -> Option<Block> {
     match place_of(entry) {
-        Place::At(page) => Some(geometry.block_of(page)),
+        Place::At(page) if geometry.contains(page) => Some(geometry.block_of(page)),
         _ => None,
     }
 }
@@ -84,16 +84,38 @@ impl PagedMapping {
         scan_mark::decode(version, aux)
     }
 
-    /// A translation page's entries as flash has them, with the range of logical pages.
-    pub(crate) fn entries_on_flash<N: Nand>(
+    /// The entries of a translation page as a version of it has them, which a recovery has found at `page`.
+    pub(crate) fn entries_at<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         translation_page: u32,
+        page: Page,
     ) -> impl Iterator<Item = (u32, Place)> + '_ {
-        self.load(io, translation_page);
-        let keys = self.pages_of(translation_page);
-        let page = &self.page;
-        keys.zip(0..).map(move |(key, index)| (key, place_of(get(page, index))))
+        self.load_from(io, translation_page, page);
+        let mapping = &*self;
+        mapping.pages_of(translation_page).zip(0..).map(|(key, index)| (key, mapping.place(get(&mapping.page, index))))
+    }
+
+    /// As [`PagedMapping::entries_at`], of trimmed pages alone: where they were.
+    pub(crate) fn trimmed_at<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        translation_page: u32,
+        page: Page,
+    ) -> impl Iterator<Item = (u32, Page)> + '_ {
+        self.load_from(io, translation_page, page);
+        let mapping = &*self;
+        let entries = mapping.pages_of(translation_page).zip(0..).map(|(key, index)| (key, get(&mapping.page, index)));
+        entries
+            .filter(|(_, entry)| mapping.place(*entry) == Place::Trimmed)
+            .filter_map(|(key, entry)| Some((key, page_named(entry)?)))
+    }
+
+    fn load_from<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, translation_page: u32, page: Page) {
+        match io.read(page, Kind::Translation, translation_page) {
+            Some(bytes) => self.page.copy_from_slice(bytes),
+            None => self.load_lost(),
+        }
     }
 
     /// Brings a translation page up to date with what a recovery has found: entries of its range.

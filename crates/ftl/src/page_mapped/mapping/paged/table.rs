@@ -109,7 +109,7 @@ impl TranslationTable {
         }
     }
 
-    /// Writes a translation page anew, with `aux` in the spare area where there is a directory.
+    /// Writes a translation page anew, with `aux` in the spare area.
     #[inline]
     pub(super) fn write<N: Nand>(
         &mut self,
@@ -121,7 +121,7 @@ impl TranslationTable {
     ) -> Result<Page, FtlError> {
         match self {
             Self::Flat(directory) => directory.write_with(io, aux, part, version, bytes),
-            Self::Tree(tree) => tree.write(io, part, version, bytes),
+            Self::Tree(tree) => tree.write(io, aux, part, version, bytes),
         }
     }
 

@@ -13,6 +13,7 @@
 //! mapping entries; all of a node's children are taken for lost when it cannot be read, until each is written anew.
 
 use super::node_cache::{NodeCache, NodeSlot};
+use super::scan_mark::FROM_THE_BEGINNING;
 use super::tree_shape::TreeShape;
 use super::{get, put};
 use crate::page_mapped::directory::PartRead;
@@ -284,17 +285,18 @@ impl TranslationTree {
         }
     }
 
-    /// Writes a leaf anew.
+    /// Writes a leaf anew, with `aux` in the spare area.
     #[inline]
     pub(super) fn write<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
+        aux: u32,
         leaf: u32,
         version: u64,
         bytes: &[u8],
     ) -> Result<Page, FtlError> {
         self.prepare(io, leaf)?;
-        let to = io.append(Kind::Translation, leaf, version, bytes)?;
+        let to = io.append_with(aux, Kind::Translation, leaf, version, bytes)?;
         self.set(io, leaf, to.0);
         Ok(to)
     }
@@ -383,7 +385,7 @@ impl TranslationTree {
                     put(buffer, index, entry_of(Place::Lost));
                 }
                 let version = io.seq() + 1;
-                io.append(Kind::Translation, number, version, buffer)?.0
+                io.append_with(FROM_THE_BEGINNING, Kind::Translation, number, version, buffer)?.0
             }
             _ => {
                 self.missed();
@@ -555,7 +557,7 @@ mod tests {
         fn write(&mut self, leaf: u32, what: u32) {
             let bytes = [what.to_le_bytes(); 128].concat();
             let before = self.programs();
-            self.io(|tree, io| tree.write(io, leaf, io.seq() + 1, &bytes)).unwrap();
+            self.io(|tree, io| tree.write(io, 0, leaf, io.seq() + 1, &bytes)).unwrap();
             self.model.insert(leaf, what);
             // One for the leaf, and at the most one a level.
             assert!(self.programs() - before <= 1 + u64::from(self.tree.programs_each()));

@@ -9,7 +9,6 @@ use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
-use crate::page_mapped::validity::Validity;
 use alloc::vec::Vec;
 use phelsuma_nand::{Kind, LogicalPage, Nand, Page, Purpose, SpareRead};
 
@@ -37,8 +36,7 @@ impl Gathered {
         user: &[BlockInformation],
     ) -> Result<(), FtlError> {
         let mut suspects = core::mem::take(&mut ftl.before);
-        // A log tells by its timestamps.
-        if frozen > 0 && !matches!(ftl.validity, Validity::Log(_)) {
+        if frozen > 0 {
             let all = user.iter().chain(&self.bid.translation).chain(&self.bid.validity);
             for block in all.filter(|i| i.first_seq > frozen).map(|i| i.block) {
                 let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);

@@ -37,15 +37,6 @@ impl Gathered {
         self.reports.sort_unstable();
         self.reports.dedup();
         let mut stale = vec![0u16; geometry.blocks() as usize];
-        // When each block was begun. All that a log knows of blocks without user pages is older than their last erase.
-        let mut begun = Vec::new();
-        if let Validity::Log(_) = &ftl.validity {
-            begun.resize(geometry.blocks() as usize, u64::MAX);
-            for information in self.bid.user_since(nand, steps, 0) {
-                begun[information.block.index()] = information.first_seq;
-            }
-        }
-        self.scratch = self.scratch.max(begun.capacity() * size_of::<u64>());
         let (validity, reports) = (&mut ftl.validity, &self.reports);
         let known = steps.with_io(nand, &mut ftl.blocks, |io| match validity {
             Validity::Gecko(gecko) => {
@@ -54,12 +45,6 @@ impl Gathered {
                     stale[block.index()] = if state.free { FREE } else { state.stale };
                 })
             }
-            Validity::Log(log) => log.block_states(
-                io,
-                |block| begun[block.index()],
-                reports,
-                |block, state| stale[block.index()] = if state.free { FREE } else { state.stale },
-            ),
             _ => Vec::new(),
         });
         // Gecko has them on flash already.

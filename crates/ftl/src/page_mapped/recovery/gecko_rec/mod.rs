@@ -29,7 +29,6 @@ use crate::blocks::{Clock, EPOCH, ScanFrom};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::Validity;
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec::Vec;
@@ -141,10 +140,6 @@ impl PageMapped {
         }
         ftl.hear_news(nand, steps.now)?;
         (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);
-        if matches!(ftl.validity, Validity::Log(_)) {
-            steps.begin("8 synchronization of what was dirty");
-            ftl.synchronize_while_there_is_room(nand, &mut steps)?;
-        }
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
@@ -153,27 +148,6 @@ impl PageMapped {
         report.scratch_bytes = g.bytes() + translation.bytes() + u64::from(geometry.blocks()) * 2 + user as u64;
         report.done = steps.now;
         Ok((ftl, report))
-    }
-
-    /// Synchronizes what is dirty, as IB-FTL does before it goes on, collecting where room is needed. Pages that are
-    /// collected meanwhile are dirty then. They may stay so, and so may everything for which there is no room: the next
-    /// recovery finds it as this one did.
-    fn synchronize_while_there_is_room<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
-        let mut part = Some(0);
-        while let Some(from) = part {
-            if self.blocks.free() < self.shape.reserve_blocks {
-                match self.make_space(nand, steps.now) {
-                    Ok(()) => {}
-                    Err(FtlError::Full { .. }) => break,
-                    Err(error) => return Err(error),
-                }
-            }
-            let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
-            part = self.mapping.synchronize_next(io, from, &mut self.before)?;
-            steps.count(io);
-            self.settle(nand, steps.now)?;
-        }
-        self.hear_news(nand, steps.now)
     }
 
     /// Leaves nothing for the next recovery to scan.

@@ -1,8 +1,9 @@
 //! What would count if the pages that may have been in flight turned bad, before they are copied.
 //!
 //! That is the state without any of them: of each translation page the newest other version, and of each logical page the
-//! newest other page that this version does not know, or what it names. What a state with some of them would need is
-//! among that and what counts with all of them. And of copies of one content the first and the last but one: the host
+//! newest other page that this version does not know, or what it names. And the state without the user pages among them:
+//! the newest version, and what it names. What a state with some of them would need is among these and what counts with
+//! all of them. And of copies of one content the first and the last but one: the host
 //! may have been told that it is safe, and it is then, whatever became of the copies that recoveries made.
 
 use super::found::{FoundEntries, Translation};
@@ -41,20 +42,21 @@ impl Gathered {
         parts.extend(users.map(|suspect| ftl.paged().part_of(LogicalPage(suspect.spare.key))));
         parts.sort_unstable();
         parts.dedup();
-        for part in parts {
-            let sure = translation.sure_of(part);
-            let synchronized = sure.map_or(0, |version| version.synchronized);
+        let versions = parts.into_iter().flat_map(|part| {
+            let (sure, newest) = (translation.sure_of(part), translation.newest_of(part));
+            let is_other = newest.is_some_and(|newest| sure.is_none_or(|sure| sure.page != newest.page));
+            [Some((part, sure)), is_other.then_some((part, newest))].into_iter().flatten()
+        });
+        for (part, version) in versions {
+            let synchronized = version.map_or(0, |version| version.synchronized);
             let Mapping::Paged(paged) = &mut ftl.mapping else { continue };
-            let named: Vec<(u32, Place)> = match sure {
+            let named: Vec<(u32, Place)> = match version {
                 Some(version) => {
-                    let newest = paged.enter_translation_page(part, version.page);
-                    let named = steps.with_io(nand, &mut ftl.blocks, |io| paged.entries_on_flash(io, part).collect());
-                    newest.map(|newest| paged.enter_translation_page(part, newest));
-                    named
+                    steps.with_io(nand, &mut ftl.blocks, |io| paged.entries_at(io, part, version.page).collect())
                 }
                 None => paged.range_of(part).map(|key| (key, Place::Nowhere)).collect(),
             };
-            pages.extend(sure.map(|version| version.page));
+            pages.extend(version.map(|version| version.page));
             for (key, place) in named {
                 let mut others = found.candidates_of(key).iter().filter(|c| !c.is_suspect && c.seq > synchronized);
                 match (others.next(), place) {
@@ -64,6 +66,7 @@ impl Gathered {
                 }
             }
         }
+        pages.extend(self.log_without_suspects(ftl, nand, steps));
         let mut blocks: Vec<Block> = pages.into_iter().map(|page| geometry.block_of(page)).collect();
         blocks.sort_unstable();
         blocks.dedup();

@@ -92,6 +92,8 @@ pub(super) struct Candidate {
     pub(super) page: Page,
     pub(super) version: u64,
     pub(super) seq: u64,
+    /// The number of the page whose place it took, where pages say that.
+    pub(super) points_back: u32,
     pub(super) is_suspect: bool,
 }
 
@@ -153,6 +155,11 @@ impl FoundEntries {
             let newest = candidates.iter().find(|c| c.seq > synchronized || resurrects);
             self.entries.extend(newest.map(|c| Entry { key: c.key, place: Place::At(c.page), seq: c.seq }));
         }
+    }
+
+    /// The pages that the scan has met, logical page by logical page, the newest of each first.
+    pub(super) fn by_key(&self) -> impl Iterator<Item = &[Candidate]> {
+        self.candidates.chunk_by(|a, b| a.key == b.key)
     }
 
     /// The pages that the scan has met of a logical page, the newest first.
@@ -248,6 +255,9 @@ impl Gathered {
                 continue;
             }
             let (mut pages, suspect) = self.pages_of(ftl, nand, steps, information.block);
+            if let Some(log) = &mut self.log {
+                log.look_at(ftl, nand, steps, information.block, &pages);
+            }
             let Some(last) = pages.last().copied() else { continue };
             found.blocks.push((information.first_seq, last.spare.seq));
             self.suspects.extend(suspect.map(|data| Suspect { found: last, data }));
@@ -255,7 +265,8 @@ impl Gathered {
             for Found { page, spare } in pages {
                 if spare.kind == Kind::User && spare.key < ftl.shape.logical_pages {
                     let (key, version, seq) = (spare.key, spare.version, spare.seq);
-                    found.candidates.push(Candidate { key, page, version, seq, is_suspect: false });
+                    let points_back = spare.aux;
+                    found.candidates.push(Candidate { key, page, version, seq, points_back, is_suspect: false });
                 }
             }
         }

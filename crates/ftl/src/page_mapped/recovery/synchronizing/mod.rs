@@ -21,6 +21,7 @@
 
 mod fallbacks;
 mod found;
+mod validity_log;
 
 use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::last_page::LastPage;
@@ -30,12 +31,14 @@ use crate::barriers::Barrier;
 use crate::blocks::{BlockUse, Clock, EPOCH, NewPage};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::Validity;
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
 use found::{FoundEntries, Translation};
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Purpose, Time};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose, Time};
+use validity_log::OfLog;
 
 /// A page that may have been in flight when the power failed: read in full, and sound by now.
 struct Suspect {
@@ -57,6 +60,8 @@ struct Gathered {
     user_since: Vec<u64>,
     /// Entries that name what is gone: read errors from now on.
     lost: Vec<u32>,
+    /// Where a page validity log tells what is live.
+    log: Option<OfLog>,
 }
 
 impl PageMapped {
@@ -68,6 +73,9 @@ impl PageMapped {
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
+        let has_log = matches!(ftl.validity, Validity::Log(_));
+        // What is closed from now on is not what was written lately.
+        ftl.blocks.young = None;
 
         steps.begin("blocks information directory");
         let mut g = Gathered::new(&geometry);
@@ -81,25 +89,46 @@ impl PageMapped {
 
         steps.begin("global mapping directory");
         let mut translation = g.scan_translation(&mut ftl, nand, &mut steps);
-        for (part, version) in translation.newest() {
-            ftl.paged().enter_translation_page(part, version.page);
+        let mut scan_from = translation.scan_from();
+
+        if has_log {
+            steps.begin("page validity log");
+            g.scan_log(&mut ftl, nand, &mut steps);
+        }
+        if let Some(log) = &g.log {
+            scan_from = scan_from.and(log.heard_until);
         }
 
         steps.begin("pages written last");
-        let mut found = g.scan_user(&mut ftl, nand, &mut steps, translation.scan_from());
+        let mut found = g.scan_user(&mut ftl, nand, &mut steps, scan_from);
         ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + EPOCH, g.bid.seq_max + EPOCH);
         g.keep_suspects(&mut translation, &mut found);
         found.choose(&mut ftl, &translation);
+        g.find_stale(&mut ftl, nand, &mut steps, &translation, &found);
         let fallbacks = g.find_fallbacks(&mut ftl, nand, &mut steps, &translation, &found);
 
-        steps.begin("read the translation table");
-        g.read_table(&mut ftl, nand, &mut steps, &translation, &found);
+        steps.begin(if has_log { "read the page validity log" } else { "read the translation table" });
+        match has_log {
+            true => g.read_log(&mut ftl, nand, &mut steps, &translation),
+            false => g.read_table(&mut ftl, nand, &mut steps, &translation, &found),
+        }
         let mut holding = g.settle_blocks(&mut ftl, &fallbacks);
+        g.begin_telling(&mut ftl, &geometry);
         ftl.hear_news(nand, steps.now)?;
 
         steps.begin("copies of what may have been in flight");
+        // Nothing rests on the nodes of a tree: every recovery makes them anew.
+        for (part, version) in translation.newest() {
+            ftl.paged().enter_translation_page(part, version.page);
+        }
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
+        if let Mapping::Paged(paged) = &mut ftl.mapping {
+            paged.build(io)?;
+        }
+        steps.count(io);
         g.copy_suspects(&mut ftl, nand, &mut steps, &mut found, &mut holding)?;
         ftl.blocks.read_before = Vec::new();
+        g.tell_log(&mut ftl, nand, &mut steps, !holding.is_empty())?;
         for block in holding {
             ftl.blocks.release_now(block);
         }
@@ -142,7 +171,7 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Where next to nothing is free, moves what is live in the emptiest blocks of translation pages together: cuts of
+    /// Where next to nothing is free, moves what is live in the emptiest blocks of metadata together: cuts of
     /// earlier recoveries leave part-filled ones.
     fn gather_part_filled<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let geometry: Geometry = *self.blocks.geometry();
@@ -151,14 +180,17 @@ impl PageMapped {
             let emptiest = (0..geometry.blocks())
                 .map(Block)
                 .filter(|block| self.blocks.use_of(*block) == BlockUse::Closed)
-                .filter(|block| self.blocks.stream_of(*block) == self.streams.mapping)
+                .filter(|block| self.blocks.is_metadata(self.blocks.stream_of(*block)))
                 .min_by_key(live);
             let Some(victim) = emptiest.filter(|block| 2 * live(block) <= geometry.pages_per_block()) else { break };
+            let stream = self.blocks.stream_of(victim);
             self.blocks.begin_collection(victim);
             self.victim.taken(&self.blocks.counters, victim);
-            let stream = self.streams.mapping;
             let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Recovery, steps.now);
-            self.mapping.relocate(io, victim)?;
+            match stream == self.streams.mapping {
+                true => self.mapping.relocate(io, victim)?,
+                false => self.validity.relocate(io, victim)?,
+            };
             steps.count(io);
             self.hear_news(nand, steps.now)?;
             self.blocks.release(victim);
@@ -178,6 +210,7 @@ impl Gathered {
             part_filled: Vec::new(),
             user_since: vec![0; geometry.blocks() as usize],
             lost: Vec::new(),
+            log: None,
         }
     }
 
@@ -188,7 +221,8 @@ impl Gathered {
         let blocks = self.part_filled.capacity() * size_of::<Block>()
             + self.user_since.len() * 8
             + self.user.capacity() * size_of::<BlockInformation>();
-        self.bid.bytes() + (suspects + translation + blocks + self.lost.capacity() * 4) as u64
+        let log = self.log.as_ref().map_or(0, OfLog::bytes);
+        self.bid.bytes() + log + (suspects + translation + blocks + self.lost.capacity() * 4) as u64
     }
 
     /// The pages of a block that can be believed, in order; the data of the last one too, where it may have been in flight
@@ -227,9 +261,7 @@ impl Gathered {
             {
                 translation.note_suspect(&last);
                 self.suspect_translation.push(last);
-                if let Owned::Bytes(bytes) = data {
-                    ftl.blocks.read_before.push((last.page, last.spare, bytes));
-                }
+                data.keep_for_metadata(ftl, &last);
             }
             for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
                 translation.note(found);
@@ -243,6 +275,9 @@ impl Gathered {
         let bid = &self.bid;
         self.suspects.retain(|suspect| bid.may_have_been_in_flight(&suspect.found.spare));
         found.suspect(&self.suspects);
+        if let Some(log) = &mut self.log {
+            log.suspects.retain(|found| bid.may_have_been_in_flight(&found.spare));
+        }
         self.suspect_translation.retain(|found| {
             let suspect = bid.may_have_been_in_flight(&found.spare);
             if !suspect {
@@ -275,7 +310,11 @@ impl Gathered {
             let Mapping::Paged(paged) = mapping else { return };
             let mut live = Vec::new();
             steps.with_io(nand, blocks, |io| {
-                for (key, place) in paged.entries_on_flash(io, part) {
+                let known: Vec<(u32, Place)> = match version {
+                    Some(version) => paged.entries_at(io, part, version.page).collect(),
+                    None => range.map(|key| (key, Place::Nowhere)).collect(),
+                };
+                for (key, place) in known {
                     match (entries.next_if(|entry| entry.key == key), place) {
                         (Some(entry), _) => live.extend(entry.page()),
                         (None, Place::At(page)) => {
@@ -310,15 +349,17 @@ impl Gathered {
         }
         let mapping = ftl.streams.mapping;
         let users = self.user.iter().map(|information| (*information, 0));
-        let others = bid.translation.iter().chain(&bid.validity).map(|information| (*information, mapping));
-        let mut all: Vec<_> = users.chain(others).collect();
+        let validity = ftl.streams.validity;
+        let others = bid.translation.iter().map(|information| (*information, mapping));
+        let log = bid.validity.iter().map(|information| (*information, validity));
+        let mut all: Vec<_> = users.chain(others).chain(log).collect();
         all.sort_unstable_by_key(|(information, _)| information.first_seq);
         let mut holding = Vec::new();
         for (information, stream) in all {
             let block = information.block;
             if ftl.blocks.counters.live(block) > 0 {
                 ftl.blocks.close(block, stream);
-            } else if fallbacks.binary_search(&block).is_ok() {
+            } else if fallbacks.binary_search(&block).is_ok() || self.log.as_ref().is_some_and(|log| log.keeps(block)) {
                 holding.push(block);
             } else {
                 ftl.blocks.release_now(block);
@@ -339,6 +380,13 @@ impl Gathered {
         if ftl.barriers.forget(Barrier::SuspectsCopied) {
             return Ok(());
         }
+        if let Some(log) = self.log.as_ref().filter(|log| !log.suspects.is_empty()) {
+            ftl.let_go_if_out_of_blocks(holding);
+            let pages: Vec<Page> = log.suspects.iter().map(|found| found.page).collect();
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            ftl.validity.copy_pages(io, &pages)?;
+            steps.count(io);
+        }
         for suspect in &self.suspect_translation {
             ftl.let_go_if_out_of_blocks(holding);
             let stream = ftl.streams.mapping;
@@ -355,7 +403,7 @@ impl Gathered {
             let Found { page, spare } = suspect.found;
             let content = suspect.data.content();
             let (kind, key, version, data_crc) = (Kind::User, spare.key, spare.version, spare.data_crc);
-            let copy = NewPage { kind, key, version, content, data_crc, aux: 0 };
+            let copy = NewPage { kind, key, version, content, data_crc, aux: spare.aux };
             let stream = ftl.placement.host();
             let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;

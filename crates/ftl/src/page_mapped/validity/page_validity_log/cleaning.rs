@@ -118,6 +118,13 @@ impl PageValidityLog {
         (self.pages.len() - self.cleaning.cleaned()) as u64
     }
 
+    /// A recovery is going to flush: what it adds is made up for first, so that what is kept is on flash with it. What
+    /// cleaning keeps is lost with the buffer otherwise, and cuts that come soon enough would let the log grow.
+    pub(crate) fn clean_ahead<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        self.cleaning.inserted(self.entries_per_page);
+        self.clean(io)
+    }
+
     /// Cleans as much as is due.
     pub(super) fn clean<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         while self.counting_pages() > self.cleaning.bounds.pages_max {

@@ -172,6 +172,11 @@ impl PageValidityLog {
         self.insert_new(io, page, true)
     }
 
+    /// Something is lost that it should know: from now on only the mapping tells what is live.
+    pub(super) fn set_damaged(&mut self) {
+        self.damaged = true;
+    }
+
     /// `block` was erased.
     pub(super) fn erased(&mut self, block: Block) {
         self.void_before(block, self.buffered_from() + self.buffer.len() as u64);

@@ -19,6 +19,27 @@ use phelsuma_nand::{Block, Kind, Nand, Page};
 /// Of a block's entries: one says that nothing in it is live.
 const FREE: u16 = u16::MAX;
 
+/// The newest page that can be read, what it says, and whether it was the first.
+fn newest_page<N: Nand>(
+    io: &mut MetaIo<'_, N>,
+    found: &mut impl Iterator<Item = StorePage>,
+) -> Option<(Header, Page, bool)> {
+    let mut whole = true;
+    found.find_map(|found| {
+        let header = io.read(found.page, Kind::ValidityLog, found.key).map(|bytes| LogPage::new(bytes).header());
+        let sound = header.filter(|h| h.number as u32 == found.key && h.oldest <= h.number && h.oldest > 0);
+        whole &= sound.is_some();
+        Some((sound?, found.page, whole))
+    })
+}
+
+/// Of two copies of a page either will do; the later one is not about to be erased.
+fn newest_first(mut scan: ValidityScan) -> Vec<StorePage> {
+    scan.pages.sort_unstable_by_key(|found| (Reverse(found.version), Reverse(found.seq)));
+    scan.pages.dedup_by_key(|found| found.version);
+    scan.pages
+}
+
 impl PageValidityLog {
     /// Takes the log that is on flash for its own, the buffer being empty. What the last flush had frozen, and from
     /// where on to scan: the beginning of time where there was none.
@@ -31,6 +52,11 @@ impl PageValidityLog {
         self.marks
     }
 
+    /// From where on a log that is found in `scan` does not know what was made stale.
+    pub(crate) fn heard_until<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> ScanFrom {
+        newest_page(io, &mut newest_first(scan).into_iter()).map(|(header, ..)| header.scan_from).unwrap_or_default()
+    }
+
     /// The pages of the log that would be found in `scan`.
     pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
         let pages = self.choose(io, scan).map(|(_, pages, _)| pages).unwrap_or_default();
@@ -38,22 +64,9 @@ impl PageValidityLog {
     }
 
     /// What the newest page says, the pages that count, oldest first, and whether none of them is missing.
-    fn choose<N: Nand>(
-        &self,
-        io: &mut MetaIo<'_, N>,
-        mut scan: ValidityScan,
-    ) -> Option<(Header, VecDeque<Page>, bool)> {
-        // Of two copies of a page either will do; the later one is not about to be erased.
-        scan.pages.sort_unstable_by_key(|found| (Reverse(found.version), Reverse(found.seq)));
-        scan.pages.dedup_by_key(|found| found.version);
-        let mut found = scan.pages.into_iter();
-        let mut whole = true;
-        let (header, newest) = found.find_map(|found: StorePage| {
-            let header = io.read(found.page, Kind::ValidityLog, found.key).map(|bytes| LogPage::new(bytes).header());
-            let sound = header.filter(|h| h.number as u32 == found.key && h.oldest <= h.number && h.oldest > 0);
-            whole &= sound.is_some();
-            Some((sound?, found.page))
-        })?;
+    fn choose<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Option<(Header, VecDeque<Page>, bool)> {
+        let mut found = newest_first(scan).into_iter();
+        let (header, newest, mut whole) = newest_page(io, &mut found)?;
         let mut pages = VecDeque::from([newest]);
         for number in (header.oldest..header.number).rev() {
             // What a cut kept from being believed at the last recovery has the number of a newer page.

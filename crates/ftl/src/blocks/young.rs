@@ -1,0 +1,98 @@
+//! User blocks that were written since the last flush of a page validity log.
+//!
+//! What only the log's buffer knows is lost when the power fails. But each user page says in its spare area which page it
+//! made stale, so a recovery finds that again in the pages written since the flush; and none of their blocks may be
+//! erased before the next one. GeckoFTL (section 5.3) says of IB-FTL that its recovery scans the log, and nothing of the
+//! entries that were not on flash yet.
+
+use super::Blocks;
+use super::held::ScanFrom;
+use crate::RamLedger;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Young {
+    /// Those that are closed, with the seq of the last program then.
+    closed: Vec<(Block, u64)>,
+    most: usize,
+    /// While the log has not heard of all that was made stale: from where on that is.
+    reporting: Option<ScanFrom>,
+}
+
+impl Young {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let most = young_blocks(geometry) as usize;
+        Self { closed: Vec::with_capacity(most + 2), most, reporting: None }
+    }
+
+    /// A block of user pages is closed; the last program was `seq`.
+    pub(crate) fn closed(&mut self, block: Block, seq: u64) {
+        self.closed.push((block, seq));
+    }
+
+    pub(crate) fn contains(&self, block: Block) -> bool {
+        self.closed.iter().any(|(other, _)| *other == block)
+    }
+
+    /// Whether the log should be flushed although its buffer is not full: a recovery would have much to look at.
+    pub(crate) fn wants_flush(&self) -> bool {
+        self.closed.len() > self.most && self.reporting.is_none()
+    }
+
+    /// What was programmed after `from` made pages stale of which the log is going to hear.
+    pub(crate) fn begin_reporting(&mut self, from: ScanFrom) {
+        self.reporting.get_or_insert(from);
+    }
+
+    /// It has heard of all.
+    #[inline]
+    pub(crate) fn reported(&mut self) {
+        self.reporting = None;
+    }
+
+    /// From where on a recovery has to look if the log is flushed now.
+    pub(crate) fn freezes(&self, now: ScanFrom) -> ScanFrom {
+        self.reporting.unwrap_or(now)
+    }
+
+    /// The log is on flash.
+    pub(crate) fn flushed(&mut self) {
+        let reporting = self.reporting;
+        self.closed.retain(|(_, seq)| reporting.is_some_and(|from| *seq > from.after));
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        let closed = self.closed.capacity() * size_of::<(Block, u64)>();
+        ledger.structure("blocks.young", (closed + size_of::<Self>()) as u64);
+    }
+}
+
+impl Blocks {
+    /// What is programmed after `seq` makes pages stale of which the log is going to hear.
+    #[inline]
+    pub(crate) fn begin_reporting(&mut self, seq: u64) {
+        let oldest_open = self.oldest_open();
+        if let Some(young) = &mut self.young {
+            young.begin_reporting(ScanFrom { after: seq, oldest_open });
+        }
+    }
+
+    /// Whether a recovery would have to look at it.
+    pub(crate) fn is_young(&self, block: Block) -> bool {
+        self.young.as_ref().is_some_and(|young| young.contains(block))
+    }
+
+    /// The log has heard of all that was made stale.
+    #[inline]
+    pub(crate) fn reported(&mut self) {
+        if let Some(young) = &mut self.young {
+            young.reported();
+        }
+    }
+}
+
+/// Such blocks that are closed, at the most, before the log is flushed for their sake.
+pub(crate) fn young_blocks(geometry: &Geometry) -> u32 {
+    (geometry.blocks() / 128).clamp(2, 32)
+}

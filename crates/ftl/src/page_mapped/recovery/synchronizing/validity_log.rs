@@ -1,0 +1,336 @@
+//! What the page validity log knew that is not on flash: entries that were in its buffer when the power failed.
+//!
+//! GeckoFTL (section 5.3) has IB-FTL's recovery read the whole log, and is silent on these. Here they are found again,
+//! because whatever makes a page stale says so elsewhere as well, in something that a recovery reads anyway:
+//!
+//! - A user page names in its spare area the page whose place it took. All that were written since the last flush are
+//!   looked at, and until there is another flush none of their blocks is erased (`blocks/young.rs`).
+//! - The entry of a trimmed page, in its translation page, names the page that was. Those that were synchronized since the
+//!   last flush are read.
+//! - What a page names is stale if it still holds the same logical page, and an older copy of it; or nothing that can be
+//!   read.
+//! - What was never written in a block, or torn, is not live.
+//!
+//! No older version of a translation page is needed, so these may be collected like all others.
+
+use super::found::{FoundEntries, Translation};
+use super::{Found, Gathered, PageMapped, Steps};
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::recovery::blocks_information::BlockInformation;
+use crate::page_mapped::validity::{Validity, ValidityScan};
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Purpose, SpareRead};
+
+/// Of a block: nothing in it was live when the log was last heard of.
+const FREE: u16 = u16::MAX;
+
+/// What a recovery gathers for the log.
+pub(super) struct OfLog {
+    scan: ValidityScan,
+    /// Pages of the log that may have been in flight; their bytes are kept where it reads them.
+    pub(super) suspects: Vec<Found>,
+    /// From where on it may not know all, though those turn bad.
+    pub(super) heard_until: ScanFrom,
+    /// Pages that are stale, and that it may not know to be.
+    reports: Vec<Page>,
+    /// Where the part of a block begins that is not live because it was not written.
+    unwritten: Vec<Page>,
+    /// Blocks of user pages of which none is live, and it does not know that: it would take them for written ones.
+    freed: Vec<Block>,
+    /// Blocks with user pages that were written since, with the seq of the last of them.
+    young: Vec<(Block, u64)>,
+    /// Of these, ascending, the ones that must not be erased before it is told: where a page was copied by a recovery
+    /// that did not come to its end, the copy says the same.
+    kept: Vec<Block>,
+}
+
+/// What a recovery has to tell the log.
+enum News {
+    /// This page is stale.
+    Stale(Page),
+    /// From this page on its block was not written.
+    Unwritten(Page),
+    /// Nothing in this block is live.
+    Freed(Block),
+}
+
+impl OfLog {
+    /// What it takes in RAM.
+    pub(super) fn bytes(&self) -> u64 {
+        let pages = self.reports.capacity() + self.unwritten.capacity() + self.freed.capacity() + self.kept.capacity();
+        (self.suspects.capacity() * size_of::<Found>()
+            + pages * size_of::<Page>()
+            + self.young.capacity() * size_of::<(Block, u64)>()) as u64
+    }
+
+    /// Looks at a block of user pages, of which these can be believed: what else is in it is not live.
+    pub(super) fn look_at<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+        pages: &[Found],
+    ) {
+        let geometry: Geometry = *nand.geometry();
+        let end = pages.last().map_or(0, |last| geometry.index_of(last.page) + 1);
+        let last_seq = pages.last().map_or(0, |last| last.spare.seq);
+        let is_young = last_seq > self.heard_until.after;
+        // Recoveries copy what others say as well, and their blocks may be erased: an erase that was cut.
+        let says_more = is_young && pages.iter().any(|found| found.spare.stream != RECOVERY_STREAM);
+        if end < geometry.pages_per_block() {
+            self.unwritten.push(geometry.page(block, end));
+        }
+        let mut readable = pages.iter().map(|found| found.page).peekable();
+        for page in (0..end).map(|index| geometry.page(block, index)) {
+            if readable.next_if_eq(&page).is_some() {
+                continue;
+            }
+            match steps.read_spare(nand, page) {
+                // An erase that was cut has made it blank.
+                SpareRead::Erased => self.reports.push(page),
+                // Whose place it took nobody knows: from now on only the mapping tells what is live.
+                SpareRead::Unreadable if says_more => ftl.validity.set_damaged(),
+                _ => {}
+            }
+        }
+        if is_young {
+            self.young.push((block, last_seq));
+        }
+    }
+
+    /// Blocks that must not be erased before the log has heard of what their pages say.
+    pub(super) fn keeps(&self, block: Block) -> bool {
+        self.kept.binary_search(&block).is_ok()
+    }
+}
+
+impl Gathered {
+    /// Finds the log.
+    pub(super) fn scan_log<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) {
+        let (mut scan, kind) = (ValidityScan::default(), ftl.validity.kind());
+        let mut suspects = Vec::new();
+        for information in self.bid.validity.clone() {
+            let (pages, suspect) = self.pages_of(ftl, nand, steps, information.block);
+            for found in pages.iter().filter(|found| found.spare.kind == kind) {
+                scan.note(found.page, &found.spare);
+            }
+            if let (Some(data), Some(last)) = (suspect, pages.last()) {
+                suspects.push(*last);
+                data.keep_for_metadata(ftl, last);
+            }
+        }
+        let sure = scan.without(&suspects.iter().map(|found| found.page).collect::<Vec<Page>>());
+        let validity = &mut ftl.validity;
+        let heard_until = steps.with_io(nand, &mut ftl.blocks, |io| {
+            validity.restore(io, scan.clone());
+            validity.heard_until(io, sure)
+        });
+        for page in ftl.validity.metadata_pages() {
+            ftl.blocks.counters.add(ftl.blocks.geometry().block_of(page));
+        }
+        let (reports, unwritten, freed) = (Vec::new(), Vec::new(), Vec::new());
+        let (young, kept) = (Vec::new(), Vec::new());
+        self.log = Some(OfLog { scan, suspects, heard_until, reports, unwritten, freed, young, kept });
+    }
+
+    /// The pages of the log that would be needed without those that may have been in flight.
+    pub(super) fn log_without_suspects<N: Nand>(
+        &self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+    ) -> Vec<Page> {
+        let Some(log) = self.log.as_ref().filter(|log| !log.suspects.is_empty()) else { return Vec::new() };
+        let suspects: Vec<Page> = log.suspects.iter().map(|found| found.page).collect();
+        let (validity, scan) = (&ftl.validity, log.scan.without(&suspects));
+        steps.with_io(nand, &mut ftl.blocks, |io| validity.pages_in_use(io, scan))
+    }
+
+    /// Finds what was made stale since the log has heard of it.
+    pub(super) fn find_stale<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &Translation,
+        found: &FoundEntries,
+    ) {
+        let Some(log) = &mut self.log else { return };
+        let until = log.heard_until.after;
+        let geometry = *nand.geometry();
+        // The page, whose it must be, and that it must be older.
+        let mut named: Vec<(Page, u32, u64)> = Vec::new();
+        for candidates in found.by_key() {
+            let mut is_news = false;
+            let mut copies = None;
+            for candidate in candidates {
+                if is_news {
+                    log.reports.push(candidate.page);
+                }
+                is_news |= candidate.seq > until;
+                if candidate.seq > until {
+                    let says = (candidate.version, candidate.points_back);
+                    if copies.replace(says) != Some(says) {
+                        log.kept.push(geometry.block_of(candidate.page));
+                    }
+                    named.push((Page(candidate.points_back), candidate.key, candidate.seq));
+                }
+            }
+        }
+        for (part, version) in translation.newest().filter(|(_, version)| version.synchronized > until) {
+            let paged = ftl.mapping.paged_mut();
+            let trimmed: Vec<(u32, Page)> = steps.with_io(nand, &mut ftl.blocks, |io| match paged {
+                Some(paged) => paged.trimmed_at(io, part, version.page).collect(),
+                None => Vec::new(),
+            });
+            named.extend(trimmed.into_iter().map(|(key, page)| (page, key, version.synchronized)));
+        }
+        for (page, key, before) in named {
+            // What holds no user pages has been erased since.
+            if !geometry.contains(page) || self.user_since[geometry.block_of(page).index()] == 0 {
+                continue;
+            }
+            let is_stale = match steps.read_spare(nand, page) {
+                SpareRead::Written(spare) => spare.kind == Kind::User && spare.key == key && spare.seq < before,
+                // An erase that was cut, most likely. In any case nobody's data.
+                SpareRead::Erased | SpareRead::Unreadable => true,
+            };
+            log.reports.extend(is_stale.then_some(page));
+        }
+        log.reports.sort_unstable();
+        log.reports.dedup();
+        log.kept.sort_unstable();
+        log.kept.dedup();
+    }
+
+    /// Reads the log, as the paper charges IB-FTL's recovery with: how many pages are live in each block. What it is to
+    /// be told remains.
+    pub(super) fn read_log<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &Translation,
+    ) {
+        let Some(log) = &mut self.log else { return };
+        let geometry = *nand.geometry();
+        let all = geometry.pages_per_block();
+        for (_, version) in translation.newest() {
+            ftl.blocks.counters.add(geometry.block_of(version.page));
+        }
+        let mut told = log.reports.clone();
+        for from in &log.unwritten {
+            let block = geometry.block_of(*from);
+            told.extend((geometry.index_of(*from)..all).map(|index| geometry.page(block, index)));
+        }
+        told.sort_unstable();
+        told.dedup();
+        let mut stale = vec![0u16; geometry.blocks() as usize];
+        // All that is known of blocks without user pages is older than their last erase.
+        let user_since = &self.user_since;
+        let begun = |block: Block| match user_since[block.index()] {
+            0 => u64::MAX,
+            since => since,
+        };
+        let Validity::Log(page_validity_log) = &mut ftl.validity else { return };
+        let mut known = steps
+            .with_io(nand, &mut ftl.blocks, |io| {
+                page_validity_log.block_states(io, begun, &told, |block, state| {
+                    stale[block.index()] = if state.free { FREE } else { state.stale };
+                })
+            })
+            .into_iter();
+        told.retain(|page| !known.next().unwrap_or(false) && stale[geometry.block_of(*page).index()] != FREE);
+        for page in &told {
+            stale[geometry.block_of(*page).index()] += 1;
+        }
+        let is_news = |page: &Page| told.binary_search(page).is_ok();
+        log.reports.retain(is_news);
+        log.unwritten.retain(|from| {
+            let block = geometry.block_of(*from);
+            (geometry.index_of(*from)..all).any(|index| is_news(&geometry.page(block, index)))
+        });
+        for BlockInformation { block, .. } in &self.user {
+            let stale = stale[block.index()].min(all as u16);
+            if stale < all as u16 {
+                ftl.blocks.counters.set(*block, all as u16 - stale);
+            }
+        }
+        // A page may have been reported more than once.
+        ftl.blocks.counters.may_be_low = true;
+    }
+
+    /// From now on blocks of user pages are noted as they are closed, and no flush says that the log has heard of
+    /// everything.
+    pub(super) fn begin_telling(&mut self, ftl: &mut PageMapped, geometry: &Geometry) {
+        let Some(log) = &mut self.log else { return };
+        // What is free now may be written anew before the log hears of it.
+        let mut freed = core::mem::take(&mut log.freed);
+        let mut is_news = |page: &Page| {
+            let block = geometry.block_of(*page);
+            let in_use = ftl.blocks.is_in_use(block);
+            freed.extend((!in_use).then_some(block));
+            in_use
+        };
+        log.reports.retain(&mut is_news);
+        log.unwritten.retain(&mut is_news);
+        freed.sort_unstable();
+        freed.dedup();
+        log.freed = freed;
+        let mut young = Young::new(geometry);
+        for (block, last_seq) in log.young.iter().filter(|(block, _)| ftl.blocks.use_of(*block) == BlockUse::Closed) {
+            young.closed(*block, *last_seq);
+        }
+        young.begin_reporting(log.heard_until);
+        ftl.blocks.young = Some(young);
+    }
+
+    /// Tells the log, once the copies of what may have been in flight are safe: then the blocks that were kept for it
+    /// need not be any more.
+    pub(super) fn tell_log<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        kept: bool,
+    ) -> Result<(), FtlError> {
+        let Some(log) = &self.log else { return Ok(()) };
+        ftl.hear_news(nand, steps.now)?;
+        let stale = log.reports.iter().map(|page| News::Stale(*page));
+        let unwritten = log.unwritten.iter().map(|page| News::Unwritten(*page));
+        let freed = log.freed.iter().map(|block| News::Freed(*block));
+        let mut is_told = false;
+        for news in stale.chain(unwritten).chain(freed) {
+            if matches!(news, News::Freed(block) if ftl.blocks.is_in_use(block)) {
+                continue;
+            }
+            ftl.gather_part_filled(nand, steps)?;
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            match news {
+                News::Stale(page) => ftl.validity.invalidate(io, page)?,
+                News::Unwritten(page) => ftl.validity.failed(io, page)?,
+                News::Freed(block) => ftl.validity.freed(io, block)?,
+            }
+            steps.count(io);
+            ftl.hear_news(nand, steps.now)?;
+            is_told = true;
+        }
+        ftl.blocks.reported();
+        if is_told || kept || ftl.blocks.wants_flush() {
+            ftl.gather_part_filled(nand, steps)?;
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            if !ftl.barriers.forget(Barrier::RecoveryTellsLog) {
+                ftl.validity.prepare_checkpoint(io)?;
+                ftl.validity.checkpoint(io)?;
+            }
+            steps.count(io);
+            ftl.hear_news(nand, steps.now)?;
+        }
+        Ok(())
+    }
+}
