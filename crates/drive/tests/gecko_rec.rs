@@ -1,5 +1,4 @@
-//! Power cuts on GeckoFTL, and the proof that the laboratory notices when one of GeckoRec's rules is forgotten. Cuts on
-//! IB-FTL's parts with GeckoRec, which hundreds of cuts in a row still defeat.
+//! Power cuts on GeckoFTL, and the proof that the laboratory notices when one of GeckoRec's rules is forgotten.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,25 +12,15 @@ fn thorough() -> bool {
 
 /// With a cache that is small for the drive, so that entries are evicted and checkpoints have something to do.
 fn config(writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
-    config_of("geckoftl", writes, depth, dies)
-}
-
-fn config_of(ftl: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let blocks = if dies == (1, 1) { 128 } else { 256 };
     let geometry = Geometry::new(512, 32, blocks, dies.0, dies.1).unwrap();
-    let mut composition = Preset::named(ftl).unwrap().composition;
+    let mut composition = Preset::named("geckoftl").unwrap().composition;
     composition.set("mapping.cache", "64").unwrap();
-    composition.set("metadata", "left").unwrap();
-    composition.set("power", "gecko-rec").unwrap();
-    let ratio = match (ftl, dies) {
-        ("geckoftl", (1, 1)) => 0.6,
-        (_, (1, 1)) => 0.5,
-        _ => 0.45,
-    };
+    let ratio = if dies == (1, 1) { 0.6 } else { 0.45 };
     LabConfig {
         geometry,
         timing: Timing::preset("gecko").unwrap(),
-        ftl: Config::new(ftl, composition, (geometry.pages() as f64 * ratio) as u32, 1),
+        ftl: Config::new("geckoftl", composition, (geometry.pages() as f64 * ratio) as u32, 1),
         writes,
         points: Points::Every,
         faults: Fault::all(),
@@ -70,29 +59,6 @@ fn geckoftl_survives_cuts_that_meet_operations_on_several_dies() {
     for dies in [(2, 1), (2, 2)] {
         let points = Points::Some(if thorough() { 200 } else { 15 });
         assert_sound(&run(&LabConfig { points, ..config(300, 1, dies) }));
-    }
-}
-
-#[test]
-fn ib_ftl_with_gecko_rec_survives_every_cut_of_a_workload() {
-    assert_sound(&run(&config_of("ib-ftl", if thorough() { 2_000 } else { 100 }, 1, (1, 1))));
-}
-
-#[test]
-fn ib_ftl_with_gecko_rec_survives_cuts_of_its_recoveries() {
-    for seed in 1..=if thorough() { 5 } else { 2 } {
-        let points = Points::Some(if thorough() { 100 } else { 4 });
-        let report = run(&LabConfig { points, seed, ..config_of("ib-ftl", 400, 2, (1, 1)) });
-        assert_sound(&report);
-        assert!(report.nested_cuts > report.cuts, "recoveries were cut too");
-    }
-}
-
-#[test]
-fn ib_ftl_with_gecko_rec_survives_cuts_that_meet_operations_on_several_dies() {
-    for dies in [(2, 1), (2, 2)] {
-        let points = Points::Some(if thorough() { 200 } else { 15 });
-        assert_sound(&run(&LabConfig { points, ..config_of("ib-ftl", 300, 1, dies) }));
     }
 }
 

@@ -150,6 +150,15 @@ impl Barrier {
         Self::SynchronizedIsKnown,
     ];
 
+    /// Those that a page validity log stands on besides when the power fails.
+    pub const OF_POINTING_BACK: &'static [Self] = &[
+        Self::PagesPointBack,
+        Self::TrimsPointBack,
+        Self::YoungBlocksKept,
+        Self::FlushSaysWhatItHeard,
+        Self::RecoveryTellsLog,
+    ];
+
     /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.
     pub const OF_LAZINESS: &'static [Self] = &[
         Self::MigratedHasNoBeforeImage,

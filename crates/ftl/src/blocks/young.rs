@@ -8,6 +8,7 @@
 use super::Blocks;
 use super::held::ScanFrom;
 use crate::RamLedger;
+use crate::barriers::{Barrier, Barriers};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
@@ -18,12 +19,13 @@ pub(crate) struct Young {
     most: usize,
     /// While the log has not heard of all that was made stale: from where on that is.
     reporting: Option<ScanFrom>,
+    barriers: Barriers,
 }
 
 impl Young {
-    pub(crate) fn new(geometry: &Geometry) -> Self {
+    pub(crate) fn new(geometry: &Geometry, barriers: Barriers) -> Self {
         let most = young_blocks(geometry) as usize;
-        Self { closed: Vec::with_capacity(most + 2), most, reporting: None }
+        Self { closed: Vec::with_capacity(most + 2), most, reporting: None, barriers }
     }
 
     /// A block of user pages is closed; the last program was `seq`.
@@ -53,7 +55,7 @@ impl Young {
 
     /// From where on a recovery has to look if the log is flushed now.
     pub(crate) fn freezes(&self, now: ScanFrom) -> ScanFrom {
-        self.reporting.unwrap_or(now)
+        self.reporting.filter(|_| !self.barriers.forget(Barrier::FlushSaysWhatItHeard)).unwrap_or(now)
     }
 
     /// The log is on flash.

@@ -167,7 +167,7 @@ impl PageMapped {
         let points_back = composition.power == PowerPart::Synchronize && validity.tell_of_leaving().is_some();
         if points_back && let Mapping::Paged(paged) = &mut mapping {
             paged.name_trimmed();
-            blocks.young = Some(Young::new(geometry));
+            blocks.young = Some(Young::new(geometry, config.barriers()));
         }
         Ok(Self {
             barriers: config.barriers(),
@@ -359,7 +359,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let content = request.data.page(index, page_bytes);
             self.mapping.prepare(mapping_io!(self, nand, at), key, true, &mut self.before)?;
             self.settle(nand, at)?;
-            let before = self.mapping.page_before(key);
+            let before = if self.points_back { self.mapping.page_before(key) } else { None };
             let page = NewPage {
                 kind: Kind::User,
                 key: key.0,

@@ -282,7 +282,7 @@ impl Gathered {
         freed.sort_unstable();
         freed.dedup();
         log.freed = freed;
-        let mut young = Young::new(geometry);
+        let mut young = Young::new(geometry, ftl.barriers);
         for (block, last_seq) in log.young.iter().filter(|(block, _)| ftl.blocks.use_of(*block) == BlockUse::Closed) {
             young.closed(*block, *last_seq);
         }
