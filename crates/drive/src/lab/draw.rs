@@ -9,6 +9,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const FLUSHES_CHANGE: u32 = 600;
 /// Reads for each request of `mixed`, on the average.
 const READS: u32 = 2;
+/// How many pages are read over and over.
+const FAVOURITES: usize = 4;
+/// Writes, on the average, after which the page written last takes the place of one of them.
+const FAVOURITE_FOR: u32 = 96;
 /// The most pages that are hot.
 const HOT_MAX: u32 = 16;
 /// One write in so many goes elsewhere where pages are hot, or where runs are sequential.
@@ -87,6 +91,7 @@ impl Draw {
         let uncut_max = UNCUT_MAX.min(plan.cache_entries.saturating_sub(1) / RUN_MAX).max(1);
         let mut until_cut = between.below(uncut_max + 1);
         let mut trimmed: Vec<(u32, u32)> = Vec::new();
+        let mut favourites: Vec<u32> = Vec::new();
         let mut next = 0;
         let hot = match plan.workload {
             Workload::Hot => self.hot(plan.cache_entries),
@@ -104,7 +109,15 @@ impl Draw {
             };
             let is_write = matches!(request, Request::Write { .. });
             match plan.workload {
-                Workload::Reads => self.reads(&mut between, requests),
+                Workload::Reads => {
+                    self.reads(&mut between, &favourites, requests);
+                    if let (Request::Write { first, .. }, 0) = (request, between.below(FAVOURITE_FOR)) {
+                        if favourites.len() == FAVOURITES {
+                            favourites.remove(0);
+                        }
+                        favourites.push(first);
+                    }
+                }
                 Workload::Restarts if is_write => {
                     // None in between: what one recovery has left is what the next one finds.
                     while until_cut == 0 {
@@ -120,11 +133,13 @@ impl Draw {
         }
     }
 
-    /// Reads, anywhere and mostly of single pages: what they load leaves no room for what was written.
-    fn reads(&self, chance: &mut Chance, requests: &mut Vec<Request>) {
+    /// Reads, half of them anywhere and mostly of single pages: what they load leaves no room for what was written. The
+    /// others are of few pages, over and over: however long ago those were written, they are not evicted.
+    fn reads(&self, chance: &mut Chance, favourites: &[u32], requests: &mut Vec<Request>) {
         for _ in 0..chance.below(2 * READS + 1) {
-            let first = chance.below(self.logical_pages);
-            let most = if chance.below(8) == 0 { 32 } else { 1 };
+            let favourite = favourites.get(chance.below(2 * favourites.len() as u32) as usize);
+            let first = favourite.copied().unwrap_or_else(|| chance.below(self.logical_pages));
+            let most = if favourite.is_none() && chance.below(8) == 0 { 32 } else { 1 };
             requests.push(Request::Read { first, pages: chance.up_to(most, first, self.logical_pages) });
         }
     }

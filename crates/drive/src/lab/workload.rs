@@ -42,7 +42,7 @@ impl Workload {
                 "writes, half of them in a fifth of the space, trims and flushes, in stretches with many flushes and with few"
             }
             Self::Reads => {
-                "the requests of mixed with twice as many reads in between: what they load evicts dirty entries"
+                "the requests of mixed with twice as many reads in between: they evict dirty entries, or keep them from that"
             }
             Self::Trims => {
                 "long trims, rewritten and trimmed again, hardly ever a flush: older copies must not come back"
