@@ -202,9 +202,9 @@ impl<'a> Host<'a> {
         Ok(done)
     }
 
-    /// A power cut of the script's own, and the recovery from it; the moment that one is done. What is shown after it is
-    /// looked at on a copy: reading everything would fill a cache with what was read, and one drive would be like the
-    /// other after each cut.
+    /// A power cut of the script's own, and the recovery from it; the moment that one is done. What is shown after it
+    /// is looked at on a copy: reading everything would fill a cache with what was read, and one drive would be like
+    /// the other after each cut.
     fn restart(&mut self, number: u32) -> Result<Time, Failure> {
         let before = self.uncut.restarts;
         self.uncut.restarts += 1;

@@ -10,8 +10,8 @@
 //! takes it.
 //!
 //! Operations are numbered from 0 since the drive was formatted, the preconditioning included, and a branch is named by
-//! its cuts ([`Path`]). Its id depends on FTL, geometry, timing, workload and seed, but neither on the points chosen, nor on the
-//! faults, nor on the threads, and not on the number of writes, as long as the workload gets there.
+//! its cuts ([`Path`]). Its id depends on FTL, geometry, timing, workload and seed, but neither on the points chosen, nor
+//! on the faults, nor on the threads, and not on the number of writes, as long as the workload gets there.
 //!
 //! An FTL with a battery is cut after requests, as its contract says (`announced.rs`), and its ids count requests.
 //!

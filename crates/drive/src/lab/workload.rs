@@ -39,23 +39,15 @@ impl Workload {
     pub fn about(self) -> &'static str {
         match self {
             Self::Mixed => {
-                "writes, half of them in a fifth of the space, trims and flushes, in stretches with many flushes and with few"
+                "writes, half of them in a fifth of the space, trims, and flushes: many for a while, then few"
             }
             Self::Reads => {
-                "the requests of mixed with twice as many reads in between: they evict dirty entries, or keep them from that"
+                "the requests of mixed, twice as many reads in between: they evict dirty entries, or keep some"
             }
-            Self::Trims => {
-                "long trims, rewritten and trimmed again, hardly ever a flush: older copies must not come back"
-            }
-            Self::Hot => {
-                "fewer pages than the cache has entries, over and over: none of them is ever evicted, and others rest in the cache"
-            }
-            Self::Slow => {
-                "long sequential runs and single writes in between: blocks of what is seldom written stay open for long"
-            }
-            Self::Restarts => {
-                "the requests of mixed, the power cut and the drive recovered every few of them, over and over"
-            }
+            Self::Trims => "long trims, rewritten and trimmed again, hardly ever a flush: nothing older may come back",
+            Self::Hot => "fewer pages than the cache has entries, over and over: hardly any entry is ever evicted",
+            Self::Slow => "long sequential runs, single writes in between: blocks of what is seldom written stay open",
+            Self::Restarts => "the requests of mixed, the power cut and the drive recovered every few of them",
         }
     }
 

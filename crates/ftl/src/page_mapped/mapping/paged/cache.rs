@@ -45,7 +45,7 @@ struct Entry {
 pub(super) struct MappingCache {
     entries: Vec<Entry>,
     capacity: u32,
-    /// With what a recovery may find: as many as there can ever be. The vector does not know, a copy of it has less room.
+    /// With what a recovery may find: as many as there can ever be. The vector does not know: a copy of it has less.
     room: u32,
     table: HashTable<u32>,
     newest: u32,
