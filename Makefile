@@ -34,10 +34,11 @@ thorough:
 thorough-tests:
 	PHELSUMA_THOROUGH=1 $(CARGO) test --workspace --quiet
 
-# Every program and erase of 5,000 writes, every fault, recoveries cut as well.
+# Every program and erase of 5,000 writes, every fault, recoveries cut as well; then some of every workload.
 thorough-crash:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 5000 --every-op --nested --seed 1
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 5000 --nested --seed 1
+	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),lazyftl,geckoftl --workload all --writes 1000 --cuts 200 --nested --seed 1
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:

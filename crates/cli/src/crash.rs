@@ -9,7 +9,7 @@ use crate::progress::Bars;
 use crate::table::{count, number};
 use crate::{memory, output, remarks, replay, size, table};
 use phelsuma_drive::does_not_fit;
-use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Path, Points, Sweep};
+use phelsuma_drive::lab::{CrashReport, CrashReports, Fault, LabConfig, LabError, Path, Points, Sweep, Workload};
 use phelsuma_ftl::{Config, ENTRY_BYTES, FtlError, Preset};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time};
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// The FTLs, separated by commas (see `phelsuma list`)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
     ftl: Vec<String>,
+    /// What the host asks for, separated by commas (see `phelsuma list`), or `all`: each is an experiment of its own
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = Workload::Mixed.name())]
+    workload: Vec<String>,
     /// Write requests of the workload. Before it the drive is filled and overwritten, and cut in that as well
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     writes: u32,
@@ -49,7 +52,7 @@ pub(crate) struct Args {
     /// Seed of the workload and of faults that leave a choice
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Run the branch with this id alone
+    /// Run the branch with this id alone, with the --workload that it is one of
     #[arg(long, value_name = "ID")]
     replay: Option<Path>,
     /// Blocks of the flash [default: 64, or as many times twice that as all FTLs asked for need]
@@ -92,40 +95,84 @@ const BLOCKS: u64 = 64;
 /// Where more than these would be needed, something else is wrong.
 const BLOCKS_MAX: u64 = 1024;
 
+/// What all workloads told of one FTL.
+struct Found {
+    reports: CrashReports,
+    /// How long each workload took.
+    seconds: Vec<f64>,
+}
+
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
+    let workloads = args.workloads()?;
     let configs = args.configs()?;
     let bars = Bars::new();
     let mut found = Vec::with_capacity(configs.len());
     for config in &configs {
-        let (bar, begun) = (bars.add(&config.ftl.name), Instant::now());
-        let counter = bar.clone();
-        let report = Sweep::new(config).telling(&|now| counter.count("branches", now.branches)).run();
-        bar.done();
-        let report = report.and_then(|report| replayed_in_full(config, report));
-        let report = report.map_err(|error| about(config, error, configs.len()))?;
-        found.push((report, begun.elapsed().as_secs_f64()));
+        let (mut reports, mut seconds) = (Vec::new(), Vec::new());
+        for workload in &workloads {
+            let config = LabConfig { workload: *workload, ..config.clone() };
+            let several = (configs.len() > 1, workloads.len() > 1);
+            let begun = Instant::now();
+            reports.push(experiment(&config, &bars, several)?);
+            seconds.push(begun.elapsed().as_secs_f64());
+        }
+        found.extend(CrashReports::of(reports).map(|reports| Found { reports, seconds }));
     }
     if args.json {
-        let reports: Vec<&CrashReport> = found.iter().map(|(report, _)| report).collect();
+        let reports: Vec<&CrashReports> = found.iter().map(|found| &found.reports).collect();
         output::json(&reports)?;
     } else if let Some(path) = &args.replay {
         output::print(&replayed(path, &found))?;
     } else {
-        output::print(&(args.heading(&configs) + &as_text(&found) + &args.about_cuts(&configs, &found)))?;
+        output::print(&(args.heading(&configs, &workloads) + &as_text(&found) + &args.about_cuts(&configs, &found)))?;
     }
-    if found.iter().any(|(report, _)| report.failed()) { Err(Failure::Shown) } else { Ok(()) }
+    if found.iter().any(|found| found.reports.sum.failed()) { Err(Failure::Shown) } else { Ok(()) }
+}
+
+/// One FTL under one workload; whether there are several of each.
+fn experiment(config: &LabConfig, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
+    let bar = bars.add(&config.ftl.name);
+    let counter = bar.clone();
+    let report = Sweep::new(config).telling(&|now| counter.count("branches", now.branches)).run();
+    bar.done();
+    report.and_then(|report| replayed_in_full(config, report)).map_err(|error| about(config, error, several))
 }
 
 impl Args {
-    fn heading(&self, configs: &[LabConfig]) -> String {
+    fn workloads(&self) -> Outcome<Vec<Workload>> {
+        let mut workloads = Vec::new();
+        for name in self.workload.iter().map(|name| name.trim()) {
+            let named = match name {
+                "all" => Workload::ALL.to_vec(),
+                name => vec![Workload::named(name).map_err(|error| Failure::Input(error + ", all"))?],
+            };
+            if let Some(twice) = named.iter().find(|workload| workloads.contains(*workload)) {
+                let twice = twice.name();
+                return Err(Failure::Input(format!("workload '{twice}' is there twice; once would be right")));
+            }
+            workloads.extend(named);
+        }
+        match (&self.replay, workloads.as_slice()) {
+            (Some(path), [_, _, ..]) => {
+                Err(Failure::Input(format!("{path} is a branch of one workload; one --workload would be right")))
+            }
+            _ => Ok(workloads),
+        }
+    }
+
+    fn heading(&self, configs: &[LabConfig], workloads: &[Workload]) -> String {
         let page = size::show(self.page.into());
         let mut text = format!(
-            "{} blocks of {} pages of {page} at ratio {}, {} writes, seed {}\n",
+            "{} blocks of {} pages of {page} at ratio {}, {} writes{}, seed {}\n",
             configs.first().map_or(BLOCKS, |config| config.geometry.blocks().into()),
             self.pages_per_block,
             self.ratio,
             self.writes,
+            match workloads {
+                [one] => format!(" of workload {}", one.name()),
+                _ => " of each workload".to_string(),
+            },
             self.seed
         );
         for ftl in configs.iter().map(|config| &config.ftl) {
@@ -137,9 +184,9 @@ impl Args {
     }
 
     /// Where the cuts were.
-    fn about_cuts(&self, configs: &[LabConfig], found: &[(CrashReport, f64)]) -> String {
+    fn about_cuts(&self, configs: &[LabConfig], found: &[Found]) -> String {
         let mut text = String::new();
-        for (config, (r, _)) in configs.iter().zip(found) {
+        for (config, Found { reports: CrashReports { sum: r, workloads }, .. }) in configs.iter().zip(found) {
             let battery = config.ftl.composition.has_battery();
             let mut line = format!(
                 "{}: cut {} {} of {} {}, {} of these before the workload, while the drive is filled and overwritten",
@@ -150,6 +197,13 @@ impl Args {
                 if battery { "requests" } else { "programs and erases" },
                 count(r.preconditioning_cut_points.into())
             );
+            if workloads.len() > 1 {
+                line += &format!(", {} workloads together", workloads.len());
+            }
+            if r.restarts > 0 {
+                let restarts = count(r.restarts.into());
+                line += &format!("; the workload itself cuts the power {restarts} times");
+            }
             if battery {
                 line += "; it has a battery, so its cuts are announced";
                 if config.depth > 1 {
@@ -188,7 +242,7 @@ impl Args {
             (None, None) => Points::Every,
         };
         let depth = match &self.replay {
-            Some(path) => path.0.len() as u32,
+            Some(path) => path.0.len().max(1) as u32,
             None => self.depth.unwrap_or(if self.nested { 2 } else { 1 }),
         };
         let lab = |name: &str| {
@@ -205,6 +259,7 @@ impl Args {
                 geometry,
                 timing: self.timing.times,
                 ftl: Config::new(preset.name, composition, logical_pages, self.seed),
+                workload: Workload::default(),
                 writes: self.writes,
                 points: points.clone(),
                 faults: self.faults()?,
@@ -237,7 +292,7 @@ fn fits(config: &LabConfig) -> bool {
     !matches!(phelsuma_ftl::format(&mut nand, &config.ftl, Time::ZERO), Err(FtlError::DoesNotFit { .. }))
 }
 
-fn about(config: &LabConfig, error: LabError, ftls: usize) -> Failure {
+fn about(config: &LabConfig, error: LabError, (ftls, workloads): (bool, bool)) -> Failure {
     let names_it = matches!(error, LabError::NotPromised(..) | LabError::NoFault(..));
     let failure = match error {
         LabError::NoSuchBranch(path) => Failure::Input(replay::no_such_branch(config, &path)),
@@ -249,9 +304,12 @@ fn about(config: &LabConfig, error: LabError, ftls: usize) -> Failure {
         LabError::Workload(FtlError::Unsupported(why)) => Failure::Input(why.to_string()),
         error => error.into(),
     };
-    let name = &config.ftl.name;
+    let name = match workloads {
+        true => format!("{}, {}", config.ftl.name, config.workload.name()),
+        false => config.ftl.name.clone(),
+    };
     match failure {
-        Failure::Input(text) if ftls > 1 && !names_it => Failure::Input(format!("{name}: {text}")),
+        Failure::Input(text) if (ftls || workloads) && !names_it => Failure::Input(format!("{name}: {text}")),
         Failure::Failed(text) => Failure::Failed(format!("{name}: {text}")),
         other => other,
     }
@@ -267,46 +325,64 @@ fn replayed_in_full(config: &LabConfig, report: CrashReport) -> Result<CrashRepo
     }
 }
 
-fn replayed(path: &Path, found: &[(CrashReport, f64)]) -> String {
+/// How a report is called: by its workload as well, unless that is the usual one.
+fn called(report: &CrashReport, workload: &str) -> String {
+    match workload == Workload::default().name() {
+        true => report.ftl.clone(),
+        false => format!("{}, {workload}", report.ftl),
+    }
+}
+
+fn replayed(path: &Path, found: &[Found]) -> String {
     let mut text = String::new();
-    for (report, _) in found {
+    for report in found.iter().map(|found| &found.reports.sum) {
+        let name = called(report, report.workload.unwrap_or_default());
         match report.failures.first() {
-            Some(failed) => _ = writeln!(text, "{}: {path}: {}: {}", report.ftl, failed.kind, failed.message),
-            None => _ = writeln!(text, "{}: {path} holds", report.ftl),
+            Some(failed) => _ = writeln!(text, "{name}: {path}: {}: {}", failed.kind, failed.message),
+            None => _ = writeln!(text, "{name}: {path} holds"),
         }
     }
     text
 }
 
-fn as_text(found: &[(CrashReport, f64)]) -> String {
-    let mut table = table::numbers(&[
-        "FTL",
-        "cuts",
-        "nested cuts",
-        "covered",
-        "lost",
-        "corrupt",
-        "stuck",
-        "panics",
-        "worst recovery ms",
-        "time s",
-    ]);
-    for (r, seconds) in found {
+fn as_text(found: &[Found]) -> String {
+    let several = found.iter().any(|found| found.reports.workloads.len() > 1);
+    let mut headings = vec!["FTL"];
+    if several {
+        headings.extend(["workload", "cuts", "nested\ncuts"]);
+    } else {
+        headings.extend(["cuts", "nested cuts"]);
+    }
+    headings.extend(["covered", "lost", "corrupt", "stuck", "panics"]);
+    headings.push(if several { "worst\nrecovery ms" } else { "worst recovery ms" });
+    headings.push("time s");
+    let mut table = table::numbers(&headings);
+    let mut add = |r: &CrashReport, seconds: f64| {
         let counts = [r.cuts, r.nested_cuts, r.covered_by_equality, r.lost, r.corrupt, r.stuck, r.panics].map(count);
         let mut row = vec![r.ftl.clone()];
+        if several {
+            row.push(r.workload.unwrap_or("all of them").to_string());
+        }
         row.extend(counts);
         row.extend([number(r.worst_recovery_us / 1e3), format!("{seconds:.2}")]);
         table.add_row(row);
+    };
+    for Found { reports, seconds } in found {
+        reports.workloads.iter().zip(seconds).for_each(|(report, seconds)| add(report, *seconds));
+        if reports.workloads.len() > 1 {
+            add(&reports.sum, seconds.iter().sum());
+        }
     }
     let mut text = format!("{table}\n");
-    for (report, _) in found {
+    for report in found.iter().flat_map(|found| &found.reports.workloads) {
         let shown = report.failures.len() as u64;
+        let name = called(report, report.workload.unwrap_or_default());
         for failed in &report.failures {
-            let _ = writeln!(text, "{}: {}: {}: {}", report.ftl, failed.id, failed.kind, failed.message);
+            let _ = writeln!(text, "{name}: {}: {}: {}", failed.id, failed.kind, failed.message);
         }
         let all = report.lost + report.corrupt + report.stuck + report.panics;
         if all > shown {
-            let _ = writeln!(text, "{}: and {} more", report.ftl, count(all - shown));
+            let _ = writeln!(text, "{name}: and {} more", count(all - shown));
         }
     }
     text

@@ -2,7 +2,7 @@
 
 use crate::errors::Outcome;
 use crate::{output, table};
-use phelsuma_drive::lab::Fault;
+use phelsuma_drive::lab::{Fault, Workload};
 use phelsuma_ftl::{PARAMETERS, PRESETS};
 use phelsuma_nand::TIMINGS;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
@@ -89,8 +89,9 @@ fn as_json() -> serde_json::Value {
         .collect();
     let faults: Vec<_> =
         faults().iter().map(|(name, of, about)| json!({"name": name, "of": of, "about": about})).collect();
+    let crash_workloads: Vec<_> = Workload::ALL.iter().map(|w| json!({"name": w.name(), "about": w.about()})).collect();
     json!({"schema": "phelsuma.list/1", "ftls": ftls, "parameters": parameters, "workloads": workloads,
-        "trace_formats": formats, "timings": timings, "faults": faults})
+        "trace_formats": formats, "timings": timings, "crash_workloads": crash_workloads, "faults": faults})
 }
 
 fn as_text() -> String {
@@ -118,9 +119,15 @@ fn as_text() -> String {
     for (name, about, _) in TIMINGS {
         timings.add_row([name, about]);
     }
+    let mut crash_workloads = table::texts(&["workload (crash)", "what it asks, and what that is for"]);
+    for workload in Workload::ALL {
+        crash_workloads.add_row([workload.name(), workload.about()]);
+    }
     let mut kinds = table::texts(&["fault (crash)", "of", "what the power cut leaves"]);
     for (name, of, about) in faults() {
         kinds.add_row([name, of, about]);
     }
-    format!("{ftls}\n\n{parts}\n\n{parameters}\n\n{workloads}\n\n{formats}\n\n{timings}\n\n{kinds}\n")
+    format!(
+        "{ftls}\n\n{parts}\n\n{parameters}\n\n{workloads}\n\n{formats}\n\n{timings}\n\n{crash_workloads}\n\n{kinds}\n"
+    )
 }

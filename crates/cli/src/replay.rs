@@ -43,7 +43,7 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
             cut.beside
         )
     };
-    format!("no branch {path}: {why} (with another seed, FTL, geometry or number of writes there are others)")
+    format!("no branch {path}: {why} (with another workload, seed, FTL, geometry or number of writes there are others)")
 }
 
 /// Why, where a battery lets requests finish: there are no other cuts than after requests.
@@ -55,7 +55,7 @@ fn announced_only(config: &LabConfig, path: &Path, operation: u32, fault: &str) 
     let requests = operations_of(config);
     format!(
         "no branch {path}: the workload has {requests} requests, counted from 0, and the power is cut after them alone \
-         (with another seed, geometry or number of writes there are others)"
+         (with another workload, seed, geometry or number of writes there are others)"
     )
 }
 

@@ -12,11 +12,11 @@ const SMALL: &str = "--workload hotcold:80/20 --capacity 64MiB --pages-per-block
 #[test]
 fn list_names_everything() {
     let list = json("list --json");
-    for what in ["ftls", "parameters", "workloads", "trace_formats", "timings", "faults"] {
+    for what in ["ftls", "parameters", "workloads", "trace_formats", "timings", "crash_workloads", "faults"] {
         assert!(!list[what].as_array().unwrap().is_empty(), "{what}");
     }
     let text = prints("list");
-    for name in ["pl-greedy", "victim.d", "zipf:THETA", "blkparse", "gecko", "torn-seen"] {
+    for name in ["pl-greedy", "victim.d", "zipf:THETA", "blkparse", "gecko", "restarts", "torn-seen"] {
         assert!(text.contains(name), "{name}");
     }
     assert!(!text.contains('\u{1b}'), "no colour in a pipe");
@@ -238,6 +238,40 @@ fn a_crash_experiment_is_reported() {
     }
     let text = prints("crash --ftl page --writes 40 --every-op --faults torn-seen,unstable");
     assert!(text.contains("worst recovery ms"), "{text}");
+}
+
+#[test]
+fn workloads_of_a_crash_experiment_are_counted_each_and_together() {
+    let line = "crash --ftl page,geckoftl --workload all --writes 20 --cuts 2 --faults torn-seen,not-started";
+    for report in json(&format!("{line} --json")).as_array().unwrap() {
+        let workloads = report["workloads"].as_array().unwrap();
+        let names: Vec<&str> = workloads.iter().map(|w| w["workload"].as_str().unwrap()).collect();
+        assert_eq!(names, ["mixed", "reads", "trims", "hot", "slow", "restarts"]);
+        assert!(report["workload"].is_null());
+        for key in ["writes", "restarts", "operations", "cut_points", "cuts", "covered_by_equality", "lost"] {
+            let each: u64 = workloads.iter().map(|w| w[key].as_u64().unwrap()).sum();
+            assert_eq!(report[key].as_u64().unwrap(), each, "{key}");
+        }
+        let worst = workloads.iter().map(|w| w["worst_recovery_us"].as_f64().unwrap()).fold(0.0, f64::max);
+        assert_eq!(report["worst_recovery_us"].as_f64().unwrap(), worst);
+        assert!(report["restarts"].as_u64().unwrap() > 0);
+    }
+    let text = prints(line);
+    let rows = text.lines().filter(|line| line.contains(" trims ") || line.contains("all of them")).count();
+    assert_eq!(rows, 4, "{text}");
+    assert!(text.replace('\n', " ").contains("the workload itself cuts the power"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let one = json("crash --ftl page --workload slow --writes 20 --cuts 2 --json");
+    assert_eq!(one[0]["workload"], "slow");
+    assert!(prints("crash --ftl page --workload slow --writes 20 --cuts 2").contains("20 writes of workload slow"));
+}
+
+#[test]
+fn a_branch_of_another_workload_is_replayed_with_its_name() {
+    let text = prints("crash --ftl page --workload restarts --writes 60 --replay 2500.torn-seen");
+    assert_eq!(text, "page, restarts: 2500.torn-seen holds\n");
+    let text = prints("crash --ftl page --workload restarts --writes 60 --replay uncut");
+    assert_eq!(text, "page, restarts: uncut holds\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Points, Progress, Sweep};
+use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Points, Progress, Sweep, Workload};
 use phelsuma_ftl::{Barrier, Config, PRESETS, PowerPart, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
@@ -14,6 +14,7 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
         geometry,
         timing: Timing::preset("gecko").unwrap(),
         ftl: Config::new(name, Preset::named(name).unwrap().composition, logical_pages, 1),
+        workload: Workload::Mixed,
         writes,
         points: Points::Every,
         faults: Fault::all(),

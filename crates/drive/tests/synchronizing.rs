@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep};
+use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
 use phelsuma_ftl::{Barrier, Config, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
@@ -26,6 +26,7 @@ fn config(ftl: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
         geometry,
         timing: Timing::preset("gecko").unwrap(),
         ftl: Config::new(ftl, composition, (geometry.pages() as f64 * ratio) as u32, 1),
+        workload: Workload::Mixed,
         writes,
         points: Points::Every,
         faults: Fault::all(),

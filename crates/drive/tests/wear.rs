@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use phelsuma_drive::lab::{Fault, LabConfig, Points, Sweep};
+use phelsuma_drive::lab::{self, Fault, LabConfig, Points, Sweep};
 use phelsuma_drive::{Arrival, Drive};
 use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::sim::SimConfig;
@@ -141,6 +141,7 @@ fn laboratory(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfi
         geometry,
         timing: Timing::preset("gecko").unwrap(),
         ftl: Config::new(name, composition, (geometry.pages() as f64 * ratio) as u32, 1),
+        workload: lab::Workload::Mixed,
         writes,
         points: Points::Every,
         faults: Fault::all(),

@@ -35,7 +35,8 @@ pub(crate) fn cut_announced(
     let step = Way::BEGIN.step(number, 0, 0);
     shared.counts.cuts.fetch_add(1, Ordering::Relaxed);
     let mut nand = CutNand::new(nand.sim.clone(), expectation.clone());
-    match in_branch(|| save(ftl, &mut nand, at)) {
+    // On a copy of FTL and flash.
+    match in_branch(|| save(ftl.copy().as_mut(), &mut nand, at)) {
         Ok(()) => {
             let mut flash = nand.sim;
             flash.power_cycle();
@@ -50,10 +51,9 @@ pub(crate) fn cut_announced(
     shared.counts.points_done.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What the battery pays for, on a copy of FTL and flash.
-fn save(ftl: &dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Result<(), Failure> {
+/// What the battery pays for: the FTL is of no use afterwards but for a recovery.
+pub(crate) fn save(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Result<(), Failure> {
     let failed = |kind, message| Err(Failure { kind, message });
-    let mut ftl = ftl.copy();
     let before = nand.sim.stats().total().programs;
     if let Err(error) = ftl.power_fail(nand, at) {
         return failed(FailureKind::Lost, format!("the battery cannot save everything: {error}"));

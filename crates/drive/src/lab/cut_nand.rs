@@ -75,7 +75,7 @@ pub(crate) struct InFlight {
 
 /// A moment at which the power can fail: an operation is about to begin.
 pub(crate) struct CutPoint<'a> {
-    /// Which program or erase it is, counted from 0 since the power came up.
+    /// Which program or erase it is, counted from 0 since the drive was formatted, or came up after a cut.
     pub(crate) operation: u32,
     /// The flash with everything that is surely done.
     pub(crate) flash: &'a SimNand,
@@ -135,6 +135,16 @@ impl CutNand {
     pub(crate) fn power_cycle(&mut self) {
         self.sim.power_cycle();
         self.operations = 0;
+    }
+
+    /// The power is off and on again between two requests, and everything has become what it was to be. Operations are
+    /// counted on, and watched, through the recovery from it and after.
+    pub(crate) fn restart(&mut self) {
+        self.settle(|_| true);
+        self.sim.power_cycle();
+        if let Some(settled) = &mut self.settled {
+            settled.power_cycle();
+        }
     }
 
     /// The block that was programmed last grows bad: its next program fails.

@@ -1,16 +1,17 @@
 //! The crash laboratory: the power is cut at every program and every erase, with every named fault, also during
 //! recovery, and each branch must come up, show what was acknowledged, and be writable in full.
 //!
-//! A drive is filled until collection is at work, and then runs a workload (`script.rs`), once on each thread. Before
-//! each program and erase of the workload, and before a few of the preconditioning (`points.rs`), the flash is
+//! A drive is filled until collection is at work, and then runs a workload (`workload.rs`, `script.rs`), once on each
+//! thread (`host.rs`). Some workloads cut the power themselves, and what they do is the same every time. Before each
+//! program and erase of the workload, and before a few of the preconditioning (`points.rs`), the flash is
 //! branched: the laboratory takes a copy, lets the operation become what the fault says, and brings up a fresh FTL on
 //! it, with the power cut again at every operation of that recovery, to any depth (`branch.rs`). Branches whose flash
 //! and expectations are equal are checked once and counted as covered (`seen.rs`). RAM is not branched: a power cut
 //! takes it.
 //!
 //! Operations are numbered from 0 since the drive was formatted, the preconditioning included, and a branch is named by
-//! its cuts ([`Path`]). Its id depends on FTL, geometry, timing and seed, but neither on the points chosen, nor on the
-//! faults, nor on the threads, and not on the number of writes, as long as the workload gets there.
+//! its cuts ([`Path`]). Its id depends on FTL, geometry, timing, workload and seed, but neither on the points chosen, nor
+//! on the faults, nor on the threads, and not on the number of writes, as long as the workload gets there.
 //!
 //! An FTL with a battery is cut after requests, as its contract says (`announced.rs`), and its ids count requests.
 //!
@@ -20,6 +21,8 @@ mod announced;
 mod beside;
 mod branch;
 mod cut_nand;
+mod draw;
+mod host;
 mod model;
 mod panics;
 mod path;
@@ -29,10 +32,12 @@ mod script;
 mod seen;
 mod sweep;
 mod verify;
+mod workload;
 
 pub use path::{Cut, Fault, Path};
 pub use points::Points;
-pub use report::{CrashReport, Failed};
+pub use report::{CrashReport, CrashReports, Failed};
 pub use script::Request;
 pub use sweep::{LabConfig, LabError, Progress, Sweep};
 pub use verify::FailureKind;
+pub use workload::Workload;

@@ -44,6 +44,14 @@ pub(crate) enum Wrong {
     Corrupt,
 }
 
+impl Wrong {
+    /// Of a page that must not read as this.
+    fn of(page: u32, read: u64) -> Self {
+        let once_written_here = read == 0 || (read as u32 == page && read >> 32 > 0 && read >> 32 < 1 << 31);
+        if once_written_here { Self::Lost } else { Self::Corrupt }
+    }
+}
+
 /// The tag of `page` in the write with this number.
 pub(crate) fn tag(write: u32, page: u32) -> u64 {
     u64::from(write + 1) << 32 | u64::from(page)
@@ -96,6 +104,7 @@ impl Model {
                     }
                 }
             }
+            Request::Read { .. } | Request::Cut => {}
             Request::Flush => {
                 for page in 0..self.logical_pages() {
                     let before = self.pages[page as usize];
@@ -104,6 +113,15 @@ impl Model {
                     }
                 }
             }
+        }
+    }
+
+    /// Whether `page` may read as this with the power on; None stands for a page that cannot be read.
+    pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
+        match read {
+            Some(read) if read == self.pages[page as usize].now => Ok(()),
+            Some(read) => Err(Wrong::of(page, read)),
+            None => Err(Wrong::Lost),
         }
     }
 
@@ -120,7 +138,7 @@ impl Expectation {
             let (kind, first, pages) = match p.request {
                 Request::Write { first, pages } => (1, first, pages),
                 Request::Trim { first, pages } => (2, first, pages),
-                Request::Flush => (0, 0, 0),
+                Request::Flush | Request::Read { .. } | Request::Cut => (0, 0, 0),
             };
             if kind == 0 {
                 0
@@ -150,7 +168,6 @@ impl Expectation {
                 return Ok(());
             }
         }
-        let once_written_here = read == 0 || (read as u32 == page && read >> 32 > 0 && read >> 32 < 1 << 31);
-        Err(if once_written_here { Wrong::Lost } else { Wrong::Corrupt })
+        Err(Wrong::of(page, read))
     }
 }

@@ -62,12 +62,19 @@ pub struct Cut {
     pub beside: u16,
 }
 
-/// The cuts that led to a branch: the first in the workload, the others each in the recovery from the one before.
+/// What stands for no cut at all: the workload itself fails.
+const UNCUT: &str = "uncut";
+
+/// The cuts that led to a branch: the first in the workload, the others each in the recovery from the one before. None
+/// at all is the workload as it is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Path(pub Vec<Cut>);
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str(UNCUT);
+        }
         for (n, cut) in self.0.iter().enumerate() {
             let slash = if n > 0 { "/" } else { "" };
             write!(f, "{slash}{}.{}", cut.operation, cut.fault)?;
@@ -85,6 +92,9 @@ impl FromStr for Path {
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || format!("'{text}' is no replay id: it looks like 1234.torn-seen or 1234.torn-seen/1.not-started");
         let mut cuts = Vec::new();
+        if text == UNCUT {
+            return Ok(Self(cuts));
+        }
         for part in text.split('/') {
             let mut fields = part.split('.');
             let operation = fields.next().and_then(|f| f.parse().ok()).ok_or_else(bad)?;
@@ -105,10 +115,12 @@ mod tests {
 
     #[test]
     fn an_id_reads_back_as_itself() {
-        for text in ["12.torn-seen", "0.not-started.3/7.partial-mixed", "1.unstable/2.unstable/3.unacknowledged"] {
+        for text in
+            ["12.torn-seen", "0.not-started.3/7.partial-mixed", "1.unstable/2.unstable/3.unacknowledged", "uncut"]
+        {
             assert_eq!(text.parse::<Path>().unwrap().to_string(), text);
         }
-        for text in ["", "x.torn-seen", "1", "1.nonsense", "1.torn-seen.", "1.torn-seen.1.2"] {
+        for text in ["", "x.torn-seen", "1", "1.nonsense", "1.torn-seen.", "1.torn-seen.1.2", "uncut/1.unstable"] {
             assert!(text.parse::<Path>().is_err(), "{text}");
         }
     }

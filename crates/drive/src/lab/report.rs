@@ -1,7 +1,8 @@
 //! What a crash experiment found.
 
 use super::branch::Shared;
-use super::points::{CutPoints, Operations};
+use super::host::Uncut;
+use super::points::CutPoints;
 use super::verify::FailureKind;
 use phelsuma_nand::Time;
 use serde::Serialize;
@@ -13,7 +14,9 @@ const SHOWN_MAX: usize = 10;
 /// A branch that failed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failed {
-    /// The id that replays it.
+    /// The workload that it is a branch of.
+    pub workload: &'static str,
+    /// The id that replays it, with this workload; `uncut` is the workload itself.
     pub id: String,
     /// `lost`, `corrupt`, `stuck` or `panic`.
     pub kind: &'static str,
@@ -21,17 +24,21 @@ pub struct Failed {
     pub message: String,
 }
 
-/// What a crash experiment found; `phelsuma.crash/1`.
+/// What a crash experiment found, or several of one FTL together.
 #[derive(Clone, Debug, Serialize)]
 pub struct CrashReport {
     /// `phelsuma.crash/1`.
     pub schema: &'static str,
     /// The FTL.
     pub ftl: String,
+    /// The workload; none where several are counted together.
+    pub workload: Option<&'static str>,
     /// Seed of workload and faults.
     pub seed: u64,
     /// Write requests of the workload.
     pub writes: u32,
+    /// Power cuts of the workload itself.
+    pub restarts: u32,
     /// Programs and erases of preconditioning and workload: ids count them from 0.
     pub operations: u32,
     /// Those of them that fill the drive until collection is at work, before the workload.
@@ -77,15 +84,65 @@ impl CrashReport {
     }
 }
 
+/// What the experiments on one FTL found, a workload each; `phelsuma.crash/1`.
+#[derive(Clone, Debug, Serialize)]
+pub struct CrashReports {
+    /// All of them together: counts added up, and the longest recovery of all.
+    #[serde(flatten)]
+    pub sum: CrashReport,
+    /// Each alone, in the order in which they were done.
+    pub workloads: Vec<CrashReport>,
+}
+
+impl CrashReports {
+    /// Of one workload or several; none at all gives none.
+    pub fn of(workloads: Vec<CrashReport>) -> Option<Self> {
+        let (first, others) = workloads.split_first()?;
+        let sum = others.iter().fold(first.clone(), |mut sum, other| {
+            sum.add(other);
+            sum
+        });
+        Some(Self { sum, workloads })
+    }
+}
+
+impl CrashReport {
+    fn add(&mut self, other: &Self) {
+        self.workload = None;
+        self.restarts += other.restarts;
+        self.operations += other.operations;
+        self.preconditioning_operations += other.preconditioning_operations;
+        self.cut_points += other.cut_points;
+        self.preconditioning_cut_points += other.preconditioning_cut_points;
+        self.cuts += other.cuts;
+        self.nested_cuts += other.nested_cuts;
+        self.covered_by_equality += other.covered_by_equality;
+        self.joined_after_recovery += other.joined_after_recovery;
+        self.lost += other.lost;
+        self.corrupt += other.corrupt;
+        self.stuck += other.stuck;
+        self.panics += other.panics;
+        self.not_promised += other.not_promised;
+        self.worst_recovery_us = self.worst_recovery_us.max(other.worst_recovery_us);
+        self.writes += other.writes;
+        self.failures.extend(other.failures.iter().cloned());
+        self.failures.truncate(SHOWN_MAX);
+        self.replay = self.failures.first().map(|f| f.id.clone());
+    }
+}
+
 /// What a sweep found.
-pub(crate) fn report(shared: &Shared, operations: Operations, points: &CutPoints) -> CrashReport {
+pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> CrashReport {
     let (config, counts) = (&shared.config, &shared.counts);
     let found = shared.seen.failures(&config.faults);
     let count = |kind| found.iter().filter(|(_, f)| f.kind == kind).count() as u64;
     let failures: Vec<Failed> = found
         .iter()
         .take(SHOWN_MAX)
-        .map(|(path, f)| Failed { id: path.to_string(), kind: f.kind.name(), message: f.message.clone() })
+        .map(|(path, f)| {
+            let (id, kind) = (path.to_string(), f.kind.name());
+            Failed { workload: config.workload.name(), id, kind, message: f.message.clone() }
+        })
         .collect();
     let mut faults: Vec<&'static str> = config.faults.iter().map(|f| f.name()).collect();
     faults.sort_unstable();
@@ -93,10 +150,12 @@ pub(crate) fn report(shared: &Shared, operations: Operations, points: &CutPoints
     CrashReport {
         schema: "phelsuma.crash/1",
         ftl: config.ftl.name.clone(),
+        workload: Some(config.workload.name()),
         seed: config.seed,
         writes: config.writes,
-        operations: operations.preconditioning + operations.workload,
-        preconditioning_operations: operations.preconditioning,
+        restarts: uncut.restarts,
+        operations: uncut.operations.preconditioning + uncut.operations.workload,
+        preconditioning_operations: uncut.operations.preconditioning,
         cut_points: points.count(),
         preconditioning_cut_points: points.of_preconditioning(),
         cuts: counts.cuts.load(Ordering::Relaxed),
@@ -108,7 +167,7 @@ pub(crate) fn report(shared: &Shared, operations: Operations, points: &CutPoints
         stuck: count(FailureKind::Stuck),
         panics: count(FailureKind::Panic),
         not_promised: 0,
-        worst_recovery_us: Time(counts.worst_recovery.load(Ordering::Relaxed)).micros(),
+        worst_recovery_us: Time(counts.worst_recovery.load(Ordering::Relaxed).max(uncut.worst_recovery.0)).micros(),
         replay: failures.first().map(|f| f.id.clone()),
         depth: config.depth,
         faults,

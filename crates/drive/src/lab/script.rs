@@ -1,7 +1,7 @@
-//! The workload of a crash experiment: writes, trims and flushes, drawn from a seed.
+//! The script of a crash experiment: what the host does, drawn from a seed before it begins.
 
-use rand_core::{RngCore, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use super::draw::Draw;
+use super::workload::Workload;
 
 /// One request of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,8 +20,31 @@ pub enum Request {
         /// How many.
         pages: u32,
     },
+    /// Pages read, and held against what was written there.
+    Read {
+        /// First logical page.
+        first: u32,
+        /// How many.
+        pages: u32,
+    },
     /// Everything made durable.
     Flush,
+    /// The power off once everything is done, and on again; announced where there is a battery. The recovery from it is
+    /// part of the script: operations in it are counted, and cut, as all others.
+    Cut,
+}
+
+/// What a script is drawn for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) workload: Workload,
+    pub(crate) physical_pages: u64,
+    pub(crate) logical_pages: u32,
+    /// Entries of the FTL's cache; some small number where it has none.
+    pub(crate) cache_entries: u32,
+    /// Write requests of the workload.
+    pub(crate) writes: u32,
+    pub(crate) seed: u64,
 }
 
 /// What the host does in an experiment.
@@ -32,32 +55,27 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// A workload of `writes` write requests, on a drive that is preconditioned: filled in runs, and then written like
-    /// the workload itself until as many pages have been written as the flash has. So collection is at work from the
-    /// workload's first request on.
-    pub(crate) fn new(physical_pages: u64, logical_pages: u32, writes: u32, seed: u64) -> Self {
+    /// A workload on a drive that is preconditioned, the same way for every workload: filled in runs, and then written
+    /// like the workload `mixed` until as many pages have been written as the flash has. So collection is at work from
+    /// the workload's first request on.
+    pub(crate) fn new(plan: &Plan) -> Self {
         const RUN: u32 = 8;
+        let logical_pages = plan.logical_pages;
         let mut requests: Vec<Request> = (0..logical_pages)
             .step_by(RUN as usize)
             .map(|first| Request::Write { first, pages: RUN.min(logical_pages - first) })
             .collect();
-        let mut draw = Draw { rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x5c21), logical_pages };
+        let mut draw = Draw::new(logical_pages, plan.seed ^ 0x5c21);
         let mut pages_written = u64::from(logical_pages);
-        while pages_written < physical_pages {
-            let request = draw.request(true);
+        while pages_written < plan.physical_pages {
+            let request = draw.mixed(true);
             if let Request::Write { pages, .. } = request {
                 pages_written += u64::from(pages);
             }
             requests.push(request);
         }
         let preconditioning = requests.len();
-        let mut written = 0;
-        while written < writes {
-            // Stretches with many flushes, and stretches with hardly any: trims stay pending over many collections.
-            let request = draw.request((written / FLUSHES_CHANGE).is_multiple_of(2));
-            written += u32::from(matches!(request, Request::Write { .. }));
-            requests.push(request);
-        }
+        draw.workload(plan, &mut requests);
         Self { requests, preconditioning }
     }
 
@@ -69,58 +87,144 @@ impl Script {
     }
 }
 
-/// After how many writes of the workload the flushes become many or few.
-const FLUSHES_CHANGE: u32 = 600;
-
-struct Draw {
-    rng: Xoshiro256PlusPlus,
-    logical_pages: u32,
-}
-
-impl Draw {
-    fn below(&mut self, n: u32) -> u32 {
-        (((self.rng.next_u64() >> 32) * u64::from(n.max(1))) >> 32) as u32
-    }
-
-    /// Mostly single pages, half of them in a fifth of the space, with runs of up to eight pages, trims of up to
-    /// sixteen, and flushes in between.
-    fn request(&mut self, many_flushes: bool) -> Request {
-        let all = self.logical_pages;
-        loop {
-            let space = if self.below(2) == 0 { all.div_ceil(5) } else { all };
-            let first = self.below(space);
-            match self.below(100) {
-                0..=79 => return Request::Write { first, pages: 1 },
-                80..=87 => return Request::Write { first, pages: (1 + self.below(8)).min(all - first) },
-                88..=95 => return Request::Trim { first, pages: (1 + self.below(16)).min(all - first) },
-                n if (n < 99 && many_flushes) || (n == 99 && self.below(16) == 0) => return Request::Flush,
-                _ => {}
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn script(workload: Workload, writes: u32) -> Script {
+        let plan = Plan { workload, physical_pages: 1000, logical_pages: 600, cache_entries: 64, writes, seed: 1 };
+        Script::new(&plan)
+    }
+
+    /// Write requests, and pages that they write.
+    fn written(requests: &[Request]) -> (u32, u32) {
+        let pages = |r: &Request| if let Request::Write { pages, .. } = r { Some(*pages) } else { None };
+        let each: Vec<u32> = requests.iter().filter_map(pages).collect();
+        (each.len() as u32, each.iter().sum())
+    }
+
+    fn count(requests: &[Request], of: impl Fn(&Request) -> bool) -> usize {
+        requests.iter().filter(|r| of(r)).count()
+    }
+
     #[test]
     fn the_drive_is_full_before_the_workload_begins_and_a_longer_workload_begins_with_the_shorter_one() {
-        let (short, long) = (Script::new(1000, 600, 30, 1), Script::new(1000, 600, 300, 1));
-        assert_eq!(short.preconditioning, long.preconditioning);
-        assert_eq!(short.requests, long.requests[..short.requests.len()]);
-        let written = |requests: &[Request]| -> (u32, u32) {
-            let pages = |r: &Request| if let Request::Write { pages, .. } = r { Some(*pages) } else { None };
-            let each: Vec<u32> = requests.iter().filter_map(pages).collect();
-            (each.len() as u32, each.iter().sum())
-        };
-        assert!(written(&short.requests[..short.preconditioning]).1 >= 1000);
-        assert_eq!(written(&short.requests[short.preconditioning..]).0, 30);
+        for workload in Workload::ALL {
+            let (short, long) = (script(workload, 30), script(workload, 300));
+            assert_eq!(short.preconditioning, long.preconditioning);
+            assert_eq!(short.requests, long.requests[..short.requests.len()], "{workload:?}");
+            assert!(written(&short.requests[..short.preconditioning]).1 >= 1000);
+            assert_eq!(written(&short.requests[short.preconditioning..]).0, 30, "{workload:?}");
+        }
+    }
+
+    #[test]
+    fn every_request_lies_on_the_drive() {
+        for workload in Workload::ALL {
+            for request in script(workload, 2_000).requests {
+                if let Request::Write { first, pages }
+                | Request::Trim { first, pages }
+                | Request::Read { first, pages } = request
+                {
+                    assert!(pages > 0 && first + pages <= 600, "{workload:?}: {request:?}");
+                }
+            }
+        }
+    }
+
+    /// Stored ids count the operations of these requests.
+    #[test]
+    fn the_requests_of_mixed_stay_what_they_were() {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        for request in script(Workload::Mixed, 1_500).requests {
+            for byte in format!("{request:?}").bytes() {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            }
+        }
+        assert_eq!(hash, 0x4b58_7351_c44a_1005);
+    }
+
+    #[test]
+    fn reads_and_restarts_ask_what_mixed_asks_and_more() {
+        let mixed = script(Workload::Mixed, 400);
+        for (workload, least) in [(Workload::Reads, 800), (Workload::Restarts, 40)] {
+            let script = script(workload, 400);
+            let more = |r: &Request| matches!(r, Request::Read { .. } | Request::Cut);
+            let others: Vec<Request> = script.requests.iter().filter(|r| !more(r)).copied().collect();
+            assert_eq!(others, mixed.requests, "{workload:?}");
+            assert!(count(&script.requests, more) > least, "{workload:?}");
+            assert_eq!(count(&script.requests[..script.preconditioning], more), 0);
+        }
+    }
+
+    #[test]
+    fn cuts_are_closer_together_than_the_cache_has_entries_and_some_follow_each_other_at_once() {
+        let script = script(Workload::Restarts, 400);
+        let parts: Vec<u32> = script.requests[script.preconditioning..]
+            .split(|r| *r == Request::Cut)
+            .map(|part| written(part).1)
+            .collect();
+        assert!(parts.iter().all(|pages| *pages < 64), "{parts:?}");
+        assert!(parts.contains(&0), "{parts:?}");
+    }
+
+    #[test]
+    fn hot_writes_fewer_pages_than_the_cache_has_entries_and_seldom_others() {
+        let script = script(Workload::Hot, 2_000);
+        let mut counts = vec![0u32; 600];
+        for request in &script.requests[script.preconditioning..] {
+            if let Request::Write { first, pages } = *request {
+                (first..first + pages).for_each(|page| counts[page as usize] += 1);
+            }
+        }
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let hot: u32 = counts[..16].iter().sum();
+        assert!((1_800..1_990).contains(&hot), "{hot}");
+    }
+
+    #[test]
+    fn most_of_what_trims_trims_is_written_and_trimmed_again_without_a_flush() {
+        let script = script(Workload::Trims, 400);
+        let requests = &script.requests[script.preconditioning..];
+        let trims = count(requests, |r| matches!(r, Request::Trim { .. }));
+        assert!(trims > 150, "{trims}");
+        assert!(count(requests, |r| *r == Request::Flush) < 12);
+        let mut trimmed = [false; 600];
+        let (mut again, mut all) = (0, 0);
+        for request in requests {
+            match *request {
+                Request::Trim { first, pages } => (first..first + pages).for_each(|p| trimmed[p as usize] = true),
+                Request::Write { first, pages } => {
+                    for page in first..first + pages {
+                        all += 1;
+                        again += u32::from(std::mem::take(&mut trimmed[page as usize]));
+                    }
+                }
+                _ => {}
+            }
+        }
+        assert!(2 * again > all, "{again} of {all} pages written were trimmed before");
+    }
+
+    #[test]
+    fn slow_goes_on_where_it_was() {
+        let script = script(Workload::Slow, 400);
+        let requests = &script.requests[script.preconditioning..];
+        let mut next = None;
+        let mut goes_on = 0;
+        for request in requests {
+            let Request::Write { first, pages } = *request else { continue };
+            goes_on += u32::from(next.is_none_or(|n| n == first));
+            if pages > 1 || next == Some(first) {
+                next = Some(if first + pages == 600 { 0 } else { first + pages });
+            }
+        }
+        assert!(goes_on > 300, "{goes_on}");
     }
 
     #[test]
     fn the_workload_alone_is_divided_into_parts() {
-        let script = Script::new(1000, 600, 100, 1);
+        let script = script(Workload::Mixed, 100);
         let begins =
             |parts| -> Vec<usize> { (0..script.requests.len()).filter(|n| script.begins_part(*n, parts)).collect() };
         assert!(begins(0).is_empty());

@@ -117,6 +117,11 @@ impl Seen {
         };
     }
 
+    /// The workload failed although nothing was cut but what it cuts itself.
+    pub(crate) fn fail_uncut(&self, failure: Failure) {
+        self.fail(WORKLOAD, None, failure);
+    }
+
     /// What failed, each state once with the least path that leads there: fewest cuts first, then the earliest.
     pub(crate) fn failures(&self, faults: &[Fault]) -> Vec<(Path, Failure)> {
         let mut failed: Vec<(Key, Failure)> = Vec::new();

@@ -1,19 +1,16 @@
 //! The sweep: the workload runs once to count its operations, then once on each thread, with the power cut where
 //! `points.rs` says and branched there as `branch.rs` does.
 
-use super::announced::cut_announced;
 use super::branch::{Shared, workload_watcher};
-use super::cut_nand::{CutNand, Watcher};
-use super::model::{Expectation, InProgress, Model, tag};
+use super::host::{Watch, run_uncut, run_workload};
 use super::panics::quiet_in_branches;
 use super::path::{Fault, Path};
-use super::points::{CutPoints, Operations, Points};
+use super::points::{CutPoints, Points};
 use super::report::{CrashReport, report};
-use super::script::{Request, Script};
 use super::seen::Seen;
-use phelsuma_ftl::{Config, FtlError, Hint, HostData, WriteRequest, format};
-use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Geometry, LogicalPage, SimNand, Time, Timing};
+use super::workload::Workload;
+use phelsuma_ftl::{Config, FtlError};
+use phelsuma_nand::{Geometry, Timing};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -31,6 +28,8 @@ pub struct LabConfig {
     pub timing: Timing,
     /// The FTL.
     pub ftl: Config,
+    /// What the host asks for.
+    pub workload: Workload,
     /// Write requests of the workload, those that fill the drive before it not counted.
     pub writes: u32,
     /// Where the power is cut.
@@ -52,7 +51,7 @@ pub enum LabError {
     #[error("without any power cut: {0}")]
     Workload(#[from] FtlError),
     /// The id names a cut that does not happen with this configuration.
-    #[error("no branch {0} in this experiment (another seed, FTL, geometry or number of writes?)")]
+    #[error("no branch {0} in this experiment (another workload, seed, FTL, geometry or number of writes?)")]
     NoSuchBranch(Path),
     /// Nothing to try.
     #[error("depth {0}: must be from 1 to 3")]
@@ -112,7 +111,7 @@ impl<'a> Sweep<'a> {
         }
         let mut config = self.config.clone();
         if let Points::Replay(path) = &config.points {
-            config.depth = path.0.len() as u32;
+            config.depth = path.0.len().max(1) as u32;
             config.threads = 1;
         }
         let composition = &config.ftl.composition;
@@ -129,12 +128,17 @@ impl<'a> Sweep<'a> {
             return Err(LabError::NoFault(config.ftl.name.clone(), why));
         }
         quiet_in_branches();
-        // Once without cuts: how many operations there are.
-        let operations = run_workload(&config, self.program_failures, Watch::nobody(battery))?;
-        let points = Arc::new(CutPoints::new(&config.points, operations));
+        // Once without cuts but those of the workload itself: how many operations there are.
+        let uncut = run_uncut(&config, self.program_failures)?;
+        let points = if uncut.failure.is_some() { &Points::Some(0) } else { &config.points };
+        let points = Arc::new(CutPoints::new(points, uncut.operations));
         let shared = Arc::new(Shared { config, seen: Seen::new(), counts: Default::default() });
-        self.cut_everywhere(&shared, &points)?;
-        let report = report(&shared, operations, &points);
+        match &uncut.failure {
+            // What comes of cuts in a workload that fails without them says nothing.
+            Some(failure) => shared.seen.fail_uncut(failure.clone()),
+            None => self.cut_everywhere(&shared, &points)?,
+        }
+        let report = report(&shared, &uncut, &points);
         if let Points::Replay(path) = &self.config.points
             && !report.failed()
             && report.cuts + report.nested_cuts < path.0.len() as u64
@@ -185,78 +189,4 @@ impl<'a> Sweep<'a> {
             });
         }
     }
-}
-
-/// What can be cut, and who does.
-enum Watch {
-    /// Programs and erases.
-    Operations(Option<Watcher>),
-    /// Requests, on a drive with a battery.
-    Requests(Option<(Arc<Shared>, Arc<CutPoints>)>),
-}
-
-impl Watch {
-    fn nobody(battery: bool) -> Self {
-        if battery { Self::Requests(None) } else { Self::Operations(None) }
-    }
-}
-
-/// Runs the script from a blank drive, watched if anybody watches; how many programs and erases it had, or how many
-/// requests on a drive with a battery.
-fn run_workload(config: &LabConfig, program_failures: u32, watch: Watch) -> Result<Operations, LabError> {
-    let sim =
-        SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(config.geometry, config.timing) });
-    let mut model = Model::new(config.ftl.logical_pages);
-    let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
-    let mut nand = CutNand::new(sim, expectation);
-    let (mut ftl, mut at) = format(&mut nand, &config.ftl, Time::ZERO)?;
-    nand.operations = 0;
-    let (of_requests, cutter) = match watch {
-        Watch::Operations(watcher) => {
-            if let Some(watcher) = watcher {
-                nand.watch(watcher);
-            }
-            (false, None)
-        }
-        Watch::Requests(cutter) => (true, cutter),
-    };
-    let script = Script::new(config.geometry.pages(), config.ftl.logical_pages, config.writes, config.seed);
-    let mut operations = Operations::default();
-    for (number, request) in script.requests.iter().enumerate() {
-        if number == script.preconditioning {
-            operations.preconditioning = nand.operations;
-        }
-        if script.begins_part(number, program_failures) {
-            nand.break_last_programmed();
-        }
-        let number = number as u32;
-        let in_progress = InProgress { request: *request, tag: tag(number, 0) };
-        nand.expectation = Expectation { model: Arc::new(model.clone()), in_progress: Some(in_progress) };
-        at = match *request {
-            Request::Write { first, pages } => {
-                // Each page has its own tag, so each is a request to the FTL; the host sees one.
-                let mut done = at;
-                for page in first..first + pages {
-                    let data = HostData::Hollow(tag(number, page));
-                    let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint: Hint::None };
-                    done = done.max(ftl.write(&mut nand, &request, at)?);
-                }
-                done
-            }
-            Request::Trim { first, pages } => ftl.trim(&mut nand, LogicalPage(first), pages, at)?,
-            Request::Flush => ftl.flush(&mut nand, at)?,
-        };
-        model.acknowledged(request, number);
-        if let Some((shared, points)) = &cutter {
-            cut_announced(shared, points, number, ftl.as_ref(), &nand, &model, at);
-        }
-    }
-    nand.stop_watching();
-    if of_requests {
-        operations.preconditioning = script.preconditioning as u32;
-        operations.workload = (script.requests.len() - script.preconditioning) as u32;
-        return Ok(operations);
-    }
-    operations.workload = nand.operations - operations.preconditioning;
-    Ok(operations)
 }

@@ -3,9 +3,8 @@
 
 use super::cut_nand::CutNand;
 use super::model::{Expectation, Model, Wrong, tag};
-use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, WriteRequest, recover};
+use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, recover};
 use phelsuma_nand::{Content, LogicalPage, Purpose, Time};
-use std::sync::Arc;
 
 /// What was found wrong with a branch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,9 +38,9 @@ pub(crate) struct Failure {
     pub(crate) message: String,
 }
 
-type Checked<T> = Result<T, Failure>;
+pub(crate) type Checked<T> = Result<T, Failure>;
 
-fn failure<T>(kind: FailureKind, message: String) -> Checked<T> {
+pub(crate) fn failure<T>(kind: FailureKind, message: String) -> Checked<T> {
     Err(Failure { kind, message })
 }
 
@@ -73,13 +72,7 @@ pub(crate) fn verify(
 ) -> Checked<()> {
     consistent(ftl.as_mut(), nand, "after recovery")?;
     let mut model = expectation.model.as_ref().clone();
-    for (page, read) in read_all(ftl.as_mut(), nand, &model)?.into_iter().enumerate() {
-        let page = page as u32;
-        if let Err(wrong) = expectation.judge(page, read) {
-            return failure(kind_of(wrong), format!("after recovery logical page {page} {}", reads_as(read)));
-        }
-        model.observed(page, read.unwrap_or(0));
-    }
+    observe(ftl.as_mut(), nand, expectation, &mut model, "after recovery")?;
 
     power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
     // From here on everything follows from the flash and what it showed.
@@ -111,6 +104,23 @@ pub(crate) fn verify(
     compare(last.as_mut(), nand, &model, "after two overwrites and a clean recovery")
 }
 
+/// Reads everything after a recovery. What it shows, if that may be, stays from then on.
+pub(crate) fn observe(
+    ftl: &mut dyn Ftl<CutNand>,
+    nand: &mut CutNand,
+    expectation: &Expectation,
+    model: &mut Model,
+    when: &str,
+) -> Checked<()> {
+    for (page, read) in (0..).zip(read_all(ftl, nand, model)?) {
+        if let Err(wrong) = expectation.judge(page, read) {
+            return failure(kind_of(wrong), format!("{when} logical page {page} {}", reads_as(read)));
+        }
+        model.observed(page, read.unwrap_or(0));
+    }
+    Ok(())
+}
+
 fn kind_of(wrong: Wrong) -> FailureKind {
     match wrong {
         Wrong::Lost => FailureKind::Lost,
@@ -127,8 +137,22 @@ fn reads_as(read: Option<u64>) -> String {
 }
 
 /// Every logical page's tag; None where it cannot be read.
-fn read_all(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model) -> Checked<Vec<Option<u64>>> {
-    let mut found = Vec::with_capacity(model.logical_pages() as usize);
+pub(crate) fn read_all(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model) -> Checked<Vec<Option<u64>>> {
+    match read_pages(ftl, nand, 0, model.logical_pages(), Time::ZERO) {
+        Ok((found, _)) => Ok(found),
+        Err(error) => failure(FailureKind::Stuck, format!("reading fails: {error}")),
+    }
+}
+
+/// The tags of so many logical pages, None where one cannot be read; and the moment the last one is there.
+pub(crate) fn read_pages(
+    ftl: &mut dyn Ftl<CutNand>,
+    nand: &mut CutNand,
+    first: u32,
+    pages: u32,
+    at: Time,
+) -> Result<(Vec<Option<u64>>, Time), FtlError> {
+    let mut found = Vec::with_capacity(pages as usize);
     let mut sink = |_: LogicalPage, page: HostPage<'_>| {
         found.push(match page {
             HostPage::Zeros => Some(0),
@@ -138,23 +162,27 @@ fn read_all(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model) -> Ch
             HostPage::Unreadable => None,
         });
     };
-    match ftl.read(nand, LogicalPage(0), model.logical_pages(), Purpose::Host, Time::ZERO, &mut sink) {
-        Ok(_) => Ok(found),
-        Err(error) => failure(FailureKind::Stuck, format!("reading fails: {error}")),
-    }
+    let done = ftl.read(nand, LogicalPage(first), pages, Purpose::Host, at, &mut sink)?;
+    Ok((found, done))
 }
 
-fn compare(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model, when: &str) -> Checked<()> {
-    let exactly = Expectation { model: Arc::new(model.clone()), in_progress: None };
-    for (page, read) in read_all(ftl, nand, model)?.into_iter().enumerate() {
-        if let Err(wrong) = exactly.judge(page as u32, read) {
-            return failure(kind_of(wrong), format!("{when} logical page {page} {}", reads_as(read)));
+/// Every logical page as the model has it.
+pub(crate) fn compare(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model, when: &str) -> Checked<()> {
+    exactly(model, 0, &read_all(ftl, nand, model)?, when)
+}
+
+/// Whether the pages from `first` on read as the model has them, with the power on.
+pub(crate) fn exactly(model: &Model, first: u32, found: &[Option<u64>], when: &str) -> Checked<()> {
+    for (page, read) in (first..).zip(found) {
+        if let Err(wrong) = model.judge(page, *read) {
+            return failure(kind_of(wrong), format!("{when} logical page {page} {}", reads_as(*read)));
         }
     }
     Ok(())
 }
 
-fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, when: &str) -> Checked<()> {
+/// Whether the FTL's structures agree with each other and with the flash.
+pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, when: &str) -> Checked<()> {
     match ftl.check(nand).first() {
         None => Ok(()),
         Some(finding) => failure(FailureKind::Corrupt, format!("{when}: {finding}")),

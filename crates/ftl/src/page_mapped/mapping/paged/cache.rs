@@ -45,6 +45,8 @@ struct Entry {
 pub(super) struct MappingCache {
     entries: Vec<Entry>,
     capacity: u32,
+    /// With what a recovery may find: as many as there can ever be. The vector does not know: a copy of it has less.
+    room: u32,
     table: HashTable<u32>,
     newest: u32,
     oldest: u32,
@@ -67,6 +69,7 @@ impl MappingCache {
         Self {
             entries: Vec::with_capacity(room),
             capacity,
+            room: capacity.saturating_add(spare),
             table: HashTable::with_capacity(room),
             newest: NONE,
             oldest: NONE,
@@ -84,7 +87,7 @@ impl MappingCache {
 
     /// How many slots there can be.
     pub(super) fn slots(&self) -> u32 {
-        self.entries.capacity() as u32
+        self.room
     }
 
     /// How many of its entries translation pages do not know of.
@@ -171,7 +174,7 @@ impl MappingCache {
 
     /// Whether not even a recovery can enter another.
     pub(super) fn has_no_room(&self) -> bool {
-        self.entries.len() >= self.entries.capacity()
+        self.entries.len() >= self.room as usize
     }
 
     /// The entry used longest ago.
@@ -366,5 +369,23 @@ impl MappingCache {
         ledger.index("index.cache_links", entries.saturating_sub(packed));
         ledger.index("index.cache_hash", self.table.allocation_size() as u64);
         ledger.index("index.dirty_lists", self.dirty.len() as u64 * 4);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_room_for_as_many_entries() {
+        let mut cache = MappingCache::new(2, 1, 1, 8);
+        cache.insert(0, 10);
+        let mut copy = cache.clone();
+        assert_eq!(copy.slots(), 3);
+        for key in 1..3 {
+            assert!(!copy.has_no_room());
+            copy.insert(key, 10 + key);
+        }
+        assert!(copy.has_no_room() && !cache.has_no_room());
     }
 }

@@ -1,0 +1,237 @@
+//! The host: runs the script against a drive, from a blank one on, and holds what it reads against what it wrote.
+
+use super::announced::{cut_announced, save};
+use super::branch::Shared;
+use super::cut_nand::{CutNand, Watcher};
+use super::model::{Expectation, InProgress, Model, tag};
+use super::panics::in_branch;
+use super::points::{CutPoints, Operations};
+use super::script::{Plan, Request, Script};
+use super::sweep::{LabConfig, LabError};
+use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages};
+use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, WriteRequest, format, recover};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{LogicalPage, SimNand, Time};
+use std::sync::Arc;
+
+/// What stands for the entries of a cache where the FTL has none.
+const ENTRIES_WITHOUT_CACHE: u32 = 64;
+
+/// What can be cut, and who does.
+pub(crate) enum Watch {
+    /// Programs and erases.
+    Operations(Option<Watcher>),
+    /// Requests, on a drive with a battery.
+    Requests(Option<(Arc<Shared>, Arc<CutPoints>)>),
+}
+
+impl Watch {
+    fn nobody(battery: bool) -> Self {
+        if battery { Self::Requests(None) } else { Self::Operations(None) }
+    }
+}
+
+/// What the workload comes to with no cuts but its own.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Uncut {
+    /// Programs and erases, or requests on a drive with a battery; as far as it came.
+    pub(crate) operations: Operations,
+    /// Power cuts of its own.
+    pub(crate) restarts: u32,
+    /// The longest recovery from one of those.
+    pub(crate) worst_recovery: Time,
+    /// What is wrong although nothing else was cut.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Why the script did not come to its end.
+enum Stop {
+    /// The FTL does not do it, and nothing was cut so far.
+    Refused(FtlError),
+    /// A finding.
+    Found(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Found(failure)
+    }
+}
+
+/// Runs the script with nobody at the plug, and looks at everything when it is done.
+pub(crate) fn run_uncut(config: &LabConfig, program_failures: u32) -> Result<Uncut, LabError> {
+    let mut host = Host::new(config)?;
+    let watch = Watch::nobody(config.ftl.composition.has_battery());
+    let mut refused = None;
+    let outcome = in_branch(|| match host.run(program_failures, watch).and_then(|()| Ok(host.look_at_everything()?)) {
+        Ok(()) => Ok(()),
+        Err(Stop::Found(failure)) => Err(failure),
+        Err(Stop::Refused(error)) => {
+            refused = Some(error);
+            Ok(())
+        }
+    });
+    match refused {
+        Some(error) => Err(error.into()),
+        None => Ok(Uncut { failure: outcome.err(), ..host.uncut }),
+    }
+}
+
+/// Runs the script, watched. It did come to its end with nobody watching.
+pub(crate) fn run_workload(config: &LabConfig, program_failures: u32, watch: Watch) -> Result<(), LabError> {
+    match Host::new(config)?.run(program_failures, watch) {
+        Ok(()) => Ok(()),
+        Err(Stop::Refused(error)) => Err(error.into()),
+        Err(Stop::Found(failure)) => {
+            debug_assert!(false, "watched it differs: {}", failure.message);
+            Ok(())
+        }
+    }
+}
+
+struct Host<'a> {
+    config: &'a Config,
+    script: Script,
+    ftl: Box<dyn Ftl<CutNand>>,
+    nand: CutNand,
+    model: Model,
+    at: Time,
+    uncut: Uncut,
+}
+
+impl<'a> Host<'a> {
+    /// With a blank drive, formatted.
+    fn new(config: &'a LabConfig) -> Result<Self, FtlError> {
+        let LabConfig { geometry, timing, workload, writes, seed, .. } = *config;
+        let sim = SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(geometry, timing) });
+        let logical_pages = config.ftl.logical_pages;
+        let model = Model::new(logical_pages);
+        let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
+        let mut nand = CutNand::new(sim, expectation);
+        let (ftl, at) = format(&mut nand, &config.ftl, Time::ZERO)?;
+        nand.operations = 0;
+        // A cache of the default size holds all of so small a drive.
+        let cache_entries = match config.ftl.composition.cache_entries() {
+            Some(0) | None => ENTRIES_WITHOUT_CACHE,
+            Some(entries) => entries,
+        };
+        let physical_pages = geometry.pages();
+        let plan = Plan { workload, physical_pages, logical_pages, cache_entries, writes, seed };
+        let script = Script::new(&plan);
+        Ok(Self { config: &config.ftl, script, ftl, nand, model, at, uncut: Uncut::default() })
+    }
+
+    /// Runs the script.
+    fn run(&mut self, program_failures: u32, watch: Watch) -> Result<(), Stop> {
+        let (of_requests, cutter) = match watch {
+            Watch::Operations(watcher) => {
+                if let Some(watcher) = watcher {
+                    self.nand.watch(watcher);
+                }
+                (false, None)
+            }
+            Watch::Requests(cutter) => (true, cutter),
+        };
+        for number in 0..self.script.requests.len() {
+            let request = self.script.requests[number];
+            if self.script.begins_part(number, program_failures) {
+                self.nand.break_last_programmed();
+            }
+            let in_workload = number >= self.script.preconditioning;
+            let number = number as u32;
+            let in_progress = InProgress { request, tag: tag(number, 0) };
+            self.nand.expectation = self.expectation(Some(in_progress));
+            let done = self.request(&request, number);
+            let operations = if of_requests { number + 1 } else { self.nand.operations };
+            if in_workload {
+                self.uncut.operations.workload = operations - self.uncut.operations.preconditioning;
+            } else {
+                self.uncut.operations.preconditioning = operations;
+            }
+            done?;
+            self.model.acknowledged(&request, number);
+            if let Some((shared, points)) = &cutter {
+                cut_announced(shared, points, number, self.ftl.as_ref(), &self.nand, &self.model, self.at);
+            }
+        }
+        self.nand.stop_watching();
+        Ok(())
+    }
+
+    fn expectation(&self, in_progress: Option<InProgress>) -> Expectation {
+        Expectation { model: Arc::new(self.model.clone()), in_progress }
+    }
+
+    fn request(&mut self, request: &Request, number: u32) -> Result<(), Stop> {
+        let done = match *request {
+            Request::Write { first, pages } => self.write(first, pages, number),
+            Request::Trim { first, pages } => self.ftl.trim(&mut self.nand, LogicalPage(first), pages, self.at),
+            Request::Flush => self.ftl.flush(&mut self.nand, self.at),
+            Request::Read { first, pages } => {
+                match read_pages(self.ftl.as_mut(), &mut self.nand, first, pages, self.at) {
+                    Ok((found, done)) => {
+                        exactly(&self.model, first, &found, &format!("while the power is on (request {number})"))?;
+                        Ok(done)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Request::Cut => Ok(self.restart(number)?),
+        };
+        match done {
+            Ok(done) => {
+                self.at = done;
+                Ok(())
+            }
+            Err(error) if self.uncut.restarts == 0 => Err(Stop::Refused(error)),
+            Err(error) => {
+                let message = format!("after {} power cuts of the workload: {error}", self.uncut.restarts);
+                Err(Failure { kind: FailureKind::Stuck, message }.into())
+            }
+        }
+    }
+
+    fn write(&mut self, first: u32, pages: u32, number: u32) -> Result<Time, FtlError> {
+        // Each page has its own tag, so each is a request to the FTL; the host sees one.
+        let mut done = self.at;
+        for page in first..first + pages {
+            let data = HostData::Hollow(tag(number, page));
+            let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint: Hint::None };
+            done = done.max(self.ftl.write(&mut self.nand, &request, self.at)?);
+        }
+        Ok(done)
+    }
+
+    /// A power cut of the script's own, and the recovery from it; the moment that one is done. What is shown after it
+    /// is looked at on a copy: reading everything would fill a cache with what was read, and one drive would be like
+    /// the other after each cut.
+    fn restart(&mut self, number: u32) -> Result<Time, Failure> {
+        let before = self.uncut.restarts;
+        self.uncut.restarts += 1;
+        save(self.ftl.as_mut(), &mut self.nand, self.at)?;
+        self.nand.restart();
+        let (ftl, report) = recover(&mut self.nand, self.config, self.at).map_err(|error| Failure {
+            kind: FailureKind::Stuck,
+            message: format!("the drive does not come up after {before} power cuts of the workload and one: {error}"),
+        })?;
+        self.ftl = ftl;
+        self.uncut.worst_recovery = self.uncut.worst_recovery.max(Time(report.done.0.saturating_sub(self.at.0)));
+        let when = format!("after recovery {before} of the workload (request {number})");
+        let expectation = self.expectation(None);
+        let (mut ftl, mut nand) = self.copies();
+        consistent(ftl.as_mut(), &mut nand, &when)?;
+        observe(ftl.as_mut(), &mut nand, &expectation, &mut self.model, &when)?;
+        Ok(report.done)
+    }
+
+    fn copies(&self) -> (Box<dyn Ftl<CutNand>>, CutNand) {
+        (self.ftl.copy(), CutNand::new(self.nand.sim.clone(), self.expectation(None)))
+    }
+
+    /// Whether everything is there when the script has come to its end.
+    fn look_at_everything(&mut self) -> Result<(), Failure> {
+        let (mut ftl, mut nand) = self.copies();
+        compare(ftl.as_mut(), &mut nand, &self.model, "after the workload")?;
+        consistent(ftl.as_mut(), &mut nand, "after the workload")
+    }
+}

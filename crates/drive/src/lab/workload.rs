@@ -1,0 +1,64 @@
+//! The workloads of a crash experiment, by name. Each asks for something else, chosen for what it can break; what each
+//! draws is in `draw.rs`.
+
+/// What the host asks for while the power is cut.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Workload {
+    /// Writes, trims and flushes.
+    #[default]
+    Mixed,
+    /// The requests of `Mixed`, with reads in between.
+    Reads,
+    /// Long trims, written over and trimmed again.
+    Trims,
+    /// Fewer pages than the cache has entries, written over and over.
+    Hot,
+    /// Long sequential runs.
+    Slow,
+    /// The requests of `Mixed`, the power cut every few of them.
+    Restarts,
+}
+
+impl Workload {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [Self; 6] = [Self::Mixed, Self::Reads, Self::Trims, Self::Hot, Self::Slow, Self::Restarts];
+
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mixed => "mixed",
+            Self::Reads => "reads",
+            Self::Trims => "trims",
+            Self::Hot => "hot",
+            Self::Slow => "slow",
+            Self::Restarts => "restarts",
+        }
+    }
+
+    /// What it asks and what that can break, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Mixed => {
+                "writes, half of them in a fifth of the space, trims, and flushes: many for a while, then few"
+            }
+            Self::Reads => {
+                "the requests of mixed, twice as many reads in between: they evict dirty entries, or keep some"
+            }
+            Self::Trims => "long trims, rewritten and trimmed again, hardly ever a flush: nothing older may come back",
+            Self::Hot => "fewer pages than the cache has entries, over and over: hardly any entry is ever evicted",
+            Self::Slow => "long sequential runs, single writes in between: blocks of what is seldom written stay open",
+            Self::Restarts => "the requests of mixed, the power cut and the drive recovered every few of them",
+        }
+    }
+
+    /// The workload with this name.
+    ///
+    /// # Errors
+    /// One line with the names there are.
+    pub fn named(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|w| w.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|w| w.name()).collect();
+            format!("unknown workload '{name}'; known are {}", names.join(", "))
+        })
+    }
+}
