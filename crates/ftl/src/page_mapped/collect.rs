@@ -38,9 +38,10 @@ impl PageMapped {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
         while self.blocks.free() < self.shape.reserve_blocks {
+            let known = self.look_for_victims(nand, at);
             match self.next_victim().filter(|(victim, _)| self.can_gain(*victim)) {
                 Some((victim, why)) => {
-                    self.collect(nand, victim, why, at)?;
+                    self.collect(nand, victim, why, known)?;
                     // What could gain nothing, or did not come to its end, is none.
                     self.tally.collections += 1;
                     self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
@@ -126,6 +127,7 @@ impl PageMapped {
         why: Why,
         at: Time,
     ) -> Result<Time, FtlError> {
+        let at = self.count_victim(nand, victim, at);
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
         let stream = self.blocks.stream_of(victim);

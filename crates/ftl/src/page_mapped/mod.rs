@@ -13,6 +13,7 @@ mod move_buffer;
 mod needs;
 mod placement;
 mod recovery;
+mod sampling;
 pub(crate) mod saved;
 mod shape;
 mod validity;
@@ -33,9 +34,10 @@ use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
+use sampling::Sampling;
 use shape::{Streams, cache_entries};
 use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
-use victim::{DChoices, Fifo, Greedy, Victim};
+use victim::{DChoices, Fifo, Greedy, Sampled, Victim};
 
 /// What a page-mapped FTL counts besides flash operations.
 #[derive(Clone, Copy, Default, Debug)]
@@ -65,6 +67,8 @@ pub(crate) struct PageMapped {
     victim: Box<dyn Victim>,
     placement: Box<dyn Placement>,
     blocks: Blocks,
+    /// Where the live pages of a sample of the blocks are counted alone.
+    sampling: Option<Sampling>,
     streams: Streams,
     anchors: Vec<Block>,
     live: Vec<u16>,
@@ -107,6 +111,7 @@ impl PageMapped {
         for block in ftl.usable_blocks(nand) {
             ftl.blocks.release_now(block);
         }
+        ftl.keep_sample(None);
         Ok((ftl, done))
     }
 
@@ -140,6 +145,11 @@ impl PageMapped {
             VictimPart::Greedy => Box::new(Greedy::new(geometry.blocks())),
             VictimPart::Fifo => Box::new(Fifo::default()),
             VictimPart::DChoices { d } => Box::new(DChoices::new(d, geometry.pages_per_block(), config.seed)),
+            VictimPart::Sampled { .. } => Box::new(Sampled),
+        };
+        let sampling = match composition.victim {
+            VictimPart::Sampled { blocks, looks } => Some(Sampling::new(geometry.blocks(), blocks, looks)),
+            _ => None,
         };
         let placement = placement_of(config);
         let streams = Streams::of(config);
@@ -169,6 +179,7 @@ impl PageMapped {
             victim,
             placement,
             blocks,
+            sampling,
             streams,
             anchors,
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
@@ -224,7 +235,7 @@ impl PageMapped {
 
     fn release_if_emptied(&mut self, block: Block) {
         if self.blocks.is_emptied(block) {
-            if self.blocks.counters.is_candidate(block) {
+            if self.blocks.is_candidate(block) {
                 self.blocks.begin_collection(block);
                 self.victim.taken(&self.blocks.counters, block);
             }
@@ -505,6 +516,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.validity.counters(&mut counters);
         if let Some(wear) = &self.blocks.wear {
             wear::counters(&self.tally, wear, &mut counters);
+        }
+        if let Some(sampling) = &self.sampling {
+            sampling.counters(&mut counters);
         }
         counters
     }
