@@ -268,6 +268,11 @@ impl Sample {
         None
     }
 
+    /// Whether no candidate is emptier than the emptiest that is counted.
+    pub(crate) fn is_all_sure(&self) -> bool {
+        (0..self.keys.len()).all(|slot| self.is_sure(slot))
+    }
+
     /// For checks: whether this block's slot is sure, and what its member's live pages are.
     pub(crate) fn sure_of(&self, block: Block) -> Option<u16> {
         let (slot, _) = self.place_of(block);

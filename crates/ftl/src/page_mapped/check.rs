@@ -164,7 +164,7 @@ impl PageMapped {
             if !right {
                 findings.push(format!("{block} is {use_of:?}, and being counted disagrees"));
             }
-            // Counters may be low, but not those that were asked about.
+            // Where counters may be low, blocks hold more than they say, and never less than a member that is sure.
             if let Some(least) = sample.sure_of(block)
                 && use_of == BlockUse::Closed
                 && !is_metadata

@@ -95,6 +95,8 @@ impl PageMapped {
             return emptiest.map(|block| (block, Why::TooMuchMetadata));
         }
         if self.blocks.emergency() {
+            // The critical reserve rests on its being the emptiest of all.
+            debug_assert!(self.blocks.counters.sample().is_none_or(|sample| sample.is_all_sure()));
             let block = self.blocks.counters.least_by_scan()?;
             return Some((self.worth_moving(block), Why::Emergency));
         }
