@@ -150,7 +150,7 @@ fn table_under(heading: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_counter_and_structure_is_in_the_document_and_no_other() {
-    let changed = ["dftl --set validity=flash-bitmap", "page --set wear=levelling"];
+    let changed = ["dftl --set validity=flash-bitmap", "page --set wear=levelling", "page --set victim=sampled"];
     let runs = ["page", "fifo", "d-choices", "pl-greedy", "dftl", "lazyftl", "ib-ftl", "mu-ftl-pvb", "geckoftl"]
         .into_iter()
         .chain(changed);

@@ -73,6 +73,31 @@ fn small_drives_land_on_the_curves() {
     check_all(&[case("page", 0.70), case("fifo", 0.70), case("d-choices", 0.70)]);
 }
 
+/// With a sixteenth of the counters in RAM.
+fn sampled(looks: &str) -> (f64, f64) {
+    let mut config = RunConfig::new("page", Input::Workload(Workload::Uniform)).unwrap();
+    config.shape.capacity_bytes = Some(4 << 30);
+    for (name, value) in [("victim", "sampled"), ("victim.looks", looks)] {
+        config.composition.set(name, value).unwrap();
+    }
+    let result = run(&config, &|_| true).unwrap();
+    (result.write_amplification.unwrap().total, result.geometry.effective_ratio)
+}
+
+/// No policy is better than greedy under uniform writes. One that looks at four blocks for each that it collects should
+/// be better than the best of ten drawn at random, because it remembers what it has seen.
+#[test]
+fn a_sample_of_the_counters_lies_between_greedy_and_d_choices() {
+    let (four, ratio) = sampled("4");
+    let (sixteen, _) = sampled("16");
+    let greedy = phelsuma_limits::greedy(ratio, 128).unwrap();
+    let d_choices = phelsuma_limits::d_choices(ratio, 128, 10).unwrap();
+    let line = format!("greedy {greedy:.4}, 16 looks {sixteen:.4}, 4 looks {four:.4}, d-choices {d_choices:.4}");
+    println!("{line}");
+    assert!(sixteen > greedy * (1.0 - TOLERANCE) && sixteen < greedy * (1.0 + TOLERANCE), "{line}");
+    assert!(sixteen < four && four < d_choices * (1.0 - TOLERANCE), "{line}");
+}
+
 #[test]
 fn the_whole_matrix_lands_on_the_curves() {
     if std::env::var_os("PHELSUMA_THOROUGH").is_none() {

@@ -129,6 +129,14 @@ pub enum VictimPart {
         /// How many are drawn.
         d: u32,
     },
+    /// The fewest live pages among those whose live pages RAM counts: a sample of the blocks, and those of metadata
+    /// (GeckoFTL section 5.3).
+    Sampled {
+        /// Blocks in the sample, all where there are no more; 0 for the default: a sixteenth of them, at least 16.
+        blocks: u32,
+        /// Blocks that are not in it and are asked about before each collection.
+        looks: u32,
+    },
 }
 
 /// Which stream a page is written to: the placement part.
@@ -291,6 +299,9 @@ pub const ENTRY_BYTES: u64 = 8;
 /// The smallest cache of mapping entries.
 pub(crate) const CACHE_MIN: u32 = 16;
 
+/// The smallest sample of counters.
+pub(crate) const SAMPLE_MIN: u32 = 16;
+
 /// A B+-tree of translation pages with its defaults.
 pub(crate) const B_TREE: DirectoryPart = DirectoryPart::BTree { nodes: 0, fanout: 0 };
 
@@ -305,6 +316,9 @@ pub(crate) const LAZY: MappingPart = MappingPart::Paged {
 /// Logarithmic Gecko with its defaults.
 pub(crate) const GECKO: ValidityPart =
     ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
+
+/// A sample of the counters with its defaults.
+const SAMPLED: VictimPart = VictimPart::Sampled { blocks: 0, looks: 4 };
 
 /// Levelling of wear with its defaults.
 const LEVELLING: WearPart = WearPart::Levelling { threshold: 12, looks: 8 };
@@ -327,8 +341,14 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
     ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
     ("gecko.merge", "multi-way | two-way", "how runs are merged"),
-    ("victim", "greedy | fifo | d-choices", "which block is collected next"),
+    ("victim", "greedy | fifo | d-choices | sampled", "which block is collected next"),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
+    (
+        "victim.sample",
+        "0, or 16 and more (0: a 16th of the blocks, at least 16)",
+        "blocks whose live pages sampled counts in RAM",
+    ),
+    ("victim.looks", "1 to 64 (default 4)", "blocks that sampled asks about before each collection"),
     ("placement", "one-stream | host-gc", "which stream a page is written to"),
     ("power", "scan | battery | gecko-rec | synchronize | nothing", "how a power cut is survived"),
     ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
@@ -424,7 +444,9 @@ impl Composition {
             ("victim", "greedy") => self.victim = VictimPart::Greedy,
             ("victim", "fifo") => self.victim = VictimPart::Fifo,
             ("victim", "d-choices") => self.victim = VictimPart::DChoices { d: 10 },
-            ("victim", _) => return Err(bad("it can be greedy, fifo or d-choices")),
+            ("victim", "sampled") => self.victim = SAMPLED,
+            ("victim", _) => return Err(bad("it can be greedy, fifo, d-choices or sampled")),
+            ("victim.sample" | "victim.looks", _) => self.set_sample(name, value)?,
             ("victim.d", _) => match (value.parse(), &mut self.victim) {
                 (Ok(value @ 1..=1000), VictimPart::DChoices { d }) => *d = value,
                 (Ok(1..=1000), _) => return Err(bad("only the victim part d-choices draws blocks")),
@@ -467,6 +489,20 @@ impl Composition {
             (_, "translation-page") => dirty.synchronize = Synchronize::TranslationPage,
             (_, "physical-block") => dirty.synchronize = Synchronize::PhysicalBlock,
             _ => return Err(bad("it can be translation-page or physical-block")),
+        }
+        Ok(())
+    }
+
+    fn set_sample(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let VictimPart::Sampled { blocks, looks } = &mut self.victim else {
+            return Err(bad("only the victim part sampled has it"));
+        };
+        match (name, value.parse()) {
+            ("victim.sample", Ok(value)) if value == 0 || value >= SAMPLE_MIN => *blocks = value,
+            ("victim.sample", _) => return Err(bad("it can be 0 for the default, or 16 blocks or more")),
+            (_, Ok(value @ 1..=64)) => *looks = value,
+            _ => return Err(bad("it can be a whole number from 1 to 64")),
         }
         Ok(())
     }
@@ -666,6 +702,8 @@ impl Composition {
             VictimPart::Greedy => "greedy".into(),
             VictimPart::Fifo => "fifo".into(),
             VictimPart::DChoices { d } => format!("d-choices(d={d})"),
+            VictimPart::Sampled { blocks: 0, looks } => format!("sampled(looks={looks})"),
+            VictimPart::Sampled { blocks, looks } => format!("sampled(blocks={blocks}, looks={looks})"),
         };
         let placement = match self.placement {
             PlacementPart::OneStream => "one-stream",
@@ -749,6 +787,31 @@ mod tests {
         }
         for wrong in [("wear.looks", "33"), ("wear.looks", "0"), ("wear.threshold", "0")] {
             assert!(with("page", &[("wear", "levelling"), wrong]).is_err());
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_sample_are_those_of_the_sample_alone() {
+        let parts = with("dftl", &[("victim.looks", "8"), ("victim", "sampled"), ("victim.sample", "512")]).unwrap();
+        assert_eq!(parts.victim, VictimPart::Sampled { blocks: 512, looks: 8 });
+        assert_eq!(parts.names()[2], "sampled(blocks=512, looks=8)");
+        assert_eq!(parts.power, PowerPart::Battery);
+        assert_eq!(with("page", &[("victim", "sampled")]).unwrap().names()[2], "sampled(looks=4)");
+        for alone in [("victim.sample", "512"), ("victim.looks", "4")] {
+            let error = with("d-choices", &[alone]).unwrap_err().to_string();
+            assert!(error.ends_with("only the victim part sampled has it"), "{error}");
+        }
+        assert!(with("page", &[("victim", "sampled"), ("victim.d", "4")]).is_err());
+        let wrong = [
+            ("victim.sample", "15"),
+            ("victim.sample", "-1"),
+            ("victim.sample", "5000000000"),
+            ("victim.sample", "a quarter"),
+            ("victim.looks", "0"),
+            ("victim.looks", "65"),
+        ];
+        for wrong in wrong {
+            assert!(with("page", &[("victim", "sampled"), wrong]).is_err(), "{wrong:?}");
         }
     }
 

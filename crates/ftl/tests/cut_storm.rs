@@ -117,6 +117,26 @@ fn drives_that_level_wear_survive_a_storm_of_cuts() {
 }
 
 #[test]
+fn drives_that_count_a_sample_survive_a_storm_of_cuts() {
+    for preset in ["page+sample", "pl-greedy+sample", "lazyftl+sample", "geckoftl+sample", "geckoftl+sample+wear"] {
+        for (geometry, share) in [(small(32, 40, 1, 1), 0.8), (small(32, 40, 1, 1), 1.0), (small(16, 80, 2, 2), 1.0)] {
+            // Between the rarer ones the sample is no longer what the recovery left.
+            for (operations_max, cuts, seed) in [(6, 300, 6), (2_000, 40, 7)] {
+                storm(&Storm {
+                    preset,
+                    geometry: with_metadata(preset, geometry),
+                    share,
+                    cuts: scaled(cuts, 30 * cuts),
+                    operations_max,
+                    overlap: true,
+                    seed,
+                });
+            }
+        }
+    }
+}
+
+#[test]
 fn one_die_with_room_survives_a_storm_of_cuts() {
     storms(small(32, 40, 1, 1), 0.8, true);
 }
@@ -186,10 +206,10 @@ fn worst_cuts(preset: &str, geometry: Geometry, sessions: u32, seed: u64) {
 
 #[test]
 fn the_worst_cut_each_time_leaves_free_blocks() {
-    for preset in scanned() {
+    for preset in scanned().iter().map(|preset| preset.name).chain(["page+sample"]) {
         for (geometry, seed) in [(small(16, 60, 1, 1), 1), (small(16, 100, 2, 2), 2)] {
-            let geometry = with_metadata(preset.name, geometry);
-            worst_cuts(preset.name, geometry, scaled(20, 400), seed);
+            let geometry = with_metadata(preset, geometry);
+            worst_cuts(preset, geometry, scaled(20, 400), seed);
         }
     }
 }

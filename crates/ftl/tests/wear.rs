@@ -89,8 +89,18 @@ fn blocks_may_fail_either_way_between_power_cuts() {
 }
 
 #[test]
+fn blocks_may_fail_either_way_where_a_sample_is_counted() {
+    for preset in ["page+sample", "dftl+sample", "mu-ftl-pvb+sample", "lazyftl+sample", "geckoftl+sample"] {
+        for (dies, seed) in [(1, 7), (4, 8)] {
+            run_with_failures(preset, dies, 3, 3, false, seed);
+            run_with_failures(preset, dies, 3, 3, true, seed);
+        }
+    }
+}
+
+#[test]
 fn blocks_may_fail_either_way_while_wear_is_levelled() {
-    for preset in ["page+wear", "dftl+wear", "geckoftl+wear"] {
+    for preset in ["page+wear", "dftl+wear", "geckoftl+wear", "geckoftl+sample+wear"] {
         for (dies, seed) in [(1, 5), (4, 6)] {
             run_with_failures(preset, dies, 3, 3, false, seed);
             run_with_failures(preset, dies, 3, 3, true, seed);
@@ -109,7 +119,9 @@ fn mortal(preset: &str, cycles: u32, share: f64) -> Host {
 
 #[test]
 fn a_drive_that_wears_out_says_so_and_stays_readable() {
-    for preset in PRESETS.iter().map(|preset| preset.name).chain(["page+wear", "geckoftl+wear"]) {
+    for preset in
+        PRESETS.iter().map(|preset| preset.name).chain(["page+wear", "geckoftl+wear", "page+sample", "geckoftl+sample"])
+    {
         for (cycles, share) in [(3, 1.0), (5, 0.5), (8, 0.8)] {
             let mut host = mortal(preset, cycles, share);
             let error = (0..200).find_map(|_| host.overwrite().err());

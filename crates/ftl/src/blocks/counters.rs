@@ -1,30 +1,50 @@
-//! Live pages by block, and which blocks are candidates for collection.
+//! Live pages by block, and which blocks are candidates for collection: of all blocks, or of a sample of them.
 
+use super::sample::Sample;
 use crate::RamLedger;
-use crate::page_mapped::saved::Saved;
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
 
 /// Set in a block's key while the block is no candidate: free, open, bad, or being collected.
-const NO_CANDIDATE: u16 = 0x8000;
+pub(super) const NO_CANDIDATE: u16 = 0x8000;
+
+/// More live pages than any block has: those of a block that is not in the sample.
+pub(crate) const NOT_COUNTED: u16 = 0x7fff;
 
 /// Two bytes a block: how many of its pages are live, and whether it may be collected. The keys of candidates are
 /// smaller than those of all others, so the least key is greedy's victim.
+///
+/// Where RAM holds a sample alone, there are no keys but while a recovery is at work, and being a candidate is the
+/// business of [`Blocks`](super::Blocks).
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
     keys: Vec<u16>,
     /// After a recovery that reported stale pages without knowing whether they were reported before (GeckoFTL appendix
     /// C.3.2): blocks may have more live pages than counted. A collection asks validity, so it is a hint that is off.
     pub(crate) may_be_low: bool,
+    /// What is counted where not every block is.
+    pub(super) sample: Option<Box<Sample>>,
 }
 
 impl Counters {
     pub(crate) fn new(blocks: u32) -> Self {
-        Self { keys: vec![NO_CANDIDATE; blocks as usize], may_be_low: false }
+        Self { keys: vec![NO_CANDIDATE; blocks as usize], may_be_low: false, sample: None }
     }
 
-    /// All keys, by block.
+    /// Counts from now on what this sample does, and no others. What it should know, it knows.
+    pub(super) fn keep(&mut self, sample: Sample) {
+        self.sample = Some(Box::new(sample));
+        self.keys = Vec::new();
+    }
+
+    /// What is counted, where it is not every block.
+    pub(crate) fn sample(&self) -> Option<&Sample> {
+        self.sample.as_deref()
+    }
+
+    /// All keys, by block; none where there is a sample.
     #[inline]
     pub(crate) fn keys(&self) -> &[u16] {
         &self.keys
@@ -35,80 +55,119 @@ impl Counters {
         key & NO_CANDIDATE == 0
     }
 
+    /// Where every block is counted; see [`Blocks::is_candidate`](super::Blocks::is_candidate).
     #[inline]
     pub(crate) fn is_candidate(&self, block: Block) -> bool {
         Self::is_candidate_key(self.keys[block.index()])
     }
 
-    /// Live pages of `block`.
+    /// Live pages of `block`; [`NOT_COUNTED`] where they are not.
     #[inline]
     pub(crate) fn live(&self, block: Block) -> u16 {
-        self.keys[block.index()] & !NO_CANDIDATE
+        self.known(block).unwrap_or(NOT_COUNTED)
+    }
+
+    /// Live pages of `block`, if they are counted.
+    #[inline]
+    pub(crate) fn known(&self, block: Block) -> Option<u16> {
+        match &self.sample {
+            None => Some(self.keys[block.index()] & !NO_CANDIDATE),
+            Some(sample) => sample.known(block),
+        }
     }
 
     #[inline]
     pub(crate) fn add(&mut self, block: Block) {
-        self.keys[block.index()] += 1;
+        match &mut self.sample {
+            None => self.keys[block.index()] += 1,
+            Some(sample) => sample.add(block),
+        }
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, block: Block) {
+        if let Some(sample) = &mut self.sample {
+            return sample.remove(block, self.may_be_low);
+        }
         debug_assert!(self.live(block) > 0 || self.may_be_low, "{block} has no live page to lose");
         if !self.may_be_low || self.live(block) > 0 {
             self.keys[block.index()] -= 1;
         }
     }
 
-    /// The block has so many live pages.
+    /// The block, which is counted, has so many live pages.
     pub(crate) fn set(&mut self, block: Block, live: u16) {
+        if let Some(sample) = &mut self.sample {
+            return sample.set(block, live);
+        }
         let key = &mut self.keys[block.index()];
         *key = *key & NO_CANDIDATE | live;
     }
 
-    pub(crate) fn set_candidate(&mut self, block: Block, candidate: bool) {
-        let key = &mut self.keys[block.index()];
-        *key = *key & !NO_CANDIDATE | if candidate { 0 } else { NO_CANDIDATE };
+    /// The block has been erased and is going to be written.
+    #[inline]
+    pub(super) fn opened(&mut self, block: Block) {
+        if let Some(sample) = &mut self.sample {
+            sample.count_besides(block, 0, false);
+        }
     }
 
-    /// The candidate with the fewest live pages, by looking at all of them. For emergencies: what a policy's own index
-    /// would answer at once.
+    /// The block is written.
+    pub(super) fn closed(&mut self, block: Block, is_metadata: bool, candidate: bool) {
+        match &mut self.sample {
+            None => self.keys[block.index()] &= if candidate { !NO_CANDIDATE } else { u16::MAX },
+            Some(sample) => sample.closed(block, is_metadata, candidate),
+        }
+    }
+
+    /// The block is no candidate any more.
+    pub(super) fn taken(&mut self, block: Block) {
+        match &mut self.sample {
+            None => self.keys[block.index()] |= NO_CANDIDATE,
+            Some(sample) => sample.taken(block),
+        }
+    }
+
+    /// Nothing in the block is live any more, and it is no candidate.
+    pub(super) fn freed(&mut self, block: Block) {
+        match &mut self.sample {
+            None => self.keys[block.index()] |= NO_CANDIDATE,
+            Some(sample) => sample.freed(block),
+        }
+    }
+
+    /// The candidate with the fewest live pages of those that are counted, by looking at all of them. For emergencies:
+    /// what a policy's own index would answer at once. (A sample has one.)
     pub(crate) fn least_by_scan(&self) -> Option<Block> {
+        if let Some(sample) = &self.sample {
+            return sample.least();
+        }
         let (at, key) = self.keys.iter().enumerate().min_by_key(|(_, k)| **k)?;
         Self::is_candidate_key(*key).then_some(Block(at as u32))
     }
 
-    /// The candidate with the fewest live pages of those that `wanted` takes, by looking at all of them.
+    /// The candidate with the fewest live pages of those that `wanted` takes, by looking at all that are counted.
     pub(crate) fn least_of(&self, wanted: impl Fn(Block, u16) -> bool) -> Option<Block> {
+        if let Some(sample) = &self.sample {
+            return sample.least_of(wanted);
+        }
         let keys = self.keys.iter().enumerate().map(|(at, key)| (Block(at as u32), *key));
         let candidates = keys.filter(|(block, key)| Self::is_candidate_key(*key) && wanted(*block, *key));
         candidates.min_by_key(|(_, key)| *key).map(|(block, _)| block)
     }
 
-    /// Live pages of the whole drive, by looking at all blocks.
+    /// Live pages of the whole drive, by looking at all blocks; a sample keeps their sum.
     pub(crate) fn live_total(&self) -> u64 {
-        self.keys.iter().map(|k| u64::from(*k & !NO_CANDIDATE)).sum()
-    }
-
-    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("blocks.counters", self.keys.len() as u64 * 2);
-    }
-}
-
-impl Saved for Counters {
-    fn saved_bytes(&self) -> u64 {
-        self.keys.len() as u64 * 2
-    }
-
-    fn save(&self, from: u64, page: &mut [u8]) {
-        page.fill(0);
-        for (key, to) in self.keys.iter().skip(from as usize / 2).zip(page.chunks_exact_mut(2)) {
-            to.copy_from_slice(&(key & !NO_CANDIDATE).to_le_bytes());
+        match &self.sample {
+            None => self.keys.iter().map(|k| u64::from(*k & !NO_CANDIDATE)).sum(),
+            Some(sample) => sample.total(),
         }
     }
 
-    fn restore(&mut self, from: u64, page: &[u8]) {
-        for (key, bytes) in self.keys.iter_mut().skip(from as usize / 2).zip(page.chunks_exact(2)) {
-            *key = *key & NO_CANDIDATE | u16::from_le_bytes([bytes[0], bytes[1]]) & !NO_CANDIDATE;
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        match &self.sample {
+            None => ledger.structure("blocks.counters", self.keys.len() as u64 * 2),
+            Some(sample) => sample.ram(ledger),
         }
     }
 }

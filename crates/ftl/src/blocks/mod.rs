@@ -12,6 +12,8 @@ mod counters;
 mod group_minima;
 mod held;
 mod news;
+mod sample;
+mod sampling;
 mod wear;
 mod young;
 
@@ -203,6 +205,11 @@ impl Blocks {
         self.free() < self.critical
     }
 
+    /// Free blocks below which [`Blocks::emergency`] is.
+    pub(crate) fn critical(&self) -> u32 {
+        self.critical
+    }
+
     pub(crate) fn use_of(&self, block: Block) -> BlockUse {
         self.uses[block.index()]
     }
@@ -228,7 +235,7 @@ impl Blocks {
         if stream < self.metadata_from {
             self.news.freed(block);
         }
-        self.counters.set_candidate(block, false);
+        self.counters.freed(block);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
             self.waiting.swap_remove(at);
         }
@@ -237,8 +244,9 @@ impl Blocks {
 
     /// Puts a block without live pages into the pool; it may be erased once every program so far has completed.
     pub(crate) fn release_now(&mut self, block: Block) {
-        debug_assert_eq!(self.counters.live(block), 0, "{block} has live pages");
-        self.counters.set_candidate(block, false);
+        // What is held is not counted any more.
+        debug_assert_eq!(self.counters.known(block).unwrap_or(0), 0, "{block} has live pages");
+        self.counters.freed(block);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
             self.waiting.swap_remove(at);
         }
@@ -274,8 +282,9 @@ impl Blocks {
         {
             young.closed(block, self.clock.seq());
         }
-        if self.collects_metadata || !self.is_metadata(stream) {
-            self.counters.set_candidate(block, true);
+        let candidate = self.collects_metadata || !self.is_metadata(stream);
+        self.counters.closed(block, self.is_metadata(stream), candidate);
+        if candidate {
             self.news.closed(block);
         } else {
             self.waiting.push(block);
@@ -302,7 +311,7 @@ impl Blocks {
     pub(crate) fn drop_metadata(&mut self, page: Page) {
         let block = self.geometry.block_of(page);
         self.counters.remove(block);
-        if self.collects_metadata || self.counters.is_candidate(block) {
+        if self.collects_metadata || self.is_candidate(block) {
             self.news.lowered(block);
         }
         if !self.collects_metadata {
@@ -323,8 +332,9 @@ impl Blocks {
     /// Makes a written block the victim.
     pub(crate) fn begin_collection(&mut self, block: Block) {
         debug_assert_eq!(self.use_of(block), BlockUse::Closed);
+        debug_assert!(self.counters.known(block).is_some(), "{block} is collected and not counted");
         self.uses[block.index()] = BlockUse::Victim;
-        self.counters.set_candidate(block, false);
+        self.counters.taken(block);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
             self.waiting.swap_remove(at);
         }
@@ -404,6 +414,7 @@ impl Blocks {
         if self.open[slot].is_none() {
             let opened = self.open_block(nand, die, stream, erase_purpose(purpose), at)?;
             self.streams[opened.block.index()] = stream;
+            self.counters.opened(opened.block);
             self.open[slot] = Some(opened);
         }
         Ok(slot)

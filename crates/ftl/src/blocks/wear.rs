@@ -186,7 +186,7 @@ impl Blocks {
         wear.sums.page_ages += version.saturating_sub(spare.version);
         let known = wear.known.filter(|_| wear.rest == 0)?;
         let lags = erases.is_some_and(|erases| erases.saturating_add(wear.threshold) < known.erases);
-        (lags && age > known.age && self.counters.is_candidate(block)).then_some((block, done))
+        (lags && age > known.age && self.is_candidate(block)).then_some((block, done))
     }
 
     /// Whether a page of this version was last written longer ago than the average.

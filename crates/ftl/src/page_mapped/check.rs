@@ -117,33 +117,68 @@ impl PageMapped {
         }
         let mut free = 0;
         for block in (0..geometry.blocks()).map(Block) {
-            let counted = self.blocks.counters.live(block);
-            let right = if self.blocks.counters.may_be_low {
-                counted <= live[block.index()]
-            } else if self.mapping.is_damaged() {
-                // Pages of a table that cannot be found any more are given up with their block.
-                counted >= live[block.index()]
-            } else {
-                counted == live[block.index()]
-            };
+            let counted = self.blocks.counters.known(block);
+            let right = counted.is_none_or(|counted| {
+                if self.blocks.counters.may_be_low {
+                    counted <= live[block.index()]
+                } else if self.mapping.is_damaged() {
+                    // Pages of a table that cannot be found any more are given up with their block.
+                    counted >= live[block.index()]
+                } else {
+                    counted == live[block.index()]
+                }
+            });
             if !right {
                 let (stream, live) = (self.blocks.stream_of(block), live[block.index()]);
-                findings.push(format!("{block} of stream {stream} has {live} live pages and {counted} counted"));
+                findings.push(format!("{block} of stream {stream} has {live} live pages and {counted:?} counted"));
             }
             let use_of = self.blocks.use_of(block);
             free += u32::from(matches!(use_of, BlockUse::Free | BlockUse::Held));
             let waits = self.blocks.waiting().contains(&block);
-            if self.blocks.counters.is_candidate(block) != (use_of == BlockUse::Closed && !waits) {
+            if self.blocks.is_candidate(block) != (use_of == BlockUse::Closed && !waits) {
                 findings.push(format!("{block} is {use_of:?}, and being a candidate disagrees"));
             }
             if matches!(use_of, BlockUse::Free | BlockUse::Held) && live[block.index()] > 0 {
                 findings.push(format!("{block} is free with {} live pages", live[block.index()]));
             }
         }
+        self.check_sample(&live, &mut findings);
         if free != self.blocks.free() {
             findings.push(format!("{free} blocks are free and {} counted", self.blocks.free()));
         }
         findings
+    }
+
+    /// Whether what must be counted is, and what a sample says of the rest, where each block has so many live pages.
+    fn check_sample(&self, live: &[u16], findings: &mut Vec<String>) {
+        let counters = &self.blocks.counters;
+        let Some(sample) = counters.sample() else { return };
+        for block in (0..self.blocks.geometry().blocks()).map(Block) {
+            let use_of = self.blocks.use_of(block);
+            let is_metadata = self.blocks.is_metadata(self.blocks.stream_of(block));
+            let counted = counters.known(block).is_some();
+            let right = match use_of {
+                BlockUse::Open | BlockUse::Victim => counted,
+                BlockUse::Closed => counted || !is_metadata,
+                BlockUse::Free | BlockUse::Held | BlockUse::Fixed => !counted,
+            };
+            if !right {
+                findings.push(format!("{block} is {use_of:?}, and being counted disagrees"));
+            }
+            // Where counters may be low, blocks hold more than they say, and never less than a member that is sure.
+            if let Some(least) = sample.sure_of(block)
+                && use_of == BlockUse::Closed
+                && !is_metadata
+                && live[block.index()] < least
+                && !self.mapping.is_damaged()
+            {
+                findings.push(format!("{block} is emptier than the sample is sure of"));
+            }
+        }
+        let total: u64 = live.iter().map(|pages| u64::from(*pages)).sum();
+        if sample.total() != total && !counters.may_be_low && !self.mapping.is_damaged() {
+            findings.push(format!("{total} pages are live and {} counted", sample.total()));
+        }
     }
 
     /// The user pages that validity takes for live.

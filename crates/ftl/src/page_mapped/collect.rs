@@ -38,9 +38,10 @@ impl PageMapped {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
         while self.blocks.free() < self.shape.reserve_blocks {
+            let known = self.look_for_victims(nand, at);
             match self.next_victim().filter(|(victim, _)| self.can_gain(*victim)) {
                 Some((victim, why)) => {
-                    self.collect(nand, victim, why, at)?;
+                    self.collect(nand, victim, why, known)?;
                     // What could gain nothing, or did not come to its end, is none.
                     self.tally.collections += 1;
                     self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
@@ -94,6 +95,8 @@ impl PageMapped {
             return emptiest.map(|block| (block, Why::TooMuchMetadata));
         }
         if self.blocks.emergency() {
+            // The critical reserve rests on its being the emptiest of all.
+            debug_assert!(self.blocks.counters.sample().is_none_or(|sample| sample.is_all_sure()));
             let block = self.blocks.counters.least_by_scan()?;
             return Some((self.worth_moving(block), Why::Emergency));
         }
@@ -126,6 +129,7 @@ impl PageMapped {
         why: Why,
         at: Time,
     ) -> Result<Time, FtlError> {
+        let at = self.count_victim(nand, victim, at);
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
         let stream = self.blocks.stream_of(victim);

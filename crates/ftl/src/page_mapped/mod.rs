@@ -13,6 +13,7 @@ mod move_buffer;
 mod needs;
 mod placement;
 mod recovery;
+mod sampling;
 pub(crate) mod saved;
 mod shape;
 mod validity;
@@ -33,9 +34,10 @@ use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 use placement::{HostGc, OneStream, Placement};
+use sampling::Sampling;
 use shape::{Streams, cache_entries};
 use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
-use victim::{DChoices, Fifo, Greedy, Victim};
+use victim::{DChoices, Fifo, Greedy, Sampled, Victim};
 
 /// What a page-mapped FTL counts besides flash operations.
 #[derive(Clone, Copy, Default, Debug)]
@@ -67,6 +69,8 @@ pub(crate) struct PageMapped {
     victim: Box<dyn Victim>,
     placement: Box<dyn Placement>,
     blocks: Blocks,
+    /// Where the live pages of a sample of the blocks are counted alone.
+    sampling: Option<Sampling>,
     streams: Streams,
     anchors: Vec<Block>,
     live: Vec<u16>,
@@ -112,6 +116,7 @@ impl PageMapped {
         for block in ftl.usable_blocks(nand) {
             ftl.blocks.release_now(block);
         }
+        ftl.keep_sample(None);
         Ok((ftl, done))
     }
 
@@ -145,6 +150,11 @@ impl PageMapped {
             VictimPart::Greedy => Box::new(Greedy::new(geometry.blocks())),
             VictimPart::Fifo => Box::new(Fifo::default()),
             VictimPart::DChoices { d } => Box::new(DChoices::new(d, geometry.pages_per_block(), config.seed)),
+            VictimPart::Sampled { .. } => Box::new(Sampled),
+        };
+        let sampling = match composition.victim {
+            VictimPart::Sampled { blocks, looks } => Some(Sampling::new(geometry.blocks(), blocks, looks)),
+            _ => None,
         };
         let placement = placement_of(config);
         let streams = Streams::of(config);
@@ -180,6 +190,7 @@ impl PageMapped {
             victim,
             placement,
             blocks,
+            sampling,
             streams,
             anchors,
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
@@ -235,7 +246,7 @@ impl PageMapped {
 
     fn release_if_emptied(&mut self, block: Block) {
         if self.blocks.is_emptied(block) {
-            if self.blocks.counters.is_candidate(block) {
+            if self.blocks.is_candidate(block) {
                 self.blocks.begin_collection(block);
                 self.victim.taken(&self.blocks.counters, block);
             }
@@ -530,6 +541,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.validity.counters(&mut counters);
         if let Some(wear) = &self.blocks.wear {
             wear::counters(&self.tally, wear, &mut counters);
+        }
+        if let Some(sampling) = &self.sampling {
+            sampling.counters(&mut counters);
         }
         counters
     }

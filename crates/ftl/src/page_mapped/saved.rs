@@ -11,7 +11,8 @@
 //! What is saved:
 //! - the directory of translation pages, or the root of their tree, as pages of the translation table behind the last;
 //! - the bitmap in RAM (PVB), or the directory of the one in flash, as bitmap pages;
-//! - the counters of live pages (BVC), which also say which blocks are free, behind them.
+//! - the counters of live pages (BVC), which also say which blocks are free, behind them. Where RAM holds a sample of
+//!   them, those that are not in it are said to be in use, and the seal says how many pages are live in all.
 //!
 //! Where a structure is damaged, there is no seal: the recovery reads the table, and the damage is mended.
 
@@ -120,9 +121,10 @@ pub(crate) fn counters_and_seal(geometry: &Geometry) -> u64 {
     (u64::from(geometry.blocks()) * 2).div_ceil(u64::from(geometry.page_bytes())) + 1
 }
 
-/// The moment after which the saved pages were written, as a seal's bytes begin.
-pub(crate) fn sealed_after(seal: &[u8]) -> Option<u64> {
-    Some(u64::from_le_bytes(seal.get(..8)?.try_into().ok()?))
+/// What a seal says: the moment after which the saved pages were written; and how many pages of the drive are live.
+pub(crate) fn sealed(seal: &[u8]) -> Option<(u64, u64)> {
+    let word = |from: usize| Some(u64::from_le_bytes(seal.get(from..from + 8)?.try_into().ok()?));
+    Some((word(0)?, word(8)?))
 }
 
 impl PageMapped {
@@ -131,7 +133,7 @@ impl PageMapped {
             (Section::Table, Mapping::Paged(paged)) => Some(paged.saved_table()),
             (Section::Table, Mapping::Ram(_)) => None,
             (Section::Validity, _) => self.validity.saved(),
-            (Section::Counters, _) => Some(&self.blocks.counters),
+            (Section::Counters, _) => Some(&self.blocks),
         }
     }
 
@@ -141,7 +143,7 @@ impl PageMapped {
             (Section::Table, Mapping::Paged(paged)) => Some(paged.saved_table_mut()),
             (Section::Table, Mapping::Ram(_)) => None,
             (Section::Validity, _) => self.validity.saved_mut(),
-            (Section::Counters, _) => Some(&mut self.blocks.counters),
+            (Section::Counters, _) => Some(&mut self.blocks),
         };
         if let Some(saved) = saved {
             saved.restore(from, page);
@@ -216,6 +218,7 @@ impl PageMapped {
         }
         bytes.fill(0);
         bytes[..8].copy_from_slice(&after.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.blocks.counters.live_total().to_le_bytes());
         // It says that all others are there.
         let at = at.max(self.blocks.clock.horizon());
         self.append_saved(nand, Kind::Bitmap, SEAL, bytes, at)

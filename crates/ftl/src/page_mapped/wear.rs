@@ -32,11 +32,12 @@ impl PageMapped {
         if self.blocks.free() < self.shape.reserve_blocks || self.blocks.use_of(block) != BlockUse::Closed {
             return Ok(());
         }
-        let live = self.blocks.counters.live(block);
+        let (live, moved) = (self.blocks.counters.known(block), self.tally.wear_pages_moved);
         match self.collect(nand, block, Why::Wear, found) {
             Ok(_) => {
+                let moved = (self.tally.wear_pages_moved - moved) as u32;
                 if let Some(wear) = &mut self.blocks.wear {
-                    wear.rest_after(u32::from(live));
+                    wear.rest_after(live.map_or(moved, u32::from));
                 }
                 self.tally.collections += 1;
                 self.tally.wear_collections += 1;

@@ -44,16 +44,24 @@ fn small_cache(mut composition: Composition) -> Composition {
     composition
 }
 
-/// The parts of a preset, or of `PRESET+wear`: one that levels wear as eagerly as can be.
+/// The parts of a preset, or of `PRESET+wear`, one that levels wear as eagerly as can be, or of `PRESET+sample`, one that
+/// counts the live pages of a few blocks alone and asks about as few others as can be, or of both.
 pub(crate) fn parts_of(name: &str) -> Composition {
-    let preset = name.strip_suffix("+wear");
-    let mut composition = small_cache(Preset::named(preset.unwrap_or(name)).unwrap().composition);
-    if preset.is_some() {
-        composition.set("wear", "levelling").unwrap();
-        composition.set("wear.threshold", "1").unwrap();
+    let mut words = name.split('+');
+    let mut composition = small_cache(Preset::named(words.next().unwrap()).unwrap().composition);
+    for word in words {
+        let parameters = match word {
+            "wear" => [("wear", "levelling"), ("wear.threshold", "1"), ("wear.looks", "8")],
+            "sample" => SAMPLE,
+            other => panic!("no variant {other} of a preset"),
+        };
+        parameters.iter().for_each(|(name, value)| composition.set(name, value).unwrap());
     }
     composition
 }
+
+/// As small a sample as there is.
+pub(crate) const SAMPLE: [(&str, &str); 3] = [("victim", "sampled"), ("victim.sample", "16"), ("victim.looks", "1")];
 
 /// A preset's configuration; see [`parts_of`].
 pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {

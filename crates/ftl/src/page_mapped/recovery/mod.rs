@@ -64,7 +64,7 @@ impl PageMapped {
         config: &Config,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
-        let (mut ftl, report) = match config.composition.power {
+        let (mut ftl, mut report) = match config.composition.power {
             _ if !config.composition.survives_power_cuts() => {
                 Err(FtlError::Unsupported("there is no recovery for an FTL of these parts"))
             }
@@ -74,6 +74,11 @@ impl PageMapped {
             PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
         }?;
         (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);
+        if ftl.sampling.is_some() {
+            // Until here all blocks were counted.
+            report.scratch_bytes += u64::from(nand.geometry().blocks()) * 2;
+            ftl.keep_sample(None);
+        }
         Ok((ftl, report))
     }
 

@@ -7,7 +7,7 @@
 use super::steps::Steps;
 use crate::blocks::{Clock, EPOCH};
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::saved::{SavedPages, sealed_after};
+use crate::page_mapped::saved::{SavedPages, sealed};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Page, Spare, SpareRead};
@@ -102,12 +102,17 @@ impl PageMapped {
         };
         steps.begin("read what the battery saved");
         let Some(bytes) = steps.read(nand, page).verified_as(last.kind, last.key) else { return false };
-        let Some(after) = sealed_after(bytes) else { return false };
+        let Some((after, live_total)) = sealed(bytes) else { return false };
         for (number, saved) in found.saved.iter().enumerate() {
             let Some((section, kind, key, from)) = found.pages.page(number as u32) else { return false };
             let Some((page, _)) = saved.filter(|(_, seq)| *seq > after) else { return false };
             let Some(bytes) = steps.read(nand, page).verified_as(kind, key) else { return false };
             self.restore_page(section, from, bytes);
+        }
+        // Another FTL counted a sample, and this one would have to know them all.
+        let all_are_counted = self.blocks.all_are_counted();
+        if self.sampling.is_none() && !all_are_counted {
+            return false;
         }
         self.blocks.clock = Clock::new(geometry.dies(), found.version_max + EPOCH, last.seq + EPOCH);
         let mut order = usable.to_vec();
@@ -126,6 +131,7 @@ impl PageMapped {
             };
             self.blocks.close(block, stream);
         }
+        self.keep_sample((!all_are_counted).then_some(live_total));
         true
     }
 }

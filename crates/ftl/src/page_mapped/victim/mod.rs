@@ -5,10 +5,12 @@
 mod d_choices;
 mod fifo;
 mod greedy;
+mod sampled;
 
 pub(crate) use d_choices::DChoices;
 pub(crate) use fifo::Fifo;
 pub(crate) use greedy::Greedy;
+pub(crate) use sampled::Sampled;
 
 use crate::RamLedger;
 use crate::blocks::Counters;
@@ -29,7 +31,8 @@ pub(crate) trait Victim {
     /// `block` is a candidate no longer.
     fn taken(&mut self, counters: &Counters, block: Block);
 
-    /// The next victim; none where there is no candidate. Takes a time that does not depend on the drive's size.
+    /// The next victim; none where there is no candidate. Takes a time that does not depend on the drive's size. Where
+    /// a sample of the blocks is counted, it is one of those that are.
     fn choose(&mut self, counters: &Counters) -> Option<Block>;
 
     /// What it keeps in RAM.

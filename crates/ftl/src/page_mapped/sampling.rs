@@ -1,0 +1,159 @@
+//! Where RAM counts the live pages of a sample of the blocks alone: asking validity about others.
+//!
+//! An answer counts a page that nobody has identified as stale for live, as a counter does. It costs what a query of the
+//! store costs: nothing for a bitmap in RAM, a page for one in flash, a page of each run for Logarithmic Gecko, a chain
+//! for a page validity log. Purpose: validity.
+//!
+//! - **Before a collection, some blocks are asked about**, `looks` of them, the next ones in the order of numbers that
+//!   are not counted. Those that are emptier than the member of their slot take its place. So each block is looked at
+//!   `looks` times while as many are collected as there are, and one that nobody watched is found that much late.
+//! - **Where next to nothing is free, and where the sample holds no block with anything to gain, all are asked about**
+//!   that may be emptier than the member of their slot. Then the emptiest block of the sample is the emptiest of all,
+//!   as the critical reserve (`blocks/mod.rs`) asks for. The answers stay good: the next time, only blocks of slots are
+//!   asked about whose member was collected, or others of whose blocks have lost pages since.
+//! - **A victim is always counted.** One that was not chosen from the sample (it has failed a program, or its data stay)
+//!   is asked about first.
+
+use super::meta_io::MetaIo;
+use super::validity::Answer;
+use super::{PageMapped, validity_io};
+use crate::Counter;
+use crate::config::SAMPLE_MIN;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
+
+/// How many blocks the hand passes, for each that it may ask about, before it gives up until the next collection.
+const PASSED_MAX: u32 = 64;
+
+/// What the composition knows of the sample, besides what is in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampling {
+    /// Blocks in the sample.
+    pub(super) blocks: u32,
+    /// Blocks asked about before a collection.
+    pub(super) looks: u32,
+    /// Blocks asked about so far.
+    asked: u64,
+    /// How often all were that could be emptier.
+    everywhere: u64,
+}
+
+impl Sampling {
+    /// With as many blocks as asked for, of a drive of so many.
+    pub(super) fn new(drive_blocks: u32, asked_for: u32, looks: u32) -> Self {
+        Self { blocks: sample_blocks(drive_blocks, asked_for), looks, asked: 0, everywhere: 0 }
+    }
+
+    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
+        out.push(Counter::sum("sample_looks", self.asked));
+        out.push(Counter::sum("sample_looks_everywhere", self.everywhere));
+    }
+}
+
+/// The blocks in a sample: as asked for, or a sixteenth of them, at least 16.
+fn sample_blocks(drive_blocks: u32, asked_for: u32) -> u32 {
+    if asked_for == 0 { (drive_blocks / 16).max(SAMPLE_MIN) } else { asked_for }
+}
+
+impl PageMapped {
+    /// Counts a sample alone from now on, if that is what there is RAM for and all blocks are counted so far. `total` as in
+    /// [`Blocks::keep_sample`](crate::blocks::Blocks::keep_sample).
+    pub(super) fn keep_sample(&mut self, total: Option<u64>) {
+        if let Some(sampling) = self.sampling.filter(|_| self.blocks.counters.sample().is_none()) {
+            self.blocks.keep_sample(sampling.blocks, total);
+        }
+    }
+
+    /// Sees to it that there is a victim among the blocks that are counted. When that is known.
+    #[inline]
+    pub(super) fn look_for_victims<N: Nand>(&mut self, nand: &mut N, at: Time) -> Time {
+        match self.sampling {
+            Some(sampling) if self.blocks.counters.sample().is_some() => self.look(nand, sampling.looks, at),
+            _ => at,
+        }
+    }
+
+    #[inline(never)]
+    fn look<N: Nand>(&mut self, nand: &mut N, looks: u32, at: Time) -> Time {
+        // Collections of poor victims cost metadata: they must not use up what is there for good ones.
+        let scarce = self.blocks.free() < (self.blocks.critical() + self.shape.reserve_blocks).div_ceil(2);
+        if scarce {
+            return self.look_everywhere(nand, at);
+        }
+        let mut done = at;
+        for _ in 0..looks {
+            let Some(block) = self.blocks.next_to_ask(PASSED_MAX) else { break };
+            let (live, known) = self.ask(nand, block, at);
+            self.blocks.offer(block, live);
+            done = done.max(known);
+        }
+        let counters = &self.blocks.counters;
+        let pages_per_block = self.blocks.geometry().pages_per_block();
+        let gains = |block| u32::from(counters.live(block)) < pages_per_block;
+        if counters.least_by_scan().is_some_and(gains) { done } else { self.look_everywhere(nand, done) }
+    }
+
+    fn look_everywhere<N: Nand>(&mut self, nand: &mut N, at: Time) -> Time {
+        let mut done = at;
+        let mut from = (0, 0);
+        while let Some((block, next)) = self.blocks.next_unsure(from) {
+            let (live, known) = self.ask(nand, block, at);
+            self.blocks.offer(block, live);
+            done = done.max(known);
+            from = next;
+        }
+        if let Some(sampling) = &mut self.sampling {
+            sampling.everywhere += 1;
+        }
+        done
+    }
+
+    /// Has a block counted that is going to be collected. When that is known.
+    #[inline]
+    pub(super) fn count_victim<N: Nand>(&mut self, nand: &mut N, victim: Block, at: Time) -> Time {
+        if self.blocks.counters.known(victim).is_some() {
+            return at;
+        }
+        let (live, known) = self.ask(nand, victim, at);
+        self.blocks.count_besides(victim, live);
+        known
+    }
+
+    /// The live pages of a written block of user data as validity has it, and when that is known.
+    fn ask<N: Nand>(&mut self, nand: &mut N, block: Block, at: Time) -> (u16, Time) {
+        if let Some(sampling) = &mut self.sampling {
+            sampling.asked += 1;
+        }
+        let mut live = core::mem::take(&mut self.live);
+        live.clear();
+        let io = validity_io!(self, nand, at);
+        let answer = self.validity.live_in(io, block, &mut live);
+        let mut done = io.read_done();
+        let mut count = live.len();
+        if answer != Answer::Exact && count > 0 {
+            // Perhaps some were never programmed: those at the end.
+            let (programmed, known) = self.programmed_in(nand, block, done);
+            count = live.partition_point(|index| u32::from(*index) < programmed);
+            done = known;
+        }
+        self.live = live;
+        (count as u16, done)
+    }
+
+    /// How many pages of a block have been programmed, and when that is known: one spare area tells where it is full.
+    fn programmed_in<N: Nand>(&self, nand: &mut N, block: Block, at: Time) -> (u32, Time) {
+        let geometry = self.blocks.geometry();
+        let (mut from, mut to, mut done) = (0, geometry.pages_per_block(), at);
+        let mut look_at = to - 1;
+        while from < to {
+            let (read, known) = nand.read_spare(geometry.page(block, look_at), Op::new(done, Purpose::Validity));
+            done = done.max(known);
+            match read {
+                SpareRead::Erased => to = look_at,
+                SpareRead::Written(_) | SpareRead::Unreadable => from = look_at + 1,
+            }
+            look_at = from.midpoint(to);
+        }
+        (from, done)
+    }
+}
