@@ -2,8 +2,9 @@
 //!
 //! Key and version are four bytes a page each, the version against a base per block. Kind and stream are the block's.
 //! Program order costs nothing where a block's pages were programmed one after the other, a byte a page once some
-//! block's were not (the gap to the page before), and four bytes a page in blocks that stayed open for long. A page
-//! that does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
+//! block's were not (the gap to the page before), and four bytes a page in blocks that stayed open for long. The FTL's
+//! own word is the block's where only its first page has one, and otherwise four bytes a page in such blocks. A page that
+//! does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
 
 use crate::{Block, Geometry, Kind, Page, Spare};
 use alloc::boxed::Box;
@@ -26,6 +27,8 @@ pub(crate) const DIRTY: u8 = 16;
 pub(crate) const FAILS_PROGRAM: u8 = 32;
 /// The next erase fails: the block has grown bad.
 pub(crate) const FAILS_ERASE: u8 = 64;
+/// Some page behind the first has `aux`.
+const AUX: u8 = 128;
 
 #[derive(Clone, Debug)]
 pub(crate) struct BlockState {
@@ -50,6 +53,8 @@ pub(crate) struct Columns {
     /// Gap in program order to the page before; empty until it is needed.
     gap: Vec<u8>,
     wide: BTreeMap<u32, Box<[u32]>>,
+    /// `aux` of pages behind the first of a block; empty until it is needed.
+    aux: Vec<u32>,
     /// Of a few blocks, the page whose gaps were summed up last, and their sum: who reads a block from front to back pays
     /// for each gap once, though he looks elsewhere in between.
     summed: [Cell<(u32, u32)>; SUMS],
@@ -84,6 +89,7 @@ impl Columns {
             version: vec![0; geometry.page_numbers()],
             gap: Vec::new(),
             wide: BTreeMap::new(),
+            aux: Vec::new(),
             summed: [const { Cell::new(NOTHING_SUMMED) }; SUMS],
             blocks: vec![fresh; geometry.blocks() as usize],
         }
@@ -107,7 +113,11 @@ impl Columns {
             version: (u64::from(state.version_base) << 16) + u64::from(self.version[page.index()]),
             seq,
             data_crc,
-            aux: if index == 0 { state.aux } else { 0 },
+            aux: match index {
+                0 => state.aux,
+                _ if state.flags & AUX != 0 => self.aux[page.index()],
+                _ => 0,
+            },
         }
     }
 
@@ -136,7 +146,7 @@ impl Columns {
         let state = &mut self.blocks[block.index()];
         if state.next == 0 {
             // The first program since the erase makes the bases.
-            if index > 0 && spare.aux != 0 || spare.seq < u64::from(index) {
+            if spare.seq < u64::from(index) {
                 return false;
             }
             state.seq_base = spare.seq - u64::from(index);
@@ -144,9 +154,9 @@ impl Columns {
             state.version_base = ((spare.version >> 16) as u32).saturating_sub(1 << 15);
             state.kind = spare.kind as u8;
             state.stream = spare.stream;
-            state.aux = spare.aux;
+            state.aux = if index == 0 { spare.aux } else { 0 };
         } else {
-            if state.kind != spare.kind as u8 || state.stream != spare.stream || spare.aux != 0 {
+            if state.kind != spare.kind as u8 || state.stream != spare.stream {
                 return false;
             }
             let Some(offset) = spare.seq.checked_sub(state.seq_base).and_then(|o| u32::try_from(o).ok()) else {
@@ -164,7 +174,24 @@ impl Columns {
         let Some(delta) = spare.version.checked_sub(base).and_then(|d| u32::try_from(d).ok()) else { return false };
         self.key[page.index()] = spare.key;
         self.version[page.index()] = delta;
+        if index > 0 && (spare.aux != 0 || self.blocks[block.index()].flags & AUX != 0) {
+            self.store_aux(geometry, page, block, index, spare.aux);
+        }
         true
+    }
+
+    #[inline(never)]
+    fn store_aux(&mut self, geometry: &Geometry, page: Page, block: Block, index: u32, aux: u32) {
+        if self.aux.is_empty() {
+            self.aux = vec![0; geometry.page_numbers()];
+        }
+        let state = &mut self.blocks[block.index()];
+        if state.flags & AUX == 0 {
+            state.flags |= AUX;
+            let first = page.index() - index as usize;
+            self.aux[first..page.index()].fill(0);
+        }
+        self.aux[page.index()] = aux;
     }
 
     #[inline(never)]
@@ -219,6 +246,7 @@ impl Columns {
         (self.key.capacity() * 4
             + self.version.capacity() * 4
             + self.gap.capacity()
+            + self.aux.capacity() * 4
             + wide
             + self.blocks.capacity() * size_of::<BlockState>()) as u64
     }

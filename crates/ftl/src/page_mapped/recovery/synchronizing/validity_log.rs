@@ -304,7 +304,8 @@ impl Gathered {
         let stale = log.reports.iter().map(|page| News::Stale(*page));
         let unwritten = log.unwritten.iter().map(|page| News::Unwritten(*page));
         let freed = log.freed.iter().map(|block| News::Freed(*block));
-        let mut is_told = false;
+        // What was copied is stale as well.
+        let mut is_told = !self.suspects.is_empty();
         for news in stale.chain(unwritten).chain(freed) {
             if matches!(news, News::Freed(block) if ftl.blocks.is_in_use(block)) {
                 continue;
