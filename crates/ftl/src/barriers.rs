@@ -89,10 +89,6 @@ pub enum Barrier {
     PagesPointBack,
     /// The entries of trimmed pages name the pages that were, for the same reason.
     TrimsPointBack,
-    /// Blocks of pages that point back are not erased before the log is flushed.
-    YoungBlocksKept,
-    /// A recovery tells the log before it lets those blocks go.
-    RecoveryTellsLog,
     /// What collection cannot read any more is written into its translation page before the block is erased.
     LostWrittenThrough,
     /// Cleaning a page validity log keeps pace with what is inserted (against GeckoFTL appendix E, which cleans until the
@@ -151,13 +147,8 @@ impl Barrier {
     ];
 
     /// Those that a page validity log stands on besides when the power fails.
-    pub const OF_POINTING_BACK: &'static [Self] = &[
-        Self::PagesPointBack,
-        Self::TrimsPointBack,
-        Self::YoungBlocksKept,
-        Self::FlushSaysWhatItHeard,
-        Self::RecoveryTellsLog,
-    ];
+    pub const OF_POINTING_BACK: &'static [Self] =
+        &[Self::PagesPointBack, Self::TrimsPointBack, Self::FlushSaysWhatItHeard];
 
     /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.
     pub const OF_LAZINESS: &'static [Self] = &[

@@ -152,7 +152,7 @@ impl PageMapped {
             done = done.max(io.done());
         }
         self.settle(nand, at)?;
-        if self.blocks.is_young(victim) && !self.barriers.forget(Barrier::YoungBlocksKept) {
+        if self.blocks.is_young(victim) {
             self.validity.checkpoint(validity_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
         }

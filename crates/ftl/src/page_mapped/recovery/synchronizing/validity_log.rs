@@ -16,7 +16,6 @@
 use super::found::{FoundEntries, Translation};
 use super::{Found, Gathered, PageMapped, Steps};
 use crate::FtlError;
-use crate::barriers::Barrier;
 use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
@@ -325,10 +324,8 @@ impl Gathered {
         if is_told || kept || ftl.blocks.wants_flush() {
             ftl.gather_part_filled(nand, steps)?;
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
-            if !ftl.barriers.forget(Barrier::RecoveryTellsLog) {
-                ftl.validity.prepare_checkpoint(io)?;
-                ftl.validity.checkpoint(io)?;
-            }
+            ftl.validity.prepare_checkpoint(io)?;
+            ftl.validity.checkpoint(io)?;
             steps.count(io);
             ftl.hear_news(nand, steps.now)?;
         }

@@ -1,5 +1,5 @@
-//! Where GeckoFTL's own rules of recovery lose data or get stuck: each repair is taken away again, and some run of power
-//! cuts goes wrong; with it, none does. That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen
+//! Where the rules of recovery that the GeckoFTL paper gives, of its own FTL and of IB-FTL, lose data or get stuck: each
+//! repair is taken away again, and some run of power cuts goes wrong; with it, none does. That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen
 //! so that the fewest free blocks are left.
 
 #![allow(clippy::unwrap_used)]
@@ -42,12 +42,12 @@ fn geometry() -> Geometry {
     small(32, 128, 1, 1)
 }
 
-fn drive(cuts: Cuts, forgets: Option<Barrier>, seed: u64) -> Host {
-    let mut composition = Preset::named("geckoftl").unwrap().composition;
+fn drive(ftl: &str, cuts: Cuts, forgets: Option<Barrier>, seed: u64) -> Host {
+    let mut composition = Preset::named(ftl).unwrap().composition;
     composition.set("mapping.cache", &cuts.cache.to_string()).unwrap();
     composition.set("placement", cuts.placement).unwrap();
     let logical_pages = (f64::from(most_pages_of(composition, geometry())) * cuts.share) as u32;
-    let mut config = Config::new("geckoftl", composition, logical_pages, 7);
+    let mut config = Config::new(ftl, composition, logical_pages, 7);
     config.forgets = forgets;
     Host::new(chips(geometry()), config, seed)
 }
@@ -66,9 +66,9 @@ fn step(habit: Habit, n: u32, pages: u32, rng: &mut Xoshiro256PlusPlus) -> Step 
 }
 
 /// Power cuts on one drive, until it goes wrong or there were enough. Panics at what is wrong.
-fn suffer(cuts: Cuts, forgets: Option<Barrier>, seed: u64) {
+fn suffer(ftl: &str, cuts: Cuts, forgets: Option<Barrier>, seed: u64) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut host = drive(cuts, forgets, seed);
+    let mut host = drive(ftl, cuts, forgets, seed);
     for _ in 0..2 {
         host.overwrite().unwrap();
     }
@@ -117,10 +117,10 @@ fn trials() -> Vec<Cuts> {
     ]
 }
 
-fn goes_wrong(forgets: Option<Barrier>, seeds: core::ops::RangeInclusive<u64>) -> Option<String> {
+fn goes_wrong(ftl: &str, forgets: Option<Barrier>, seeds: core::ops::RangeInclusive<u64>) -> Option<String> {
     seeds.into_iter().find_map(|seed| {
         trials().into_iter().find_map(|cuts| {
-            let panic = catch_unwind(AssertUnwindSafe(|| suffer(cuts, forgets, seed))).err()?;
+            let panic = catch_unwind(AssertUnwindSafe(|| suffer(ftl, cuts, forgets, seed))).err()?;
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or(panic.downcast_ref::<&str>().map(|t| (*t).to_string())).unwrap_or_default();
             Some(format!("{cuts:?}, seed {seed}: {text}"))
@@ -128,20 +128,32 @@ fn goes_wrong(forgets: Option<Barrier>, seeds: core::ops::RangeInclusive<u64>) -
     })
 }
 
-#[test]
-fn with_every_repair_no_run_of_cuts_goes_wrong() {
-    assert_eq!(goes_wrong(None, 1..=2), None);
-}
-
-#[test]
-fn without_any_one_of_the_repairs_some_run_of_cuts_goes_wrong() {
+/// Of these barriers, those without which nothing goes wrong.
+fn missed(ftl: &str, barriers: &[Barrier]) -> Vec<Barrier> {
     let mut missed = Vec::new();
-    for barrier in Barrier::OF_GECKO_REC_IN_THE_LONG_RUN {
-        let wrong = goes_wrong(Some(*barrier), 1..=4);
-        println!("{barrier:?}: {}", wrong.as_deref().unwrap_or("nothing").lines().next().unwrap_or_default());
+    for barrier in barriers {
+        let wrong = goes_wrong(ftl, Some(*barrier), 1..=4);
+        println!("{ftl} {barrier:?}: {}", wrong.as_deref().unwrap_or("nothing").lines().next().unwrap_or_default());
         if wrong.is_none() {
             missed.push(*barrier);
         }
     }
-    assert_eq!(missed, []);
+    missed
+}
+
+#[test]
+fn with_every_repair_no_run_of_cuts_goes_wrong() {
+    for ftl in ["geckoftl", "lazyftl", "ib-ftl"] {
+        assert_eq!(goes_wrong(ftl, None, 1..=2), None);
+    }
+}
+
+#[test]
+fn without_any_one_of_gecko_recs_repairs_some_run_of_cuts_goes_wrong() {
+    assert_eq!(missed("geckoftl", Barrier::OF_GECKO_REC_IN_THE_LONG_RUN), []);
+}
+
+#[test]
+fn without_any_one_of_the_repairs_of_pages_that_point_back_some_run_of_cuts_goes_wrong() {
+    assert_eq!(missed("ib-ftl", Barrier::OF_POINTING_BACK), []);
 }
