@@ -137,6 +137,25 @@ fn drives_that_count_a_sample_survive_a_storm_of_cuts() {
 }
 
 #[test]
+fn drives_with_a_tree_of_several_levels_survive_a_storm_of_cuts() {
+    for preset in ["lazyftl+tree", "ib-ftl+tree", "ib-ftl+sample"] {
+        for (geometry, share) in [(small(32, 80, 1, 1), 0.9), (small(32, 80, 1, 1), 1.0), (small(16, 160, 2, 2), 1.0)] {
+            for (operations_max, cuts, seed) in [(2, 300, 8), (30, 200, 9)] {
+                storm(&Storm {
+                    preset,
+                    geometry: with_metadata(preset, geometry),
+                    share,
+                    cuts: scaled(cuts, 30 * cuts),
+                    operations_max,
+                    overlap: true,
+                    seed,
+                });
+            }
+        }
+    }
+}
+
+#[test]
 fn one_die_with_room_survives_a_storm_of_cuts() {
     storms(small(32, 40, 1, 1), 0.8, true);
 }
