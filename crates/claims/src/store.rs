@@ -76,7 +76,10 @@ impl Store {
         if is_file_name(paper) && folder.join("claims.toml").is_file() {
             return Ok(Self { paper: paper.to_string(), folder });
         }
-        let entries = fs::read_dir(papers).map_err(|error| ClaimsError::file(papers, &error))?;
+        let Ok(entries) = fs::read_dir(papers) else {
+            let known = format!("none: there is no folder {}; --papers says where papers are", papers.display());
+            return Err(ClaimsError::UnknownPaper { name: paper.to_string(), known });
+        };
         let with_claims = entries.flatten().filter(|entry| entry.path().join("claims.toml").is_file());
         let mut known: Vec<String> = with_claims.map(|entry| entry.file_name().to_string_lossy().into()).collect();
         known.sort_unstable();

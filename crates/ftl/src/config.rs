@@ -609,6 +609,7 @@ impl Composition {
         let paged = matches!(self.mapping, MappingPart::Paged { .. });
         let ram_bitmap = self.validity == ValidityPart::RamBitmap;
         let log = self.validity == ValidityPart::PageValidityLog;
+        let levels = self.wear != WearPart::Nothing;
         let fetches = matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. });
         let flat = matches!(self.mapping, MappingPart::Paged { directory: DirectoryPart::Flat, .. });
         match self.power {
@@ -624,7 +625,7 @@ impl Composition {
             PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
                 Some("gecko-rec needs validity=gecko")
             }
-            PowerPart::Synchronize if self.wear != WearPart::Nothing => {
+            PowerPart::Synchronize if levels => {
                 Some("synchronize keeps its marks in spare areas where wear=levelling keeps erase counts")
             }
             PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),
@@ -640,15 +641,24 @@ impl Composition {
             PowerPart::Nothing => Some(match self.validity {
                 ValidityPart::FlashBitmap if paged => "power=nothing; power=battery would be right for its parts",
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
+                ValidityPart::PageValidityLog if fetches && levels => {
+                    "power=nothing; with wear=none power=synchronize would be right for its parts"
+                }
                 ValidityPart::PageValidityLog if fetches => {
                     "power=nothing; power=synchronize would be right for its parts"
                 }
                 ValidityPart::PageValidityLog => {
                     "power=nothing, and validity=page-validity-log is recovered with mapping=paged, on-miss=fetch"
                 }
+                ValidityPart::Gecko { .. } if flat && self.metadata == MetadataPart::Collected => {
+                    "power=nothing; with metadata=left power=gecko-rec would be right for its parts"
+                }
                 ValidityPart::Gecko { .. } if flat => "power=nothing; power=gecko-rec would be right for its parts",
                 ValidityPart::Gecko { .. } => {
                     "power=nothing, and validity=gecko is recovered with mapping=paged, directory=flat"
+                }
+                ValidityPart::RamBitmap if paged && levels => {
+                    "power=nothing; power=battery would be right for its parts"
                 }
                 ValidityPart::RamBitmap if paged => {
                     "power=nothing; power=battery or power=synchronize would be right for its parts"
@@ -820,6 +830,7 @@ mod tests {
         let refused = [
             ("dftl", "power=scan", "scan needs mapping=ram-table"),
             ("geckoftl", "power=battery", "battery needs validity=ram-bitmap or flash-bitmap"),
+            ("ib-ftl", "power=gecko-rec", "gecko-rec needs validity=gecko"),
             ("page", "power=battery", "battery needs mapping=paged"),
         ];
         for (ftl, setting, why) in refused {
@@ -832,6 +843,14 @@ mod tests {
             let parts = with(ftl, &[setting]).unwrap();
             assert_eq!(parts.power, PowerPart::Nothing);
             assert!(parts.why_not_survivable().is_some());
+        }
+        for (ftl, setting, right) in [
+            ("ib-ftl", ("wear", "levelling"), "with wear=none power=synchronize"),
+            ("lazyftl", ("wear", "levelling"), "; power=battery would"),
+            ("geckoftl", ("metadata", "collected"), "with metadata=left power=gecko-rec"),
+        ] {
+            let why = with(ftl, &[setting]).unwrap().why_not_survivable().unwrap();
+            assert!(why.contains(right), "{why}");
         }
         for preset in crate::PRESETS {
             let promises = preset.composition.power != PowerPart::Nothing;

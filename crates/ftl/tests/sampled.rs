@@ -78,12 +78,9 @@ fn a_drive_as_full_as_it_goes_survives_cuts_and_can_be_written_over() {
     }
 }
 
-/// IB-FTL with the recovery that its parts have: it collects while it recovers.
 #[test]
 fn a_log_of_stale_pages_is_recovered_too() {
-    let more = [("metadata", "left"), ("power", "gecko-rec"), ("mapping.cache", "24")];
-    let mut parts = common::parts_of("ib-ftl");
-    more.iter().chain(&SAMPLE).for_each(|(name, value)| parts.set(name, value).unwrap());
+    let parts = common::parts_of("ib-ftl+sample");
     let geometry = small(16, 256, 1, 1);
     let logical_pages = most_pages_of(parts, geometry);
     let mut host = Host::new(chips(geometry), Config::new("any", parts, logical_pages, 7), 1);

@@ -118,3 +118,85 @@ fn a_page_that_can_not_be_read_is_found_behind_a_translation_page_out_of_date() 
         host.check();
     }
 }
+
+/// Translation pages go bad, what they map is overwritten and trimmed, and the drive comes up again: nothing old may come
+/// back.
+fn restarts_with_bad_translation_pages(preset: &str, seed: u64) {
+    let geometry = small(32, 200, 1, 1);
+    let mut config = config(preset, 0);
+    config.logical_pages = most_pages_of(config.composition, geometry) * 9 / 10;
+    let mut host = Host::new(chips(geometry), config, seed);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let logical_pages = host.logical_pages();
+    host.overwrite().unwrap();
+    for _ in 0..scaled(6, 60) {
+        // Where a spare area goes bad, the recovery does not know whose it was.
+        let (newest, _) = host.plug.newest_and_older(Kind::Translation);
+        for _ in 0..3 {
+            host.plug.spoiled_data.insert(newest[below(&mut rng, newest.len() as u64) as usize]);
+        }
+        for steps in [60, 1_500] {
+            for _ in 0..steps {
+                let step = Step::by_chance(&mut rng, logical_pages);
+                if !matches!(step, Step::Read { .. }) {
+                    host.step(&step).unwrap();
+                }
+            }
+            host.compare_or_unreadable();
+            host.step(&Step::Flush).unwrap();
+            host.restart(|_| {}).unwrap();
+            host.compare_or_unreadable();
+        }
+    }
+    host.overwrite().unwrap();
+    host.compare_all();
+}
+
+#[test]
+fn what_a_translation_page_mapped_that_can_not_be_read_does_not_come_back_after_a_restart() {
+    for preset in ["lazyftl", "ib-ftl", "ib-ftl+tree"] {
+        (1..=3).for_each(|seed| restarts_with_bad_translation_pages(preset, seed));
+    }
+}
+
+/// Pages go bad that are collected, and the power fails: their places hold other pages by then.
+#[test]
+fn what_was_lost_in_a_collection_stays_lost_after_a_power_cut() {
+    let lost = |preset: &str, forgets: Option<phelsuma_ftl::Barrier>| {
+        eprintln!("RUN {preset} {forgets:?}");
+        let geometry = small(32, 200, 1, 1);
+        let mut config = config(preset, 0);
+        config.forgets = forgets;
+        // Entries stay dirty for long.
+        config.composition.set("mapping.cache", "600").unwrap();
+        config.logical_pages = most_pages_of(config.composition, geometry);
+        let mut host = Host::new(chips(geometry), config, 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+        let logical_pages = u64::from(host.logical_pages());
+        host.overwrite().unwrap();
+        for _ in 0..scaled(40, 400) {
+            let (newest, _) = host.plug.newest_and_older(Kind::User);
+            for _ in 0..100 {
+                host.plug.spoiled_data.insert(newest[below(&mut rng, newest.len() as u64) as usize]);
+            }
+            for _ in 0..100 {
+                host.write(below(&mut rng, logical_pages) as u32, 1, false).unwrap();
+            }
+            host.step(&Step::Flush).unwrap();
+            host.restart(|_| {}).unwrap();
+            host.compare_or_unreadable();
+        }
+        host.overwrite().unwrap();
+        host.compare_all();
+        host.check();
+        host.counter("pages_lost_moving")
+    };
+    for preset in ["lazyftl", "ib-ftl", "geckoftl"] {
+        lost(preset, None);
+    }
+    let forgets = Some(phelsuma_ftl::Barrier::LostWrittenThrough);
+    for preset in ["ib-ftl", "geckoftl"] {
+        let wrong = std::panic::catch_unwind(|| lost(preset, forgets));
+        assert!(wrong.is_err(), "{preset}");
+    }
+}

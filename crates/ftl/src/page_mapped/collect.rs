@@ -1,6 +1,6 @@
 //! Garbage collection: move what is live out of a victim, then give the block back.
 
-use super::mapping::{Judgement, Place};
+use super::mapping::{Judgement, LastPlace, Place};
 use super::meta_io::MetaIo;
 use super::validity::Answer;
 use super::{PageMapped, mapping_io, move_buffer, validity_io};
@@ -152,7 +152,7 @@ impl PageMapped {
             done = done.max(io.done());
         }
         self.settle(nand, at)?;
-        if self.blocks.is_young(victim) {
+        if self.blocks.is_young(victim) || self.gives_up_pages() {
             self.validity.checkpoint(validity_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
         }
@@ -162,6 +162,16 @@ impl PageMapped {
             self.hear_news(nand, at)?;
         }
         Ok(done)
+    }
+
+    /// Whether pages were dropped because the table does not name them that the next start may find in it again: the log is
+    /// to say so first.
+    fn gives_up_pages(&mut self) -> bool {
+        let gives_up = self.points_back && self.mapping.is_damaged();
+        if gives_up {
+            self.validity.set_damaged();
+        }
+        gives_up
     }
 
     /// Has the owner of a block of metadata move what is live in it.
@@ -314,7 +324,7 @@ impl PageMapped {
                 version: page.spare.version,
                 content,
                 data_crc: page.spare.data_crc,
-                aux: self.point_back(Some(page.from)),
+                aux: self.point_back(LastPlace::At(page.from)),
             };
             let (to, safe) = self.blocks.append(nand, stream, &copy, why.purpose(), page.ready)?;
             self.validity.validate(to);

@@ -29,10 +29,10 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use mapping::{Before, Mapping, PagedMapping, Place, RamMapping};
+use mapping::{Before, LastPlace, Mapping, PagedMapping, Place, RamMapping};
 use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
 use placement::{HostGc, OneStream, Placement};
 use sampling::Sampling;
 use shape::{Streams, cache_entries};
@@ -82,6 +82,8 @@ pub(crate) struct PageMapped {
 
 /// In the spare area of a user page that points back: it took no page's place.
 const POINTS_NOWHERE: u32 = u32::MAX;
+/// It took the place of a page that nobody can find any more.
+const POINTS_AT_MISLAID: u32 = u32::MAX - 1;
 
 /// Lends the flash to the mapping: the fields that it needs are borrowed one by one.
 macro_rules! mapping_io {
@@ -268,8 +270,23 @@ impl PageMapped {
     /// A user page is live no longer.
     #[inline]
     fn drop_user_page<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> Result<(), FtlError> {
+        if self.validity.is_uncertain() && self.is_mapped(nand, page, at) {
+            return Ok(());
+        }
         self.drop_count(page);
         self.validity.invalidate(validity_io!(self, nand, at), page)
+    }
+
+    /// Whether a page is some logical page's, which an entry that is out of date for a part of the table that was lost says
+    /// to be stale.
+    #[cold]
+    fn is_mapped<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> bool {
+        match nand.read_spare(page, Op::new(at, Purpose::Translation)).0 {
+            SpareRead::Written(spare) if spare.kind == Kind::User && spare.key < self.shape.logical_pages => {
+                self.mapping.peek(mapping_io!(self, nand, at), LogicalPage(spare.key)) == Place::At(page)
+            }
+            _ => false,
+        }
     }
 
     #[inline]
@@ -298,12 +315,20 @@ impl PageMapped {
     /// What the spare area of a user page is to say that is programmed now, and that takes the place of `before`. A flush
     /// of the validity store does not say that it has heard of that before it has.
     #[inline]
-    fn point_back(&mut self, before: Option<Page>) -> u32 {
+    fn point_back(&mut self, before: LastPlace) -> u32 {
         if !self.points_back || self.barriers.forget(Barrier::PagesPointBack) {
             return 0;
         }
         self.blocks.begin_reporting(self.blocks.clock.seq());
-        before.map_or(POINTS_NOWHERE, |page| page.0)
+        match before {
+            LastPlace::Nowhere => POINTS_NOWHERE,
+            LastPlace::At(page) => page.0,
+            LastPlace::Mislaid => {
+                // A stale page that is never reported: from now on only the mapping tells what is live.
+                self.validity.set_damaged();
+                POINTS_AT_MISLAID
+            }
+        }
     }
 }
 
@@ -370,7 +395,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let content = request.data.page(index, page_bytes);
             self.mapping.prepare(mapping_io!(self, nand, at), key, true, &mut self.before)?;
             self.settle(nand, at)?;
-            let before = if self.points_back { self.mapping.page_before(key) } else { None };
+            let before = if self.points_back { self.mapping.last_place(key) } else { LastPlace::Nowhere };
             let page = NewPage {
                 kind: Kind::User,
                 key: key.0,
@@ -452,6 +477,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let io = mapping_io!(self, nand, at);
             let trimmed = self.mapping.trim(io, next..until, &mut self.before);
             done = done.max(io.done());
+            if self.points_back && self.mapping.is_damaged() {
+                // What was mislaid may be among what was trimmed.
+                self.validity.set_damaged();
+            }
             self.settle(nand, at)?;
             trimmed?;
             next = until;

@@ -358,6 +358,14 @@ impl Host {
     /// The power fails and the battery saves everything; flash goes bad, and the power is back. A page may be a read
     /// error from then on, and nothing older than what was written last.
     pub(crate) fn cut_and_damage(&mut self, damage: impl FnOnce(&mut Plug)) -> Result<(), FtlError> {
+        self.restart(damage)?;
+        self.check();
+        self.compare_or_unreadable();
+        Ok(())
+    }
+
+    /// The power fails when everything is on flash, or the battery sees to that, and is back.
+    pub(crate) fn restart(&mut self, damage: impl FnOnce(&mut Plug)) -> Result<(), FtlError> {
         self.at = self.at.max(self.ftl.as_mut().unwrap().power_fail(&mut self.plug, self.at)?);
         self.plug.pull(self.at);
         for page in &mut self.expected {
@@ -368,8 +376,6 @@ impl Host {
         let (ftl, report) = recover(&mut self.plug, &self.config, Time::ZERO)?;
         self.ftl = Some(ftl);
         (self.at, self.acked) = (report.done, report.done);
-        self.check();
-        self.compare_or_unreadable();
         Ok(())
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Plug {
     pub(crate) operations_max: Option<u64>,
     /// Pages that have gone bad: they read as uncorrectable, data and spare area, until their block is erased.
     pub(crate) spoiled: BTreeSet<Page>,
+    /// The same of their data alone.
+    pub(crate) spoiled_data: BTreeSet<Page>,
     /// So many programs on battery fail from now on, and their blocks are bad.
     pub(crate) failing_on_battery: u32,
 }
@@ -67,6 +69,7 @@ impl Plug {
             operations: 0,
             operations_max: None,
             spoiled: BTreeSet::new(),
+            spoiled_data: BTreeSet::new(),
             failing_on_battery: 0,
         }
     }
@@ -111,6 +114,7 @@ impl Plug {
         (fork.overlap, fork.operations_max) = (self.overlap, self.operations_max);
         (fork.program_faults, fork.erase_faults) = (self.program_faults.clone(), self.erase_faults.clone());
         fork.spoiled = self.spoiled.clone();
+        fork.spoiled_data = self.spoiled_data.clone();
         fork
     }
 
@@ -248,7 +252,7 @@ impl Nand for Plug {
         if self.cut_at.is_some() {
             return (PageRead::Unreadable, op.at);
         }
-        let spoiled = self.spoiled.contains(&page);
+        let spoiled = self.spoiled.contains(&page) || self.spoiled_data.contains(&page);
         let (read, done) = self.seen.read(page, op);
         (if spoiled { PageRead::Unreadable } else { read }, done)
     }
@@ -294,6 +298,7 @@ impl Nand for Plug {
         if result.is_ok() {
             let geometry = *self.geometry();
             self.spoiled.retain(|page| geometry.block_of(*page) != block);
+            self.spoiled_data.retain(|page| geometry.block_of(*page) != block);
         }
         if let Err(error) = &result
             && !matches!(error, EraseError::Failed(_))

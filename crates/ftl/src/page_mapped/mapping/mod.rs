@@ -33,8 +33,10 @@ pub(crate) enum Place {
 const NOWHERE: u32 = u32::MAX;
 const TRIMMED: u32 = u32::MAX - 1;
 const LOST: u32 = u32::MAX - 2;
+/// Lost with its translation page: nobody knows which physical page it was.
+const MISLAID: u32 = u32::MAX - 3;
 
-/// A place as an entry of a table: a page number, or one of three that no page has.
+/// A place as an entry of a table: a page number, or one of those that no page has.
 #[inline]
 fn entry_of(place: Place) -> u32 {
     match place {
@@ -52,7 +54,7 @@ const TRIMMED_FROM: u32 = 1 << 31;
 /// The physical page that an entry names, though it be trimmed, in a table that names those.
 #[inline]
 fn page_named(entry: u32) -> Option<Page> {
-    (entry < LOST).then_some(Page(entry & !TRIMMED_FROM))
+    (entry < MISLAID).then_some(Page(entry & !TRIMMED_FROM))
 }
 
 /// What an entry of a table says.
@@ -61,9 +63,20 @@ fn place_of(entry: u32) -> Place {
     match entry {
         NOWHERE => Place::Nowhere,
         TRIMMED => Place::Trimmed,
-        LOST => Place::Lost,
+        LOST | MISLAID => Place::Lost,
         page => Place::At(Page(page)),
     }
+}
+
+/// The physical page that a logical page had last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LastPlace {
+    /// It had none, or that one was reported.
+    Nowhere,
+    /// This, though it may be trimmed since.
+    At(Page),
+    /// Nobody knows any more.
+    Mislaid,
 }
 
 /// What was there before a logical page was written.
@@ -178,13 +191,12 @@ impl Mapping {
         }
     }
 
-    /// The physical page that `key`, which is prepared, had last, though it may be trimmed: what its next page is to name
-    /// in its spare area. `None` where there was none.
+    /// The physical page that `key`, which is prepared, had last: what its next page is to name in its spare area.
     #[inline]
-    pub(crate) fn page_before(&self, key: LogicalPage) -> Option<Page> {
+    pub(crate) fn last_place(&self, key: LogicalPage) -> LastPlace {
         match self {
-            Self::Ram(_) => None,
-            Self::Paged(paged) => paged.page_before(key),
+            Self::Ram(_) => LastPlace::Nowhere,
+            Self::Paged(paged) => paged.last_place(key),
         }
     }
 

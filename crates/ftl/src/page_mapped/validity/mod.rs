@@ -233,6 +233,12 @@ impl Validity {
         matches!(self, Self::Flash(bitmap) if bitmap.is_damaged())
     }
 
+    /// Whether only the mapping can tell what is live, for good.
+    #[inline]
+    pub(crate) fn is_uncertain(&self) -> bool {
+        matches!(self, Self::Log(log) if log.is_damaged())
+    }
+
     /// Something is lost that a log should know.
     pub(crate) fn set_damaged(&mut self) {
         if let Self::Log(log) = self {

@@ -24,6 +24,11 @@ impl ValidityScan {
         self.pages.push(StorePage { version: spare.version, key: spare.key, seq: spare.seq, page });
     }
 
+    /// What it takes in RAM.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pages.capacity() * size_of::<StorePage>()
+    }
+
     /// The same without some pages.
     pub(crate) fn without(&self, pages: &[Page]) -> Self {
         Self { pages: self.pages.iter().filter(|found| !pages.contains(&found.page)).copied().collect() }

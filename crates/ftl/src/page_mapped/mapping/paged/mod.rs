@@ -29,7 +29,9 @@ mod table;
 mod tree;
 mod tree_shape;
 
-use super::{Before, Judgement, LOST, Place, TRIMMED, TRIMMED_FROM, entry_of, page_named, place_of};
+use super::{
+    Before, Judgement, LOST, LastPlace, MISLAID, NOWHERE, Place, TRIMMED, TRIMMED_FROM, entry_of, page_named, place_of,
+};
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::window;
 use crate::config::{DirectoryPart, DirtyLimit, OnMiss, PowerPart};
@@ -185,22 +187,33 @@ impl PagedMapping {
     /// What an entry says.
     #[inline]
     fn place(&self, entry: u32) -> Place {
-        if self.names_trimmed && entry & TRIMMED_FROM != 0 && entry < LOST { Place::Trimmed } else { place_of(entry) }
+        if self.names_trimmed && entry & TRIMMED_FROM != 0 && entry < MISLAID {
+            Place::Trimmed
+        } else {
+            place_of(entry)
+        }
     }
 
-    /// The entry of a page that is trimmed, and was at `page`.
+    /// What becomes of an entry when its page is trimmed. In a table that names trimmed pages, one that is trimmed and
+    /// names none was mislaid.
     #[inline]
-    fn trimmed(&self, page: Option<Page>) -> u32 {
-        match page {
-            Some(page) if self.names_trimmed && !self.barriers.forget(Barrier::TrimsPointBack) => page.0 | TRIMMED_FROM,
+    fn trimmed(&self, entry: u32) -> u32 {
+        match entry {
+            LOST if self.names_trimmed => NOWHERE,
+            page if self.names_trimmed && page < MISLAID && !self.barriers.forget(Barrier::TrimsPointBack) => {
+                page | TRIMMED_FROM
+            }
             _ => TRIMMED,
         }
     }
 
-    /// The physical page that `key`, whose entry is cached, had last, though it may be trimmed.
+    /// The physical page that `key`, whose entry is cached, had last.
     #[inline]
-    pub(crate) fn page_before(&self, key: LogicalPage) -> Option<Page> {
-        self.cache.find(key.0).and_then(|slot| page_named(self.cache.value(slot)))
+    pub(crate) fn last_place(&self, key: LogicalPage) -> LastPlace {
+        match self.cache.find(key.0).map_or(NOWHERE, |slot| self.cache.value(slot)) {
+            MISLAID | TRIMMED => LastPlace::Mislaid,
+            entry => page_named(entry).map_or(LastPlace::Nowhere, LastPlace::At),
+        }
     }
 
     /// Synchronizes the translation page of `key`.
@@ -221,7 +234,7 @@ impl PagedMapping {
             PartRead::Unreadable => {
                 self.tally.translation_pages_unreadable += 1;
                 self.damaged = true;
-                entry_of(Place::Lost)
+                MISLAID
             }
         }
     }
@@ -285,7 +298,7 @@ impl PagedMapping {
         self.tally.translation_pages_unreadable += 1;
         self.damaged = true;
         for index in 0..self.entries_per_page {
-            put(&mut self.page, index, LOST);
+            put(&mut self.page, index, MISLAID);
         }
     }
 
@@ -477,11 +490,13 @@ impl PagedMapping {
         let mut changes = false;
         for key in pages.clone() {
             if let Some(slot) = self.cache.find(key) {
-                let now = self.place(self.cache.value(slot));
-                let page = if let Place::At(page) = now { Some(page) } else { None };
-                before.extend(page);
+                let entry = self.cache.value(slot);
+                let now = self.place(entry);
+                if let Place::At(page) = now {
+                    before.push(page);
+                }
                 if !matches!(now, Place::Nowhere | Place::Trimmed) {
-                    self.cache.set_dirty(slot, self.trimmed(page));
+                    self.cache.set_dirty(slot, self.trimmed(entry));
                     changes = true;
                 }
             }
@@ -489,11 +504,13 @@ impl PagedMapping {
         let in_cache = before.len();
         for key in pages.filter(|key| self.cache.find(*key).is_none()) {
             let index = key % self.entries_per_page;
-            let now = self.place(get(&self.page, index));
-            let page = if let Place::At(page) = now { Some(page) } else { None };
-            before.extend(page);
+            let entry = get(&self.page, index);
+            let now = self.place(entry);
+            if let Place::At(page) = now {
+                before.push(page);
+            }
             if !matches!(now, Place::Nowhere | Place::Trimmed) {
-                let trimmed = self.trimmed(page);
+                let trimmed = self.trimmed(entry);
                 put(&mut self.page, index, trimmed);
                 changes = true;
             }

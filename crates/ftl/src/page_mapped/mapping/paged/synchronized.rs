@@ -96,19 +96,18 @@ impl PagedMapping {
         mapping.pages_of(translation_page).zip(0..).map(|(key, index)| (key, mapping.place(get(&mapping.page, index))))
     }
 
-    /// As [`PagedMapping::entries_at`], of trimmed pages alone: where they were.
+    /// As [`PagedMapping::entries_at`], of trimmed pages alone: where they were; none where that is not known.
     pub(crate) fn trimmed_at<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         translation_page: u32,
         page: Page,
-    ) -> impl Iterator<Item = (u32, Page)> + '_ {
+    ) -> impl Iterator<Item = (u32, Option<Page>)> + '_ {
         self.load_from(io, translation_page, page);
         let mapping = &*self;
         let entries = mapping.pages_of(translation_page).zip(0..).map(|(key, index)| (key, get(&mapping.page, index)));
-        entries
-            .filter(|(_, entry)| mapping.place(*entry) == Place::Trimmed)
-            .filter_map(|(key, entry)| Some((key, page_named(entry)?)))
+        let trimmed = entries.filter(|(_, entry)| mapping.place(*entry) == Place::Trimmed);
+        trimmed.map(|(key, entry)| (key, page_named(entry)))
     }
 
     fn load_from<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, translation_page: u32, page: Page) {

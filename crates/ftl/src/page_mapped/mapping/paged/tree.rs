@@ -17,7 +17,7 @@ use super::scan_mark::FROM_THE_BEGINNING;
 use super::tree_shape::TreeShape;
 use super::{get, put};
 use crate::page_mapped::directory::PartRead;
-use crate::page_mapped::mapping::{Place, entry_of};
+use crate::page_mapped::mapping::MISLAID;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
@@ -382,7 +382,7 @@ impl TranslationTree {
             _ if is_leaf => {
                 self.missed();
                 for index in 0..buffer.len() as u32 / 4 {
-                    put(buffer, index, entry_of(Place::Lost));
+                    put(buffer, index, MISLAID);
                 }
                 let version = io.seq() + 1;
                 io.append_with(FROM_THE_BEGINNING, Kind::Translation, number, version, buffer)?.0
@@ -679,7 +679,7 @@ mod tests {
             alone.blocks.release_now(Block(block));
         }
         for leaf in [8, 10, 11] {
-            let lost = entry_of(Place::Lost);
+            let lost = MISLAID;
             assert_eq!(alone.read(leaf, Writes::Allowed), Some(lost), "leaf {leaf}");
         }
         assert_eq!((alone.read(9, Writes::Allowed), alone.read(40, Writes::Allowed)), (Some(5), Some(1_040)));

@@ -71,7 +71,7 @@ impl Gathered {
         let mut settled = Settled::new();
         loop {
             while let Some(block) = unread.pop_if(|block| next.peek().is_none_or(|(seq, _)| block.last_seq > *seq)) {
-                let pages = self.pages_to_look_at(ftl, nand, steps, block.block, scan_from);
+                let pages = self.pages_to_look_at(ftl, nand, steps, translation, block.block, scan_from);
                 if let Some(last) = pages.last() {
                     let slot = reading.iter().position(Vec::is_empty).unwrap_or(reading.len());
                     next.push((last.spare.seq, slot));
@@ -103,6 +103,7 @@ impl Gathered {
         ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
+        translation: &TranslationPages,
         block: Block,
         scan_from: ScanFrom,
     ) -> Vec<Found> {
@@ -110,6 +111,8 @@ impl Gathered {
         let mut pages = self.bid.pages_of(nand, steps, block);
         if let Some(last) = pages.last().copied() {
             match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
+                // What a translation page names had completed before that. It has gone bad since.
+                LastPage::Bad if is_named(ftl, nand, steps, translation, &last) => {}
                 LastPage::Bad => drop(pages.pop()),
                 LastPage::Sound => {}
                 LastPage::MayHaveBeenInFlight(data) => self.suspects.push(Suspect { found: last, data }),
@@ -178,4 +181,24 @@ impl Gathered {
             self.reports.extend(trimmed.map(|(_, _, page)| *page));
         }
     }
+}
+
+/// Whether a translation page that was synchronized later names this user page.
+fn is_named<N: Nand>(
+    ftl: &mut PageMapped,
+    nand: &mut N,
+    steps: &mut Steps,
+    translation: &TranslationPages,
+    found: &Found,
+) -> bool {
+    if found.spare.kind != Kind::User || found.spare.key >= ftl.shape.logical_pages {
+        return false;
+    }
+    let key = LogicalPage(found.spare.key);
+    let part = ftl.paged().part_of(key);
+    let Some(version) = translation.newest_of(part).filter(|version| found.spare.seq < version.synchronized) else {
+        return false;
+    };
+    read_translation_page(ftl, nand, steps, part, version.page)
+        .is_some_and(|bytes| ftl.paged().place_in(&bytes, key) == Place::At(found.page))
 }

@@ -238,6 +238,7 @@ impl Gathered {
         ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
+        translation: &Translation,
         scan_from: ScanFrom,
     ) -> FoundEntries {
         let geometry = *nand.geometry();
@@ -256,7 +257,7 @@ impl Gathered {
             }
             let (mut pages, suspect) = self.pages_of(ftl, nand, steps, information.block);
             if let Some(log) = &mut self.log {
-                log.look_at(ftl, nand, steps, information.block, &pages);
+                log.look_at(ftl, nand, steps, translation, information.block, &pages);
             }
             let Some(last) = pages.last().copied() else { continue };
             found.blocks.push((information.first_seq, last.spare.seq));

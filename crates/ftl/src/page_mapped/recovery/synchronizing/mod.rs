@@ -100,7 +100,7 @@ impl PageMapped {
         }
 
         steps.begin("pages written last");
-        let mut found = g.scan_user(&mut ftl, nand, &mut steps, scan_from);
+        let mut found = g.scan_user(&mut ftl, nand, &mut steps, &translation, scan_from);
         ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + EPOCH, g.bid.seq_max + EPOCH);
         g.keep_suspects(&mut translation, &mut found);
         found.choose(&mut ftl, &translation);
@@ -121,11 +121,12 @@ impl PageMapped {
         for (part, version) in translation.newest() {
             ftl.paged().enter_translation_page(part, version.page);
         }
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
-        if let Mapping::Paged(paged) = &mut ftl.mapping {
-            paged.build(io)?;
+        while let Err(error) = ftl.build_tree(nand, &mut steps) {
+            if holding.is_empty() {
+                return Err(error);
+            }
+            g.let_go(&mut ftl, &mut holding);
         }
-        steps.count(io);
         g.copy_suspects(&mut ftl, nand, &mut steps, &mut found, &mut holding)?;
         ftl.blocks.read_before = Vec::new();
         g.tell_log(&mut ftl, nand, &mut steps, !holding.is_empty())?;
@@ -147,6 +148,15 @@ impl PageMapped {
         report.scratch_bytes = g.bytes() + translation.bytes() + found.bytes();
         report.done = steps.now;
         Ok((ftl, report))
+    }
+
+    /// Writes the inner nodes above the translation pages that were entered, where there is a tree.
+    fn build_tree<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        let built = paged.build(io).map(drop);
+        steps.count(io);
+        built
     }
 
     /// Writes all that was found into translation pages.
@@ -368,6 +378,23 @@ impl Gathered {
         holding
     }
 
+    /// See [`PageMapped::let_go_if_out_of_blocks`].
+    fn let_go_if_out_of_blocks(&self, ftl: &mut PageMapped, holding: &mut Vec<Block>) {
+        if ftl.blocks.is_pool_empty() {
+            self.let_go(ftl, holding);
+        }
+    }
+
+    /// Lets everything go that is held.
+    fn let_go(&self, ftl: &mut PageMapped, holding: &mut Vec<Block>) {
+        if let Some(log) = &self.log {
+            log.gives_up(ftl, holding);
+        }
+        for block in holding.drain(..) {
+            ftl.blocks.release_now(block);
+        }
+    }
+
     /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
     fn copy_suspects<N: Nand>(
         &mut self,
@@ -381,14 +408,14 @@ impl Gathered {
             return Ok(());
         }
         if let Some(log) = self.log.as_ref().filter(|log| !log.suspects.is_empty()) {
-            ftl.let_go_if_out_of_blocks(holding);
+            self.let_go_if_out_of_blocks(ftl, holding);
             let pages: Vec<Page> = log.suspects.iter().map(|found| found.page).collect();
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
             ftl.validity.copy_pages(io, &pages)?;
             steps.count(io);
         }
         for suspect in &self.suspect_translation {
-            ftl.let_go_if_out_of_blocks(holding);
+            self.let_go_if_out_of_blocks(ftl, holding);
             let stream = ftl.streams.mapping;
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, stream, Purpose::Recovery, steps.now);
             if let Mapping::Paged(paged) = &mut ftl.mapping {
@@ -399,7 +426,7 @@ impl Gathered {
         // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
         self.suspects.retain(|suspect| found.place_of(suspect.found.spare.key) == Some(suspect.found.page));
         for suspect in &self.suspects {
-            ftl.let_go_if_out_of_blocks(holding);
+            self.let_go_if_out_of_blocks(ftl, holding);
             let Found { page, spare } = suspect.found;
             let content = suspect.data.content();
             let (kind, key, version, data_crc) = (Kind::User, spare.key, spare.version, spare.data_crc);

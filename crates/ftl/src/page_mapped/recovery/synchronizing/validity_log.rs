@@ -10,6 +10,8 @@
 //! - What a page names is stale if it still holds the same logical page, and an older copy of it; or nothing that can be
 //!   read.
 //! - What was never written in a block, or torn, is not live.
+//! - Where the last place of a page was lost with its translation page, the page that takes its place says that, and so
+//!   does the entry of a trimmed one. From then on, for good, only the mapping tells what is live.
 //!
 //! No older version of a translation page is needed, so these may be collected like all others.
 
@@ -17,12 +19,14 @@ use super::found::{FoundEntries, Translation};
 use super::{Found, Gathered, PageMapped, Steps};
 use crate::FtlError;
 use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
+use crate::page_mapped::POINTS_AT_MISLAID;
+use crate::page_mapped::mapping::Place;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Purpose, SpareRead};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose, SpareRead};
 
 /// Of a block: nothing in it was live when the log was last heard of.
 const FREE: u16 = u16::MAX;
@@ -42,6 +46,8 @@ pub(super) struct OfLog {
     freed: Vec<Block>,
     /// Blocks with user pages that were written since, with the seq of the last of them.
     young: Vec<(Block, u64)>,
+    /// Bytes of what was there for a while.
+    scratch: usize,
     /// Of these, ascending, the ones that must not be erased before it is told: where a page was copied by a recovery
     /// that did not come to its end, the copy says the same.
     kept: Vec<Block>,
@@ -62,8 +68,10 @@ impl OfLog {
     pub(super) fn bytes(&self) -> u64 {
         let pages = self.reports.capacity() + self.unwritten.capacity() + self.freed.capacity() + self.kept.capacity();
         (self.suspects.capacity() * size_of::<Found>()
+            + self.scan.bytes()
             + pages * size_of::<Page>()
-            + self.young.capacity() * size_of::<(Block, u64)>()) as u64
+            + self.young.capacity() * size_of::<(Block, u64)>()
+            + self.scratch) as u64
     }
 
     /// Looks at a block of user pages, of which these can be believed: what else is in it is not live.
@@ -72,6 +80,7 @@ impl OfLog {
         ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
+        translation: &Translation,
         block: Block,
         pages: &[Found],
     ) {
@@ -82,7 +91,27 @@ impl OfLog {
         // Recoveries copy what others say as well, and their blocks may be erased: an erase that was cut.
         let says_more = is_young && pages.iter().any(|found| found.spare.stream != RECOVERY_STREAM);
         if end < geometry.pages_per_block() {
-            self.unwritten.push(geometry.page(block, end));
+            // What a translation page names had completed before that. It has gone bad since.
+            let next = geometry.page(block, end);
+            let is_named = match steps.read_spare(nand, next) {
+                SpareRead::Written(spare) if spare.kind == Kind::User && spare.key < ftl.shape.logical_pages => {
+                    let part = ftl.paged().part_of(LogicalPage(spare.key));
+                    let version = translation.newest_of(part).filter(|version| spare.seq < version.synchronized);
+                    version.is_some_and(|version| {
+                        let paged = ftl.mapping.paged_mut();
+                        steps.with_io(nand, &mut ftl.blocks, |io| {
+                            paged.is_some_and(|paged| {
+                                paged
+                                    .entries_at(io, part, version.page)
+                                    .any(|entry| entry == (spare.key, Place::At(next)))
+                            })
+                        })
+                    })
+                }
+                _ => false,
+            };
+            let from = end + u32::from(is_named);
+            self.unwritten.extend((from < geometry.pages_per_block()).then(|| geometry.page(block, from)));
         }
         let mut readable = pages.iter().map(|found| found.page).peekable();
         for page in (0..end).map(|index| geometry.page(block, index)) {
@@ -99,6 +128,13 @@ impl OfLog {
         }
         if is_young {
             self.young.push((block, last_seq));
+        }
+    }
+
+    /// The last resort: blocks are let go that were kept for what their pages say.
+    pub(super) fn gives_up(&self, ftl: &mut PageMapped, holding: &[Block]) {
+        if holding.iter().any(|block| self.keeps(*block)) {
+            ftl.validity.set_damaged();
         }
     }
 
@@ -134,7 +170,7 @@ impl Gathered {
         }
         let (reports, unwritten, freed) = (Vec::new(), Vec::new(), Vec::new());
         let (young, kept) = (Vec::new(), Vec::new());
-        self.log = Some(OfLog { scan, suspects, heard_until, reports, unwritten, freed, young, kept });
+        self.log = Some(OfLog { scan, suspects, heard_until, reports, unwritten, freed, young, scratch: 0, kept });
     }
 
     /// The pages of the log that would be needed without those that may have been in flight.
@@ -173,6 +209,9 @@ impl Gathered {
                 }
                 is_news |= candidate.seq > until;
                 if candidate.seq > until {
+                    if candidate.points_back == POINTS_AT_MISLAID {
+                        ftl.validity.set_damaged();
+                    }
                     let says = (candidate.version, candidate.points_back);
                     if copies.replace(says) != Some(says) {
                         log.kept.push(geometry.block_of(candidate.page));
@@ -183,12 +222,18 @@ impl Gathered {
         }
         for (part, version) in translation.newest().filter(|(_, version)| version.synchronized > until) {
             let paged = ftl.mapping.paged_mut();
-            let trimmed: Vec<(u32, Page)> = steps.with_io(nand, &mut ftl.blocks, |io| match paged {
+            let trimmed: Vec<(u32, Option<Page>)> = steps.with_io(nand, &mut ftl.blocks, |io| match paged {
                 Some(paged) => paged.trimmed_at(io, part, version.page).collect(),
                 None => Vec::new(),
             });
-            named.extend(trimmed.into_iter().map(|(key, page)| (page, key, version.synchronized)));
+            for (key, page) in trimmed {
+                match page {
+                    Some(page) => named.push((page, key, version.synchronized)),
+                    None => ftl.validity.set_damaged(),
+                }
+            }
         }
+        log.scratch = named.capacity() * size_of::<(Page, u32, u64)>();
         for (page, key, before) in named {
             // What holds no user pages has been erased since.
             if !geometry.contains(page) || self.user_since[geometry.block_of(page).index()] == 0 {
@@ -229,6 +274,9 @@ impl Gathered {
         }
         told.sort_unstable();
         told.dedup();
+        // What is stale in each block, here and in the log, takes two bytes.
+        let told_bytes = told.capacity() * (size_of::<Page>() + size_of::<bool>());
+        log.scratch = log.scratch.max(told_bytes + 4 * geometry.blocks() as usize);
         let mut stale = vec![0u16; geometry.blocks() as usize];
         // All that is known of blocks without user pages is older than their last erase.
         let user_since = &self.user_since;

@@ -172,6 +172,10 @@ impl PageValidityLog {
         self.insert_new(io, page, true)
     }
 
+    pub(super) fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
     /// Something is lost that it should know: from now on only the mapping tells what is live.
     pub(super) fn set_damaged(&mut self) {
         self.damaged = true;
