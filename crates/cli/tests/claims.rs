@@ -269,7 +269,10 @@ fn what_is_wrong_with_the_files_is_one_line() {
         (claims("run", &papers, "--jobs 0"), "a whole number from 1 to 1024 would be right"),
         (format!("claims list huge --papers {at}"), "unknown paper 'huge'; known are tiny"),
         (format!("claims list ../tiny --papers {at}"), "unknown paper '../tiny'; known are tiny"),
-        ("claims list tiny --papers /nonexistent".to_string(), "/nonexistent: "),
+        (
+            "claims list tiny --papers /nonexistent".to_string(),
+            "there is no folder /nonexistent; --papers says where papers are",
+        ),
         ("claims".to_string(), "subcommand"),
         ("claims run".to_string(), "PAPER"),
     ] {
