@@ -12,7 +12,8 @@ fn config(name: &str, workload: Workload, writes: u32, depth: u32, dies: (u32, u
     let (blocks, ratio) = match (name, several) {
         ("geckoftl", false) => (128, 0.6),
         ("geckoftl" | "mu-ftl-pvb", true) => (256, 0.4),
-        ("mu-ftl-pvb", false) => (128, 0.4),
+        ("mu-ftl-pvb" | "ib-ftl", false) => (128, 0.4),
+        ("ib-ftl", true) => (256, 0.3),
         ("lazyftl" | "dftl", true) => (128, 0.4),
         ("lazyftl" | "dftl", false) => (64, 0.5),
         (_, true) => (64, 0.25),
