@@ -69,7 +69,7 @@ impl PageMapped {
                 findings.push(format!("{page} is unidentified twice, or mapped as well"));
             }
         }
-        let (valid, blank) = self.valid_pages(nand);
+        let valid = self.valid_pages(nand);
         if self.blocks.counters.may_be_low {
             // So do, after a recovery, the before-images of entries that it found, until the translation page is read,
             // unless they had been identified; and what an erase that was cut left unreadable, until the block is
@@ -120,8 +120,7 @@ impl PageMapped {
             let counted = self.blocks.counters.known(block);
             let right = counted.is_none_or(|counted| {
                 if self.blocks.counters.may_be_low {
-                    // What an erase that was cut has made blank counts as live until the block is collected.
-                    counted <= live[block.index()] + blank[block.index()]
+                    counted <= live[block.index()]
                 } else if self.mapping.is_damaged() {
                     // Pages of a table that cannot be found any more are given up with their block.
                     counted >= live[block.index()]
@@ -182,13 +181,11 @@ impl PageMapped {
         }
     }
 
-    /// The user pages that validity takes for live; and, by block, how many more it does not know to be stale that are
-    /// blank in front of others.
-    fn valid_pages<N: Nand>(&mut self, nand: &mut N) -> (PageSet, Vec<u16>) {
+    /// The user pages that validity takes for live.
+    fn valid_pages<N: Nand>(&mut self, nand: &mut N) -> PageSet {
         let geometry = *nand.geometry();
         let mut of_block = Vec::new();
         let mut valid = PageSet::new(&geometry);
-        let mut blank = vec![0u16; geometry.blocks() as usize];
         for block in (0..geometry.blocks()).map(Block) {
             // A collection that found no free block leaves its victim behind.
             let used = !matches!(self.blocks.use_of(block), BlockUse::Free | BlockUse::Held | BlockUse::Fixed);
@@ -197,19 +194,15 @@ impl PageMapped {
             }
             of_block.clear();
             let answer = self.validity.live_in(validity_io!(self, nand, Time::ZERO), block, &mut of_block);
-            let mut erased = 0;
             for page in of_block.iter().map(|index| geometry.page(block, u32::from(*index))) {
                 // What cannot be read was programmed, too.
                 if answer == Answer::Exact
                     || nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 != SpareRead::Erased
                 {
                     valid.insert(page);
-                    blank[block.index()] += core::mem::take(&mut erased);
-                } else {
-                    erased += 1;
                 }
             }
         }
-        (valid, blank)
+        valid
     }
 }

@@ -157,7 +157,7 @@ impl PageMapped {
             self.hear_news(nand, at)?;
         }
         self.blocks.release(victim);
-        if self.points_back {
+        if self.points_back() {
             // The log hears of it before it is erased.
             self.hear_news(nand, at)?;
         }
@@ -167,7 +167,7 @@ impl PageMapped {
     /// Whether pages were dropped because the table does not name them that the next start may find in it again: the log is
     /// to say so first.
     fn gives_up_pages(&mut self) -> bool {
-        let gives_up = self.points_back && self.mapping.is_damaged();
+        let gives_up = self.points_back() && self.mapping.is_damaged();
         if gives_up {
             self.validity.set_damaged();
         }

@@ -60,8 +60,6 @@ pub(crate) struct PageMapped {
     barriers: Barriers,
     shape: Shape,
     battery: bool,
-    /// User pages name in their spare areas what they made stale: a recovery tells the validity store.
-    points_back: bool,
     /// With fewer blocks free nothing is written but by the battery. None without one.
     least_free: u32,
     mapping: Mapping,
@@ -176,8 +174,9 @@ impl PageMapped {
             paged.take_checkpoints(ScanFrom::default());
             blocks.held = Some(Held::new(geometry, buffer_entries, config.barriers()));
         }
-        let points_back = composition.power == PowerPart::Synchronize && validity.tell_of_leaving().is_some();
-        if points_back && let Mapping::Paged(paged) = &mut mapping {
+        if composition.power == PowerPart::Synchronize
+            && let (Mapping::Paged(paged), Some(_)) = (&mut mapping, validity.tell_of_leaving())
+        {
             paged.name_trimmed();
             blocks.young = Some(Young::new(geometry, config.barriers()));
         }
@@ -185,7 +184,6 @@ impl PageMapped {
             barriers: config.barriers(),
             shape,
             battery: composition.has_battery(),
-            points_back,
             least_free: Self::least_free(geometry, config)?,
             mapping,
             validity,
@@ -270,7 +268,7 @@ impl PageMapped {
     /// A user page is live no longer.
     #[inline]
     fn drop_user_page<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> Result<(), FtlError> {
-        if self.validity.is_uncertain() && self.is_mapped(nand, page, at) {
+        if self.points_back() && self.validity.is_damaged() && self.is_mapped(nand, page, at) {
             return Ok(());
         }
         self.drop_count(page);
@@ -312,11 +310,17 @@ impl PageMapped {
         self.flush_if_wanted(nand, at)
     }
 
+    /// Whether user pages name in their spare areas what they made stale, so that a recovery can tell the validity store.
+    #[inline]
+    fn points_back(&self) -> bool {
+        self.blocks.young.is_some()
+    }
+
     /// What the spare area of a user page is to say that is programmed now, and that takes the place of `before`. A flush
     /// of the validity store does not say that it has heard of that before it has.
     #[inline]
     fn point_back(&mut self, before: LastPlace) -> u32 {
-        if !self.points_back || self.barriers.forget(Barrier::PagesPointBack) {
+        if !self.points_back() || self.barriers.forget(Barrier::PagesPointBack) {
             return 0;
         }
         self.blocks.begin_reporting(self.blocks.clock.seq());
@@ -395,7 +399,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let content = request.data.page(index, page_bytes);
             self.mapping.prepare(mapping_io!(self, nand, at), key, true, &mut self.before)?;
             self.settle(nand, at)?;
-            let before = if self.points_back { self.mapping.last_place(key) } else { LastPlace::Nowhere };
+            let before = if self.points_back() { self.mapping.last_place(key) } else { LastPlace::Nowhere };
             let page = NewPage {
                 kind: Kind::User,
                 key: key.0,
@@ -477,7 +481,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let io = mapping_io!(self, nand, at);
             let trimmed = self.mapping.trim(io, next..until, &mut self.before);
             done = done.max(io.done());
-            if self.points_back && self.mapping.is_damaged() {
+            if self.points_back() && self.mapping.is_damaged() {
                 // What was mislaid may be among what was trimmed.
                 self.validity.set_damaged();
             }

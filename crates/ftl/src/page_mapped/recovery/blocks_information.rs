@@ -144,6 +144,10 @@ impl BlocksInformation {
         blocks
     }
 
+    pub(super) fn holds_user_pages(&self, block: Block) -> bool {
+        self.holds[block.index()] == Holds::User
+    }
+
     pub(super) fn note(&mut self, spare: &Spare) {
         // The version of a translation page is a moment in program order.
         if spare.kind != Kind::Translation {

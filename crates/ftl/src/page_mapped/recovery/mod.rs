@@ -41,6 +41,17 @@ struct Found {
     spare: Spare,
 }
 
+/// Whether this is a copy of `key` that was there before `before`, in program order.
+fn is_older_copy(read: SpareRead, key: u32, before: u64) -> bool {
+    matches!(read, SpareRead::Written(spare) if spare.kind == Kind::User && spare.key == key && spare.seq < before)
+}
+
+/// The same of a page that was such a copy, unless its block was erased and written again: an erase that was cut leaves
+/// nothing that can be read.
+fn was_older_copy(read: SpareRead, key: u32, before: u64) -> bool {
+    !matches!(read, SpareRead::Written(_)) || is_older_copy(read, key, before)
+}
+
 const NOT_A_TABLE: FtlError = FtlError::Unsupported("only a mapping table in RAM is recovered by scanning");
 
 impl PageMapped {

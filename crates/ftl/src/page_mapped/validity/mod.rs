@@ -230,13 +230,11 @@ impl Validity {
 
     /// Whether it does not know all that it should.
     pub(crate) fn is_damaged(&self) -> bool {
-        matches!(self, Self::Flash(bitmap) if bitmap.is_damaged())
-    }
-
-    /// Whether only the mapping can tell what is live, for good.
-    #[inline]
-    pub(crate) fn is_uncertain(&self) -> bool {
-        matches!(self, Self::Log(log) if log.is_damaged())
+        match self {
+            Self::Flash(bitmap) => bitmap.is_damaged(),
+            Self::Log(log) => log.is_damaged(),
+            Self::Ram(_) | Self::Gecko(_) => false,
+        }
     }
 
     /// Something is lost that a log should know.

@@ -117,7 +117,7 @@ impl PagedMapping {
 
     /// Where `key` is by what a translation page's bytes say.
     pub(crate) fn place_in(&self, bytes: &[u8], key: LogicalPage) -> Place {
-        place_of(get(bytes, key.0 % self.entries_per_page))
+        self.place(get(bytes, key.0 % self.entries_per_page))
     }
 
     /// The translation page of a logical page.

@@ -9,8 +9,9 @@ use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
+use crate::page_mapped::recovery::was_older_copy;
 use alloc::vec::Vec;
-use phelsuma_nand::{Kind, LogicalPage, Nand, Page, Purpose, SpareRead};
+use phelsuma_nand::{Geometry, LogicalPage, Nand, Page, Purpose, SpareRead};
 
 impl Gathered {
     /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
@@ -22,7 +23,9 @@ impl Gathered {
         translation: &TranslationPages,
     ) {
         for (part, before, version) in translation.replaced() {
-            self.reports.extend(stale_by(ftl, nand, steps, part, before, &version));
+            let geometry: Geometry = *nand.geometry();
+            let stale = stale_by(ftl, nand, steps, (part, before, &version), was_older_copy);
+            self.reports.extend(stale.into_iter().filter(|page| self.bid.holds_user_pages(geometry.block_of(*page))));
         }
     }
 
@@ -66,36 +69,21 @@ impl Gathered {
     }
 }
 
-/// What the synchronization that made `version` out of `before` replaced, as far as it is the same page still: stale.
+/// What the synchronization that made `version` out of `before` replaced, as far as it is the same page still by what its
+/// spare area reads as, the logical page, and since when it is stale.
 pub(super) fn stale_by<N: Nand>(
     ftl: &mut PageMapped,
     nand: &mut N,
     steps: &mut Steps,
-    part: u32,
-    before: Option<Version>,
-    version: &Version,
+    (part, before, version): (u32, Option<Version>, &Version),
+    is_the_same: impl Fn(SpareRead, u32, u64) -> bool,
 ) -> Vec<Page> {
     let Some(before) = before else { return Vec::new() };
-    let mut read = |page| read_translation_page(ftl, nand, steps, part, page);
+    let mut read = |page| ftl.read_translation_page(nand, steps, part, page);
     let (Some(older), Some(newer)) = (read(before.page), read(version.page)) else { return Vec::new() };
     let mut differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, &newer).collect();
     let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
-    differing.retain(|(key, page)| match steps.read_spare(nand, *page) {
-        SpareRead::Written(spare) if spare.kind == Kind::User && spare.key == key.0 => {
-            spare.seq < version.synchronized || by_key_alone
-        }
-        _ => false,
-    });
+    let before = if by_key_alone { u64::MAX } else { version.synchronized };
+    differing.retain(|(key, page)| is_the_same(steps.read_spare(nand, *page), key.0, before));
     differing.into_iter().map(|(_, page)| page).collect()
-}
-
-/// The bytes of a translation page.
-pub(super) fn read_translation_page<N: Nand>(
-    ftl: &mut PageMapped,
-    nand: &mut N,
-    steps: &mut Steps,
-    part: u32,
-    page: Page,
-) -> Option<Vec<u8>> {
-    steps.with_io(nand, &mut ftl.blocks, |io| io.read(page, Kind::Translation, part).map(<[u8]>::to_vec))
 }

@@ -8,8 +8,8 @@ use crate::barriers::Barrier;
 use crate::blocks::{NewPage, RECOVERY_STREAM};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::steps::Steps;
+use crate::page_mapped::recovery::{Found, is_older_copy};
 use crate::page_mapped::validity::ValidityScan;
 use crate::page_mapped::{PageMapped, mapping_io};
 use alloc::vec::Vec;
@@ -46,7 +46,7 @@ impl Gathered {
             };
             let versions = translation.replaced().filter(|(_, _, version)| suspect(version.page));
             for (part, before, version) in versions {
-                self.fallbacks.extend(stale_by(ftl, nand, steps, part, before, &version));
+                self.fallbacks.extend(stale_by(ftl, nand, steps, (part, before, &version), is_older_copy));
             }
         }
         if any_in_use(ftl.validity.kind()) {

@@ -73,6 +73,11 @@ impl TranslationPages {
         since.map(|at| self.since[at].1).ok().or(self.before[part as usize])
     }
 
+    /// The newest version, and when it was synchronized.
+    pub(super) fn synchronized(&self, part: u32) -> Option<(Page, u64)> {
+        self.newest_of(part).map(|version| (version.page, version.synchronized))
+    }
+
     /// Whether it was synchronized since the last flush.
     pub(super) fn is_since_flush(&self, part: u32) -> bool {
         self.since.binary_search_by_key(&part, |(part, _)| *part).is_ok()

@@ -9,7 +9,6 @@
 //! know better, because of a trim, and only the buffer knew that the page is stale. The paper knows no trims.
 
 use super::Gathered;
-use super::buffer::read_translation_page;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -111,8 +110,7 @@ impl Gathered {
         let mut pages = self.bid.pages_of(nand, steps, block);
         if let Some(last) = pages.last().copied() {
             match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
-                // What a translation page names had completed before that. It has gone bad since.
-                LastPage::Bad if is_named(ftl, nand, steps, translation, &last) => {}
+                LastPage::Bad if ftl.is_named(nand, steps, &last, |part| translation.synchronized(part)) => {}
                 LastPage::Bad => drop(pages.pop()),
                 LastPage::Sound => {}
                 LastPage::MayHaveBeenInFlight(data) => self.suspects.push(Suspect { found: last, data }),
@@ -175,30 +173,10 @@ impl Gathered {
         for of_part in settled.chunk_by(|(a, ..), (b, ..)| a == b) {
             let part = of_part[0].0;
             let Some(version) = translation.newest_of(part) else { continue };
-            let Some(bytes) = read_translation_page(ftl, nand, steps, part, version.page) else { continue };
+            let Some(bytes) = ftl.read_translation_page(nand, steps, part, version.page) else { continue };
             let trimmed =
                 of_part.iter().filter(|(_, key, page)| ftl.paged().place_in(&bytes, *key) != Place::At(*page));
             self.reports.extend(trimmed.map(|(_, _, page)| *page));
         }
     }
-}
-
-/// Whether a translation page that was synchronized later names this user page.
-fn is_named<N: Nand>(
-    ftl: &mut PageMapped,
-    nand: &mut N,
-    steps: &mut Steps,
-    translation: &TranslationPages,
-    found: &Found,
-) -> bool {
-    if found.spare.kind != Kind::User || found.spare.key >= ftl.shape.logical_pages {
-        return false;
-    }
-    let key = LogicalPage(found.spare.key);
-    let part = ftl.paged().part_of(key);
-    let Some(version) = translation.newest_of(part).filter(|version| found.spare.seq < version.synchronized) else {
-        return false;
-    };
-    read_translation_page(ftl, nand, steps, part, version.page)
-        .is_some_and(|bytes| ftl.paged().place_in(&bytes, key) == Place::At(found.page))
 }

@@ -59,6 +59,11 @@ impl Translation {
         self.newest.get(part as usize).copied().flatten()
     }
 
+    /// The newest version, and when it was synchronized.
+    pub(super) fn synchronized(&self, part: u32) -> Option<(Page, u64)> {
+        self.newest_of(part).map(|version| (version.page, version.synchronized))
+    }
+
     /// The newest of those that cannot have been in flight.
     pub(super) fn sure_of(&self, part: u32) -> Option<Version> {
         self.sure.get(part as usize).copied().flatten()

@@ -20,13 +20,13 @@ use super::{Found, Gathered, PageMapped, Steps};
 use crate::FtlError;
 use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
 use crate::page_mapped::POINTS_AT_MISLAID;
-use crate::page_mapped::mapping::Place;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
+use crate::page_mapped::recovery::was_older_copy;
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose, SpareRead};
+use phelsuma_nand::{Block, Geometry, Nand, Page, Purpose, SpareRead};
 
 /// Of a block: nothing in it was live when the log was last heard of.
 const FREE: u16 = u16::MAX;
@@ -91,24 +91,12 @@ impl OfLog {
         // Recoveries copy what others say as well, and their blocks may be erased: an erase that was cut.
         let says_more = is_young && pages.iter().any(|found| found.spare.stream != RECOVERY_STREAM);
         if end < geometry.pages_per_block() {
-            // What a translation page names had completed before that. It has gone bad since.
             let next = geometry.page(block, end);
             let is_named = match steps.read_spare(nand, next) {
-                SpareRead::Written(spare) if spare.kind == Kind::User && spare.key < ftl.shape.logical_pages => {
-                    let part = ftl.paged().part_of(LogicalPage(spare.key));
-                    let version = translation.newest_of(part).filter(|version| spare.seq < version.synchronized);
-                    version.is_some_and(|version| {
-                        let paged = ftl.mapping.paged_mut();
-                        steps.with_io(nand, &mut ftl.blocks, |io| {
-                            paged.is_some_and(|paged| {
-                                paged
-                                    .entries_at(io, part, version.page)
-                                    .any(|entry| entry == (spare.key, Place::At(next)))
-                            })
-                        })
-                    })
+                SpareRead::Written(spare) => {
+                    ftl.is_named(nand, steps, &Found { page: next, spare }, |part| translation.synchronized(part))
                 }
-                _ => false,
+                SpareRead::Erased | SpareRead::Unreadable => false,
             };
             let from = end + u32::from(is_named);
             self.unwritten.extend((from < geometry.pages_per_block()).then(|| geometry.page(block, from)));
@@ -239,11 +227,7 @@ impl Gathered {
             if !geometry.contains(page) || self.user_since[geometry.block_of(page).index()] == 0 {
                 continue;
             }
-            let is_stale = match steps.read_spare(nand, page) {
-                SpareRead::Written(spare) => spare.kind == Kind::User && spare.key == key && spare.seq < before,
-                // An erase that was cut, most likely. In any case nobody's data.
-                SpareRead::Erased | SpareRead::Unreadable => true,
-            };
+            let is_stale = was_older_copy(steps.read_spare(nand, page), key, before);
             log.reports.extend(is_stale.then_some(page));
         }
         log.reports.sort_unstable();
@@ -369,7 +353,7 @@ impl Gathered {
             is_told = true;
         }
         ftl.blocks.reported();
-        if is_told || kept || ftl.blocks.wants_flush() {
+        if is_told || kept || ftl.validity.is_damaged() || ftl.blocks.wants_flush() {
             ftl.gather_part_filled(nand, steps)?;
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
             ftl.validity.prepare_checkpoint(io)?;
