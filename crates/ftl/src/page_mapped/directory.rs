@@ -20,12 +20,14 @@ fn page_of(entry: u32) -> Option<Page> {
 pub(crate) struct Directory {
     kind: Kind,
     pages: Vec<u32>,
+    /// How many are lost.
+    lost: u32,
 }
 
 impl Directory {
     /// A directory of `parts` pages of this kind, none of which exists yet.
     pub(crate) fn new(kind: Kind, parts: u32) -> Self {
-        Self { kind, pages: vec![NONE; parts as usize] }
+        Self { kind, pages: vec![NONE; parts as usize], lost: 0 }
     }
 
     /// How many parts there are.
@@ -47,16 +49,27 @@ impl Directory {
     /// The part is there, or nowhere, from now on; where it was before.
     #[inline]
     pub(crate) fn set(&mut self, part: u32, page: Option<Page>) -> Option<Page> {
-        page_of(core::mem::replace(&mut self.pages[part as usize], page.map_or(NONE, |p| p.0)))
+        page_of(self.put(part, page.map_or(NONE, |p| p.0)))
+    }
+
+    #[inline]
+    fn put(&mut self, part: u32, entry: u32) -> u32 {
+        let before = core::mem::replace(&mut self.pages[part as usize], entry);
+        self.lost += u32::from(entry == LOST);
+        self.lost -= u32::from(before == LOST);
+        before
     }
 
     /// The part was written, and is nowhere to be read any more.
     pub(crate) fn set_lost(&mut self, part: u32) {
-        self.pages[part as usize] = LOST;
+        self.put(part, LOST);
     }
 
     /// The first part from `from` on of which only RAM knows that it cannot be read.
     pub(crate) fn next_lost(&self, from: u32) -> Option<u32> {
+        if self.lost == 0 {
+            return None;
+        }
         (from..self.parts()).find(|part| self.pages[*part as usize] == LOST)
     }
 
@@ -131,7 +144,7 @@ impl Directory {
                 _ => None,
             };
             copied += u64::from(to.is_some());
-            self.pages[part as usize] = to.map_or(LOST, |to| to.0);
+            self.put(part, to.map_or(LOST, |to| to.0));
             io.drop_page(from);
         }
         Ok(copied)
@@ -146,11 +159,12 @@ impl Directory {
     ) -> Result<u64, FtlError> {
         let mut copied = 0;
         for from in pages {
-            let Some(part) = self.pages.iter().position(|p| *p == from.0) else { continue };
+            let Some(part) = self.pages.iter().position(|p| *p == from.0).map(|at| at as u32) else { continue };
             if let PageRead::Written { content: Content::Bytes(bytes), spare, .. } = io.read_any(*from) {
                 buffer.clear();
                 buffer.extend_from_slice(bytes);
-                self.pages[part] = io.append_copy(&spare, buffer)?.0;
+                let to = io.append_copy(&spare, buffer)?;
+                self.put(part, to.0);
                 io.drop_page(*from);
                 copied += 1;
             }
@@ -179,6 +193,7 @@ impl Saved for Directory {
 
     fn restore(&mut self, from: u64, page: &[u8]) {
         take_words(&mut self.pages, from, page);
+        self.lost = self.pages.iter().filter(|entry| **entry == LOST).count() as u32;
     }
 }
 
