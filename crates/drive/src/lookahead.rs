@@ -42,7 +42,7 @@ impl<'a> Lookahead<'a> {
             self.drawn.push(request);
         }
         self.drawn.reverse();
-        drive.ftl().warm(&self.pages);
+        drive.ftl().warm(drive.nand(), &self.pages);
         Ok(())
     }
 }

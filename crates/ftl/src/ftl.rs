@@ -186,8 +186,8 @@ pub trait Ftl<N: Nand> {
 
     /// These pages may be asked for soon: fetches what the processor will need for them, and changes nothing. A hint to
     /// the machine that runs the FTL, not to the FTL.
-    fn warm(&self, pages: &[LogicalPage]) {
-        let _ = pages;
+    fn warm(&self, nand: &N, pages: &[LogicalPage]) {
+        let _ = (nand, pages);
     }
 
     /// What it keeps in RAM.

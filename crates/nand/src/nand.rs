@@ -159,6 +159,12 @@ pub trait Nand {
     /// Whether a block is bad, from the factory or by [`Nand::mark_bad`].
     fn is_bad(&self, block: Block) -> bool;
 
+    /// Pages that are likely to be read soon. An emulation may have their data fetched from the host's memory, all at a
+    /// time; a chip does nothing. Nothing changes by it.
+    fn warm(&self, pages: &[Page]) {
+        let _ = pages;
+    }
+
     /// Retires a block for good. Its pages stay readable as far as they are.
     fn mark_bad(&mut self, block: Block);
 }

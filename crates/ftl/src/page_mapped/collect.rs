@@ -1,6 +1,6 @@
 //! Garbage collection: move what is live out of a victim, then give the block back.
 
-use super::mapping::{Judgement, LastPlace, Place};
+use super::mapping::{Judgement, LastPlace, Mapping, Place};
 use super::meta_io::MetaIo;
 use super::validity::Answer;
 use super::{PageMapped, mapping_io, move_buffer, validity_io};
@@ -312,6 +312,10 @@ impl PageMapped {
     ) -> Result<Time, FtlError> {
         let mut done = at;
         let page_bytes = self.blocks.geometry().page_bytes();
+        if let Mapping::Paged(paged) = &self.mapping {
+            // None of their translation pages is read: where they were is known.
+            paged.warm(nand, &[], moving.pages());
+        }
         for index in 0..moving.pages() {
             let (page, content) = moving.get(index, page_bytes);
             let key = LogicalPage(page.spare.key);

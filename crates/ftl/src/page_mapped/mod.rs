@@ -528,7 +528,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
         Box::new(self.clone())
     }
 
-    fn warm(&self, pages: &[LogicalPage]) {
+    fn warm(&self, nand: &N, pages: &[LogicalPage]) {
+        if let Mapping::Paged(paged) = &self.mapping {
+            return paged.warm(nand, pages, pages.len());
+        }
         // Loads that do not wait for each other: first the entries, then the bits of the pages they name.
         let mut old = [Page(0); 16];
         for chunk in pages.chunks(old.len()) {

@@ -95,6 +95,13 @@ impl Columns {
         }
     }
 
+    /// Reads what makes up a page's spare area, so that it is at hand.
+    #[inline]
+    pub(crate) fn touch(&self, geometry: &Geometry, page: Page) -> u32 {
+        let state = &self.blocks[geometry.block_of(page).index()];
+        u32::from(state.kind) ^ self.key[page.index()] ^ self.version[page.index()]
+    }
+
     /// The spare area of a page that is programmed and not odd; `data_crc` is the caller's.
     #[inline]
     pub(crate) fn spare(&self, geometry: &Geometry, page: Page, data_crc: u32) -> Spare {

@@ -297,4 +297,11 @@ impl Nand for SimNand {
             self.mark(block, BAD);
         }
     }
+
+    fn warm(&self, pages: &[Page]) {
+        let on_chip = |page: &&Page| self.geometry.contains(**page);
+        let spares = pages.iter().filter(on_chip).map(|page| self.columns.touch(&self.geometry, *page));
+        core::hint::black_box(spares.fold(0, u32::wrapping_add));
+        self.payload.warm(pages);
+    }
 }

@@ -54,6 +54,11 @@ impl Older {
         self.versions += 1;
     }
 
+    /// Reads where the next one will stand behind, so that it is at hand.
+    pub(super) fn touch(&self) -> u32 {
+        self.held.last().map_or(0, |last| u32::from(*last))
+    }
+
     /// The CRC of the version at `page`.
     pub(super) fn crc(&self, page: u32) -> Option<u32> {
         self.starts().find(|at| self.page_at(*at) == page).map(|at| self.crc_at(at))

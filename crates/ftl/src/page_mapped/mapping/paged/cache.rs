@@ -183,6 +183,12 @@ impl MappingCache {
         (self.oldest != NONE).then_some(Slot(self.oldest))
     }
 
+    /// The entries in the order in which they go.
+    pub(super) fn oldest_first(&self) -> impl Iterator<Item = Slot> + '_ {
+        let slot = |at: u32| (at != NONE).then_some(Slot(at));
+        core::iter::successors(slot(self.oldest), move |at| slot(self.entries[at.0 as usize].newer))
+    }
+
     /// The entry has been used.
     #[inline]
     pub(super) fn touch(&mut self, slot: Slot) {

@@ -124,6 +124,11 @@ impl DirtyQueue {
         None
     }
 
+    /// The dirty entries of the next few places in the ring, the one that was updated longest ago first.
+    pub(super) fn oldest_first(&self, cache: &MappingCache) -> impl Iterator<Item = Slot> {
+        (self.oldest..self.next).take(LOOKED_AT as usize * 4).filter_map(|update| self.entry(cache, update))
+    }
+
     /// An update is coming, of an entry that is dirty already or is not: the one that must go for it.
     pub(super) fn must_go(&mut self, cache: &MappingCache, is_dirty: bool) -> Option<Slot> {
         let oldest = self.oldest(cache)?;

@@ -75,6 +75,9 @@ pub(crate) struct PagedMapping {
     tally: Tally,
 }
 
+/// Translation pages that are fetched together from the host's memory.
+const WARM: usize = 48;
+
 /// What the mapping counts.
 #[derive(Clone, Copy, Default)]
 struct Tally {
@@ -214,6 +217,27 @@ impl PagedMapping {
             MISLAID | TRIMMED => LastPlace::Mislaid,
             entry => page_named(entry).map_or(LastPlace::Nowhere, LastPlace::At),
         }
+    }
+
+    /// Has the translation pages fetched from the host's memory that are likely to be read when the entries of these pages
+    /// are, and so many are evicted. Nothing changes by it.
+    pub(crate) fn warm<N: Nand>(&self, nand: &N, entered: &[LogicalPage], evicted: usize) {
+        let mut pages = [Page(0); WARM];
+        let fetched = entered.iter().filter(|key| key.0 < self.logical_pages && self.on_miss == OnMiss::Fetch);
+        let missed = fetched.filter(|key| self.cache.find(key.0).is_none()).map(|key| key.0);
+        let going: &mut dyn Iterator<Item = Slot> = match &self.queue {
+            Some(queue) => &mut queue.oldest_first(&self.cache),
+            None if self.cache.is_full() => &mut self.cache.oldest_first(),
+            None => &mut core::iter::empty(),
+        };
+        let going = going.take(2 * evicted).filter(|slot| self.cache.is_dirty(*slot)).map(|slot| self.cache.key(slot));
+        let parts = missed.chain(going).map(|key| self.translation_page_of(key));
+        let mut count = 0;
+        for (page, at) in pages.iter_mut().zip(parts.filter_map(|part| self.table.place_in_ram(part))) {
+            *page = at;
+            count += 1;
+        }
+        nand.warm(&pages[..count]);
     }
 
     /// Synchronizes the translation page of `key`.

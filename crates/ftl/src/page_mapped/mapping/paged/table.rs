@@ -101,6 +101,15 @@ impl TranslationTable {
         }
     }
 
+    /// Where a translation page is, if RAM says so.
+    #[inline]
+    pub(super) fn place_in_ram(&self, part: u32) -> Option<Page> {
+        match self {
+            Self::Flat(directory) => directory.page_of(part),
+            Self::Tree(tree) => tree.place_in_ram(part),
+        }
+    }
+
     /// Whether a translation page was never written.
     pub(super) fn was_never_written<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> bool {
         match self {

@@ -114,6 +114,17 @@ impl TranslationTree {
         }
     }
 
+    /// Where a leaf is, if the root or a cached node says so.
+    pub(super) fn place_in_ram(&self, leaf: u32) -> Option<Page> {
+        let (parent, index) = self.shape.parent(leaf);
+        let entry = if parent == self.shape.root() {
+            self.root[index as usize]
+        } else {
+            get(self.nodes.bytes(self.nodes.find(parent)?), index)
+        };
+        (entry < LOST).then_some(Page(entry))
+    }
+
     /// An entry of a node, without a change to the cache.
     fn read_entry<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, node: u32, index: u32) -> u32 {
         if node == self.shape.root() {
