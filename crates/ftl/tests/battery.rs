@@ -7,6 +7,7 @@ mod common;
 
 use common::{Host, Plug, Step, chips, config, most_pages_of, scaled, small};
 use phelsuma_ftl::FtlError;
+use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Op, Page, Purpose, SpareRead, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -181,7 +182,7 @@ fn a_translation_page_that_went_bad_while_the_power_was_off_brings_nothing_old_b
                 let pages = some_newest(plug, round % 3);
                 bad = pages.len() as u32;
                 let mut sim = plug.copy();
-                pages.iter().for_each(|page| sim.flip_bit(*page, 77));
+                pages.iter().for_each(|page| sim.decay(*page, Decay::Data(77)));
                 plug.replace(sim);
             })
             .unwrap();

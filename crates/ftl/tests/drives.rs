@@ -6,7 +6,7 @@ mod common;
 
 use common::{Host, Step, chips, config, small, surviving};
 use phelsuma_ftl::{Config, FtlError, format, recover};
-use phelsuma_nand::sim::ProgramFault;
+use phelsuma_nand::sim::{Decay, ProgramFault};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
 
 fn op() -> Op {
@@ -56,7 +56,7 @@ fn flash_with_data_and_neither_copy_of_the_description_is_lost() {
             let mut nand = drive(preset.name, geometry);
             let destroy = |nand: &mut SimNand, block| {
                 if flip {
-                    nand.flip_bit(geometry.page(block, 0), 99);
+                    nand.decay(geometry.page(block, 0), Decay::Data(99));
                 } else {
                     nand.erase(block, op()).unwrap();
                 }

@@ -7,6 +7,7 @@ mod common;
 
 use common::{Host, Step, chips, composition, config, most_pages, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, MappingPart, MetadataPart, ValidityPart};
+use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Block, Kind, Nand, Op, Page, Purpose, SpareRead, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -184,7 +185,7 @@ fn damage_translation_pages(host: &mut Host, which: u32) {
     }
     let mut sim = host.plug.copy();
     for (_, (_, page)) in newest.iter().filter(|(key, _)| *key % 3 == which) {
-        sim.flip_bit(*page, 77);
+        sim.decay(*page, Decay::Data(77));
     }
     host.plug.replace(sim);
 }

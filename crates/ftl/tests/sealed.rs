@@ -6,6 +6,7 @@ mod common;
 
 use common::{Host, Step, chips, composition, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, Preset, format, recover};
+use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Geometry, Kind, Page, Purpose, SimNand, Spare, Time, Timing};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -107,7 +108,7 @@ fn whatever_of_it_goes_bad_the_table_still_tells_all() {
             let pages = saved(&mut host);
             let page = pages[pages.len() - 1 - round as usize % 3].0;
             let mut sim = host.plug.copy();
-            sim.flip_bit(page, 5);
+            sim.decay(page, Decay::Data(5));
             host.plug.replace(sim);
             let reads = recovery_reads(&mut host);
             host.recover().unwrap();

@@ -5,8 +5,8 @@
 mod common;
 
 use common::{PAGES, Seen, chips, everything, host, page, see, spare_of, write};
-use phelsuma_nand::sim::{EraseFault, ProgramFault};
-use phelsuma_nand::{Block, Content, EraseError, Nand, Page, ProgramError, SimNand, Spare, SpareRead};
+use phelsuma_nand::sim::{Decay, EraseFault, ProgramFault};
+use phelsuma_nand::{Block, Content, EraseError, Nand, Page, PageRead, ProgramError, SimNand, Spare, SpareRead};
 use std::collections::BTreeMap;
 
 const BYTES: [u8; 512] = {
@@ -459,7 +459,7 @@ fn a_flipped_bit_is_read_without_complaint_and_never_verifies() {
             nand.program(to, content, &spare, host()).unwrap();
             let before = nand.fingerprint();
             assert!(nand.read(to, host()).0.verified().is_some());
-            nand.flip_bit(to, bit);
+            nand.decay(to, Decay::Data(bit));
             assert_eq!(nand.read_spare(to, host()).0, SpareRead::Written(spare));
             assert_eq!(nand.read(to, host()).0.verified(), None, "bit {bit} of {content}");
             assert_ne!(nand.fingerprint(), before);
@@ -472,10 +472,29 @@ fn a_flipped_bit_is_read_without_complaint_and_never_verifies() {
 }
 
 #[test]
+fn a_spare_area_with_a_flipped_bit_is_none_and_what_decays_is_unreadable() {
+    for content in contents() {
+        for bit in (0..Spare::BYTES as u32 * 8).chain([u32::MAX]) {
+            let mut nand = chips();
+            let to = page(&nand, 0, 0);
+            nand.program(to, content, &spare_of(content, 7, 1), host()).unwrap();
+            nand.decay(to, Decay::Spare(bit));
+            assert_eq!(nand.read_spare(to, host()).0, SpareRead::Unreadable, "bit {bit}");
+        }
+        let mut nand = chips();
+        let to = page(&nand, 0, 0);
+        nand.program(to, content, &spare_of(content, 7, 1), host()).unwrap();
+        nand.decay(to, Decay::Uncorrectable);
+        assert_eq!(nand.read_spare(to, host()).0, SpareRead::Unreadable);
+        assert_eq!(nand.read(to, host()).0, PageRead::Unreadable);
+    }
+}
+
+#[test]
 fn a_flip_where_nothing_is_written_changes_nothing() {
     let mut nand = written();
     let before = everything(&nand);
-    nand.flip_bit(page(&written(), 3, 3), 5);
-    nand.flip_bit(Page(u32::MAX), 5);
+    nand.decay(page(&written(), 3, 3), Decay::Data(5));
+    nand.decay(Page(u32::MAX), Decay::Data(5));
     assert_eq!(everything(&nand), before);
 }

@@ -125,24 +125,6 @@ impl SimNand {
         self.mark(block, FAILS_ERASE);
     }
 
-    /// A bit of a page that is already written flips, past what ECC mends: bit `bit` of its data.
-    pub fn flip_bit(&mut self, page: Page, bit: u64) {
-        let (content, spare) = match self.read(page, Op::new(crate::Time::ZERO, crate::Purpose::Recovery)).0 {
-            crate::PageRead::Written { content, spare, .. } => (content, spare),
-            _ => return,
-        };
-        let flipped = match content {
-            Content::Hollow(tag) => OddPage::written(Content::Hollow(tag ^ 1 << (bit % 64)), Some(spare)),
-            Content::Bytes(bytes) => {
-                let mut bytes = bytes.to_vec();
-                let at = (bit / 8) as usize % bytes.len();
-                bytes[at] ^= 1 << (bit % 8);
-                OddPage::written(Content::Bytes(&bytes), Some(spare))
-            }
-        };
-        self.put_odd(page, flipped);
-    }
-
     /// A program that the chip reports as failed: it takes its time, and the page holds anything.
     pub(super) fn fail_program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) {
         let block = self.geometry.block_of(page);

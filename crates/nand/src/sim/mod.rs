@@ -9,11 +9,13 @@
 mod busy;
 mod columns;
 mod cut;
+mod decay;
 mod fault;
 mod fingerprint;
 mod odd;
 mod payload;
 
+pub use decay::Decay;
 pub use fault::{EraseFault, ProgramFault};
 
 use crate::{

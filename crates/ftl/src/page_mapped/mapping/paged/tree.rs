@@ -521,7 +521,7 @@ mod tests {
     use crate::blocks::{Blocks, Clock};
     use crate::{Config, PRESETS};
     use alloc::collections::BTreeMap;
-    use phelsuma_nand::sim::SimConfig;
+    use phelsuma_nand::sim::{Decay, SimConfig};
     use phelsuma_nand::{Purpose, SimNand, Time, Timing};
 
     /// A tree alone on its flash, with blocks that are given back when they are empty.
@@ -672,7 +672,7 @@ mod tests {
         alone.io(|tree, io| tree.write_dirty_nodes(io)).unwrap();
         let node = alone.tree.shape.parent(8).0;
         let page = alone.io(|tree, io| tree.entry(io, node, Writes::Not));
-        alone.nand.flip_bit(Page(page), 9);
+        alone.nand.decay(Page(page), Decay::Data(9));
         alone.read(60, Writes::Allowed);
         for leaf in 8..12 {
             assert!(alone.io(|tree, io| matches!(tree.read(io, leaf, Writes::Allowed), PartRead::Unreadable)));
