@@ -15,7 +15,7 @@ use phelsuma_nand::{LogicalPage, SimNand, Time};
 use std::sync::Arc;
 
 /// What stands for the entries of a cache where the FTL has none.
-const ENTRIES_WITHOUT_CACHE: u32 = 64;
+pub(super) const ENTRIES_WITHOUT_CACHE: u32 = 64;
 
 /// What can be cut, and who does.
 pub(crate) enum Watch {

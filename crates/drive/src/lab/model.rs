@@ -12,6 +12,8 @@ struct Expected {
     now: u64,
     /// What it may read as after a power cut besides: a trim not yet flushed brought back.
     or: Option<u64>,
+    /// It may also be a read error: the only page with its data has decayed, or with its entry.
+    doubtful: bool,
 }
 
 /// What the host was told, page by page.
@@ -59,7 +61,7 @@ pub(crate) fn tag(write: u32, page: u32) -> u64 {
 
 fn page_hash(page: u32, e: &Expected) -> u128 {
     let mut h = 0x6d6f_6465_6c00u128 ^ u128::from(page);
-    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555)] {
+    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555), u64::from(e.doubtful)] {
         h = (h ^ u128::from(word)).wrapping_mul(0x2545_f491_4f6c_dd1d_9e37_79b9_7f4a_7c15);
         h ^= h >> 61;
     }
@@ -93,14 +95,14 @@ impl Model {
         match *request {
             Request::Write { first, pages } => {
                 for page in first..first + pages {
-                    self.set(page, Expected { now: tag(write, page), or: None });
+                    self.set(page, Expected { now: tag(write, page), ..Expected::default() });
                 }
             }
             Request::Trim { first, pages } => {
                 for page in first..first + pages {
                     let before = self.pages[page as usize];
                     if before.now != 0 {
-                        self.set(page, Expected { now: 0, or: Some(before.now) });
+                        self.set(page, Expected { now: 0, or: Some(before.now), ..before });
                     }
                 }
             }
@@ -109,7 +111,8 @@ impl Model {
                 for page in 0..self.logical_pages() {
                     let before = self.pages[page as usize];
                     if before.or.is_some() {
-                        self.set(page, Expected { or: None, ..before });
+                        // The trim stays, and with it nothing is doubtful any more.
+                        self.set(page, Expected { now: before.now, ..Expected::default() });
                     }
                 }
             }
@@ -121,13 +124,32 @@ impl Model {
         match read {
             Some(read) if read == self.pages[page as usize].now => Ok(()),
             Some(read) => Err(Wrong::of(page, read)),
+            None if self.pages[page as usize].doubtful => Ok(()),
             None => Err(Wrong::Lost),
         }
     }
 
-    /// What the first recovery shows stays.
-    pub(crate) fn observed(&mut self, page: u32, tag: u64) {
-        self.set(page, Expected { now: tag, or: None });
+    /// What the first recovery shows stays. What is doubtful stays so, whether it could be read or not.
+    pub(crate) fn observed(&mut self, page: u32, read: Option<u64>) {
+        let before = self.pages[page as usize];
+        let now = read.unwrap_or(before.now);
+        self.set(page, Expected { now, or: None, ..before });
+    }
+
+    /// The page was written, and nobody cut the power.
+    pub(crate) fn written(&mut self, page: u32, tag: u64) {
+        self.set(page, Expected { now: tag, ..Expected::default() });
+    }
+
+    /// What the page holds may be a read error from now on.
+    pub(crate) fn doubt(&mut self, page: u32) {
+        let before = self.pages[page as usize];
+        self.set(page, Expected { doubtful: true, ..before });
+    }
+
+    /// What the page reads as with the power on.
+    pub(crate) fn now(&self, page: u32) -> u64 {
+        self.pages[page as usize].now
     }
 }
 
@@ -152,7 +174,7 @@ impl Expectation {
     /// Whether `page` may read as this after the power cut; None stands for a page that cannot be read.
     pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
         let expected = &self.model.pages[page as usize];
-        let Some(read) = read else { return Err(Wrong::Lost) };
+        let Some(read) = read else { return if expected.doubtful { Ok(()) } else { Err(Wrong::Lost) } };
         if read == expected.now || expected.or == Some(read) {
             return Ok(());
         }

@@ -116,7 +116,7 @@ pub(crate) fn observe(
         if let Err(wrong) = expectation.judge(page, read) {
             return failure(kind_of(wrong), format!("{when} logical page {page} {}", reads_as(read)));
         }
-        model.observed(page, read.unwrap_or(0));
+        model.observed(page, read);
     }
     Ok(())
 }
@@ -190,7 +190,13 @@ pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, when: &
 }
 
 /// Writes every logical page once, scattered over the space.
-fn overwrite(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, round: u32, at: Time) -> Checked<Time> {
+pub(crate) fn overwrite(
+    ftl: &mut dyn Ftl<CutNand>,
+    nand: &mut CutNand,
+    model: &mut Model,
+    round: u32,
+    at: Time,
+) -> Checked<Time> {
     let pages = model.logical_pages();
     let stride = stride_of(pages);
     // Numbers that no write of the workload has.
@@ -216,7 +222,7 @@ fn write_one(
     let request = WriteRequest { first: LogicalPage(page), pages: 1, data: HostData::Hollow(tag), hint: Hint::None };
     match ftl.write(nand, &request, at) {
         Ok(done) => {
-            model.observed(page, tag);
+            model.written(page, tag);
             Ok(done)
         }
         Err(error) => failure(FailureKind::Stuck, format!("writing logical page {page} fails: {error}")),

@@ -1,0 +1,268 @@
+//! A drive's life in the soak: from a blank chip through cycles of requests, decay and power cuts, everything looked at
+//! after each.
+
+use super::cycle::{Breaks, Cut, Cycle, Decays};
+use crate::lab::announced::save;
+use crate::lab::beside;
+use crate::lab::cut_nand::{CutNand, CutPoint};
+use crate::lab::model::{Expectation, InProgress, Model, tag};
+use crate::lab::script::Request;
+use crate::lab::verify::{Checked, FailureKind, compare, consistent, exactly, failure, observe, overwrite, read_pages};
+use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, WriteRequest, format, recover};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, SpareRead, Time, Timing};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a life is of.
+#[derive(Clone, Debug)]
+pub(crate) struct Species {
+    pub(crate) geometry: Geometry,
+    pub(crate) timing: Timing,
+    pub(crate) ftl: Config,
+}
+
+/// What happened in a life, or in many.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Tally {
+    pub(crate) cycles: u64,
+    /// Power cuts that met a program or an erase, and those of recoveries.
+    pub(crate) cuts: u64,
+    pub(crate) recovery_cuts: u64,
+    pub(crate) decayed: u64,
+    pub(crate) grown_bad: u64,
+}
+
+/// The flash as a cut has left it.
+type CutFlash = Arc<Mutex<Option<SimNand>>>;
+
+/// A drive in use.
+pub(crate) struct Life<'a> {
+    species: &'a Species,
+    ftl: Box<dyn Ftl<CutNand>>,
+    nand: CutNand,
+    model: Model,
+    at: Time,
+    /// The number of the next write.
+    write: u32,
+    pub(crate) tally: Tally,
+}
+
+fn nothing_expected() -> Expectation {
+    Expectation { model: Arc::new(Model::new(0)), in_progress: None }
+}
+
+impl<'a> Life<'a> {
+    /// A blank drive, formatted.
+    pub(crate) fn new(species: &'a Species) -> Result<Self, FtlError> {
+        let sim = SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(species.geometry, species.timing) });
+        let mut nand = CutNand::new(sim, nothing_expected());
+        let (ftl, at) = format(&mut nand, &species.ftl, Time::ZERO)?;
+        let model = Model::new(species.ftl.logical_pages);
+        Ok(Self { species, ftl, nand, model, at, write: 0, tally: Tally::default() })
+    }
+
+    /// The drive is filled, and in use for a while.
+    pub(crate) fn fill(&mut self, requests: &[Request]) -> Checked<()> {
+        for request in requests {
+            let number = self.write;
+            self.write += 1;
+            self.at = self.request(request, number)?;
+            self.model.acknowledged(request, number);
+        }
+        Ok(())
+    }
+
+    /// One cycle.
+    pub(crate) fn cycle(&mut self, cycle: &Cycle) -> Checked<()> {
+        if let Some(decays) = &cycle.decays {
+            self.decay(decays);
+        }
+        match cycle.breaks {
+            Some(Breaks::AtProgram) => self.nand.break_last_programmed(),
+            Some(Breaks::AtErase(number)) => {
+                let block = phelsuma_nand::Block(number % self.species.geometry.blocks());
+                self.nand.sim.break_at_erase(block);
+            }
+            None => {}
+        }
+        self.tally.grown_bad += u64::from(cycle.breaks.is_some());
+        let announced = self.species.ftl.composition.has_battery();
+        let cut = (!announced).then(|| self.arm(&cycle.cut));
+        let mut failed = None;
+        let mut in_progress = None;
+        for request in &cycle.requests {
+            let number = self.write;
+            self.write += 1;
+            let done = self.request(request, number);
+            failed = cut.as_ref().and_then(take);
+            if failed.is_some() {
+                in_progress = Some(InProgress { request: *request, tag: tag(number, 0) });
+                break;
+            }
+            self.at = done?;
+            self.model.acknowledged(request, number);
+        }
+        self.nand.stop_watching();
+        self.tally.cycles += 1;
+        self.tally.cuts += u64::from(failed.is_some());
+        let flash = match failed {
+            Some(flash) => flash,
+            None => {
+                save(self.ftl.as_mut(), &mut self.nand, self.at)?;
+                let mut flash = self.nand.sim.clone();
+                flash.power_cycle();
+                flash
+            }
+        };
+        self.power_on(flash, if announced { &[] } else { &cycle.recovery_cuts })?;
+        let expectation = Expectation { model: Arc::new(self.model.clone()), in_progress };
+        consistent(self.ftl.as_mut(), &mut self.nand, "after recovery")?;
+        observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, "after recovery")?;
+        if cycle.overwrite {
+            self.overwrite()?;
+        }
+        Ok(())
+    }
+
+    /// The end: everything is written over twice and looked at.
+    pub(crate) fn end(&mut self) -> Checked<()> {
+        self.overwrite()?;
+        self.overwrite()?;
+        save(self.ftl.as_mut(), &mut self.nand, self.at)?;
+        let mut flash = self.nand.sim.clone();
+        flash.power_cycle();
+        self.power_on(flash, &[])?;
+        compare(self.ftl.as_mut(), &mut self.nand, &self.model, "in the end")
+    }
+
+    fn overwrite(&mut self) -> Checked<()> {
+        self.at = overwrite(self.ftl.as_mut(), &mut self.nand, &mut self.model, 0, self.at)?;
+        compare(self.ftl.as_mut(), &mut self.nand, &self.model, "after everything was written over")?;
+        consistent(self.ftl.as_mut(), &mut self.nand, "after everything was written over")
+    }
+
+    /// Has the power fail; where it does, the flash is kept as the cut leaves it.
+    fn arm(&mut self, cut: &Cut) -> CutFlash {
+        let flash = CutFlash::default();
+        let (kept, cut) = (Arc::clone(&flash), *cut);
+        self.nand.watch(Box::new(move |point| {
+            if point.operation == cut.operation {
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(cut_at(point, &cut));
+            }
+        }));
+        flash
+    }
+
+    /// Brings the drive up from `flash`, cut short by these.
+    fn power_on(&mut self, mut flash: SimNand, cuts: &[Cut]) -> Checked<()> {
+        for cut in cuts.iter().map(Some).chain([None]) {
+            self.nand = CutNand::new(flash, nothing_expected());
+            let armed = cut.map(|cut| self.arm(cut));
+            let recovered = recover(&mut self.nand, &self.species.ftl, Time::ZERO);
+            self.nand.stop_watching();
+            match (armed.as_ref().and_then(take), recovered) {
+                (Some(cut), _) => {
+                    self.tally.recovery_cuts += 1;
+                    flash = cut;
+                }
+                (None, Ok((ftl, report))) => {
+                    (self.ftl, self.at) = (ftl, report.done);
+                    return Ok(());
+                }
+                (None, Err(error)) => {
+                    return failure(FailureKind::Stuck, format!("the drive does not come up: {error}"));
+                }
+            }
+        }
+        failure(FailureKind::Stuck, "a recovery with nothing to cut is cut".into())
+    }
+
+    fn request(&mut self, request: &Request, number: u32) -> Checked<Time> {
+        let (ftl, nand, at) = (self.ftl.as_mut(), &mut self.nand, self.at);
+        let done = match *request {
+            Request::Write { first, pages } => (first..first + pages).try_fold(at, |done, page| {
+                let data = HostData::Hollow(tag(number, page));
+                let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint: Hint::None };
+                Ok(done.max(ftl.write(nand, &request, at)?))
+            }),
+            Request::Trim { first, pages } => ftl.trim(nand, LogicalPage(first), pages, at),
+            Request::Flush => ftl.flush(nand, at),
+            Request::Read { first, pages } => match read_pages(ftl, nand, first, pages, at) {
+                Ok((found, done)) => {
+                    exactly(&self.model, first, &found, "while the power is on")?;
+                    Ok(done)
+                }
+                Err(error) => Err(error),
+            },
+            Request::Cut => Ok(at),
+        };
+        done.or_else(|error| failure(FailureKind::Stuck, format!("{request:?} fails: {error}")))
+    }
+
+    /// A page decays. What cannot be had from anywhere else is doubtful from then on.
+    fn decay(&mut self, decays: &Decays) {
+        let geometry = self.species.geometry;
+        let op = Op::new(Time::ZERO, Purpose::Recovery);
+        let pages = (0..geometry.blocks()).flat_map(|block| {
+            (0..geometry.pages_per_block()).map(move |index| geometry.page(phelsuma_nand::Block(block), index))
+        });
+        let mut written: Vec<(Page, phelsuma_nand::Spare)> = Vec::new();
+        for page in pages {
+            if let SpareRead::Written(spare) = self.nand.sim.read_spare(page, op).0
+                && (spare.kind != Kind::User) == decays.metadata
+            {
+                written.push((page, spare));
+            }
+        }
+        let Some((page, spare)) = written.get(decays.number as usize % written.len().max(1)).copied() else { return };
+        self.tally.decayed += 1;
+        match spare.kind {
+            Kind::User => {
+                let tag = match self.nand.sim.read(page, op).0 {
+                    PageRead::Written { content: phelsuma_nand::Content::Hollow(tag), .. } => tag,
+                    _ => 0,
+                };
+                if spare.key < self.model.logical_pages() && self.model.now(spare.key) == tag {
+                    self.model.doubt(spare.key);
+                }
+            }
+            Kind::Translation => {
+                let entries = geometry.page_bytes() / 4;
+                let first = u64::from(spare.key) * u64::from(entries);
+                let all = self.model.logical_pages();
+                // An inner node of a tree stands for all.
+                let pages = match u32::try_from(first) {
+                    Ok(first) if first < all => first..(first + entries).min(all),
+                    _ => 0..all,
+                };
+                let is_newest = !written.iter().any(|(_, other)| {
+                    other.kind == Kind::Translation && other.key == spare.key && other.seq > spare.seq
+                });
+                if is_newest {
+                    pages.for_each(|page| self.model.doubt(page));
+                }
+            }
+            _ => {}
+        }
+        self.nand.sim.decay(page, decays.decay);
+    }
+}
+
+fn take(cut: &CutFlash) -> Option<SimNand> {
+    cut.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn cut_at(point: &CutPoint<'_>, cut: &Cut) -> SimNand {
+    let fates = beside::choices(point.beside);
+    let wanted = (cut.seed >> 32) as u16 % fates;
+    // Not every combination can be; that all is done can.
+    for fate in (wanted..fates).chain([0]) {
+        let mut flash = point.flash.clone();
+        flash.power_cycle();
+        if beside::apply(&mut flash, point.beside, fate, cut.seed) {
+            point.change.cut(&mut flash, cut.program, cut.erase, cut.seed);
+            return flash;
+        }
+    }
+    point.flash.clone()
+}

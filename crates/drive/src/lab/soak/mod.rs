@@ -1,0 +1,248 @@
+//! The soak: drives live, one after the other, through random requests, power cuts at random operations, recoveries cut
+//! short, pages that decay and blocks that grow bad, and everything is looked at after each cut.
+//!
+//! A life is made of its number and the seed alone, so lives add up: a soak that is stopped goes on where it was, and any
+//! life can be lived again. What is found is shortened to the fewest cycles and requests that show it (`shrink.rs`).
+
+mod cycle;
+mod life;
+mod shrink;
+
+use super::host::ENTRIES_WITHOUT_CACHE;
+use super::panics::{in_branch, quiet_in_branches};
+use super::script::{Plan, Request, Script};
+use super::sweep::LabError;
+use super::verify::Failure;
+use super::workload::Workload;
+use cycle::{Chance, Cycle, Odds};
+use life::{Life, Species, Tally};
+use phelsuma_ftl::Config;
+use phelsuma_nand::{Geometry, Timing};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// Write requests of a life, those that fill the drive not counted.
+const WRITES: u32 = 1_000;
+/// How many findings are kept.
+const FOUND_MAX: usize = 10;
+
+/// What soaks, and in what.
+#[derive(Clone, Debug)]
+pub struct SoakConfig {
+    /// The chip set's shape.
+    pub geometry: Geometry,
+    /// How long its operations take.
+    pub timing: Timing,
+    /// The FTL.
+    pub ftl: Config,
+    /// What every life is made of, with its number.
+    pub seed: u64,
+    /// A page decays in one cycle of so many; 0: never.
+    pub decay: u32,
+    /// A block grows bad in one cycle of so many; 0: never.
+    pub bad: u32,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// What a life has shown to be wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoakFound {
+    /// The life's number.
+    pub life: u64,
+    /// The cycle in it, from 0.
+    pub cycle: u64,
+    /// `lost`, `corrupt`, `stuck` or `panic`.
+    pub kind: String,
+    /// What was found.
+    pub message: String,
+    /// The shortest way to it that was found, a line a step; after the drive was filled.
+    pub script: Vec<String>,
+}
+
+/// How far a soak is; `phelsuma.soak/1`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SoakState {
+    /// `phelsuma.soak/1`.
+    pub schema: String,
+    /// What soaks, and in what: counts of equal ones add up.
+    pub of: String,
+    /// Lives that have ended.
+    pub lives: u64,
+    /// Cycles in them: each ends with a power cut, and everything looked at.
+    pub cycles: u64,
+    /// Cuts that met a program or an erase of requests.
+    pub cuts: u64,
+    /// The same of recoveries.
+    pub recovery_cuts: u64,
+    /// Pages that decayed.
+    pub decayed: u64,
+    /// Blocks that grew bad.
+    pub grown_bad: u64,
+    /// Lives that showed something wrong.
+    pub failed: u64,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// The first of what is wrong.
+    pub found: Vec<SoakFound>,
+}
+
+impl SoakState {
+    /// Of a soak that has not begun.
+    pub fn new(config: &SoakConfig) -> Self {
+        Self {
+            schema: "phelsuma.soak/1".into(),
+            of: config.describe(),
+            lives: 0,
+            cycles: 0,
+            cuts: 0,
+            recovery_cuts: 0,
+            decayed: 0,
+            grown_bad: 0,
+            failed: 0,
+            seconds: 0.0,
+            found: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, lived: Lived) {
+        self.lives += 1;
+        let Tally { cycles, cuts, recovery_cuts, decayed, grown_bad } = lived.tally;
+        self.cycles += cycles;
+        self.cuts += cuts;
+        self.recovery_cuts += recovery_cuts;
+        self.decayed += decayed;
+        self.grown_bad += grown_bad;
+        self.failed += u64::from(lived.found.is_some());
+        self.found.extend(lived.found);
+        self.found.truncate(FOUND_MAX);
+    }
+}
+
+/// A life that has ended.
+struct Lived {
+    tally: Tally,
+    found: Option<SoakFound>,
+}
+
+impl SoakConfig {
+    /// All that makes lives what they are, in a line.
+    fn describe(&self) -> String {
+        let Self { geometry: g, ftl, seed, decay, bad, .. } = self;
+        format!(
+            "{} {} on {} blocks of {} pages of {} B, {} channels of {} dies, {} logical pages, seed {seed}, decay 1/{decay}, \
+             bad 1/{bad}",
+            ftl.name,
+            format_args!("{:?}", ftl.composition),
+            g.blocks(),
+            g.pages_per_block(),
+            g.page_bytes(),
+            g.channels(),
+            g.dies() / g.channels(),
+            ftl.logical_pages
+        )
+    }
+
+    fn species(&self) -> Species {
+        Species { geometry: self.geometry, timing: self.timing, ftl: self.ftl.clone() }
+    }
+
+    /// Goes on until there are so many cycles. `tell` is told after every few lives, and says whether to go on.
+    ///
+    /// # Errors
+    /// [`LabError`]: the FTL is not made for it, or does not do what is asked even on a new drive.
+    pub fn soak(
+        &self,
+        state: &mut SoakState,
+        cycles: u64,
+        tell: &mut dyn FnMut(&SoakState) -> bool,
+    ) -> Result<(), LabError> {
+        if let Some(why) = self.ftl.composition.why_not_survivable() {
+            return Err(LabError::NotPromised(self.ftl.name.clone(), why));
+        }
+        quiet_in_branches();
+        while state.cycles < cycles {
+            let begun = Instant::now();
+            let threads = self.threads.max(1) as u64;
+            let lived: Vec<Result<Lived, LabError>> = std::thread::scope(|scope| {
+                let lives: Vec<_> =
+                    (state.lives..state.lives + threads).map(|n| scope.spawn(move || self.live(n))).collect();
+                lives.into_iter().map(|l| l.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+            });
+            for lived in lived {
+                state.add(lived?);
+            }
+            state.seconds += begun.elapsed().as_secs_f64();
+            if !tell(state) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lives the life with this number once more; what is wrong with it.
+    ///
+    /// # Errors
+    /// As [`SoakConfig::soak`].
+    pub fn relive(&self, number: u64) -> Result<Option<SoakFound>, LabError> {
+        quiet_in_branches();
+        Ok(self.live(number)?.found)
+    }
+
+    fn live(&self, number: u64) -> Result<Lived, LabError> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let workload = Workload::ALL[(rng.next_u64() >> 32) as usize % Workload::ALL.len()];
+        let plan = Plan {
+            workload,
+            physical_pages: self.geometry.pages(),
+            logical_pages: self.ftl.logical_pages,
+            cache_entries: match self.ftl.composition.cache_entries() {
+                Some(0) | None => ENTRIES_WITHOUT_CACHE,
+                Some(entries) => entries,
+            },
+            writes: WRITES,
+            seed: rng.next_u64(),
+        };
+        let Script { requests, preconditioning } = Script::new(&plan);
+        let mut workload = requests[preconditioning..].iter().copied().filter(|request| *request != Request::Cut);
+        let (mut chance, odds) = (Chance(rng), Odds { decay: self.decay, bad: self.bad });
+        let cycles: Vec<Cycle> = core::iter::from_fn(|| chance.cycle(odds, &mut workload)).collect();
+        let species = self.species();
+        let mut life = Life::new(&species)?;
+        let failed = live(&mut life, &requests[..preconditioning], &cycles);
+        let tally = life.tally;
+        let found = failed.map(|failed| {
+            let shortest = shrink::shortest(&species, &requests[..preconditioning], &cycles, &failed);
+            SoakFound {
+                life: number,
+                cycle: failed.cycle as u64,
+                kind: failed.failure.kind.name().into(),
+                message: failed.failure.message,
+                script: shortest,
+            }
+        });
+        Ok(Lived { tally, found })
+    }
+}
+
+/// What is wrong, and when that was found.
+struct Failed {
+    cycle: usize,
+    failure: Failure,
+}
+
+/// Lives a life to its end, or as far as nothing is wrong.
+fn live(life: &mut Life<'_>, preconditioning: &[Request], cycles: &[Cycle]) -> Option<Failed> {
+    let mut cycle = 0;
+    let outcome = in_branch(|| {
+        life.fill(preconditioning)?;
+        for one in cycles {
+            life.cycle(one)?;
+            cycle += 1;
+        }
+        life.end()
+    });
+    outcome.err().map(|failure| Failed { cycle, failure })
+}

@@ -1,0 +1,82 @@
+//! The shortest way to a finding: cycles are left out, then requests and what else is in a cycle, as long as the same kind
+//! of thing is still wrong.
+
+use super::cycle::Cycle;
+use super::life::{Life, Species};
+use super::{Failed, live};
+use crate::lab::script::Request;
+
+/// How many lives are lived for it at the most.
+const LIVES_MAX: u32 = 600;
+
+struct Trial<'a> {
+    species: &'a Species,
+    preconditioning: &'a [Request],
+    wanted: &'a Failed,
+    left: u32,
+}
+
+impl Trial<'_> {
+    /// Whether these cycles still show it.
+    fn shows(&mut self, cycles: &[Cycle]) -> bool {
+        let Some(left) = self.left.checked_sub(1) else { return false };
+        self.left = left;
+        let Ok(mut life) = Life::new(self.species) else { return false };
+        live(&mut life, self.preconditioning, cycles).is_some_and(|f| f.failure.kind == self.wanted.failure.kind)
+    }
+
+    /// Leaves out as many of `parts` as can be.
+    fn fewest<T: Clone>(&mut self, parts: &mut Vec<T>, mut shows: impl FnMut(&mut Self, &[T]) -> bool) {
+        let mut at_a_time = parts.len().div_ceil(2);
+        while at_a_time > 0 && !parts.is_empty() {
+            let mut first = 0;
+            while first < parts.len() {
+                let mut fewer = parts.clone();
+                fewer.drain(first..(first + at_a_time).min(parts.len()));
+                if shows(self, &fewer) {
+                    *parts = fewer;
+                } else {
+                    first += at_a_time;
+                }
+            }
+            at_a_time /= 2;
+        }
+    }
+}
+
+/// A line a step.
+pub(super) fn shortest(
+    species: &Species,
+    preconditioning: &[Request],
+    cycles: &[Cycle],
+    failed: &Failed,
+) -> Vec<String> {
+    let mut trial = Trial { species, preconditioning, wanted: failed, left: LIVES_MAX };
+    let mut cycles = cycles[..(failed.cycle + 1).min(cycles.len())].to_vec();
+    trial.fewest(&mut cycles, Trial::shows);
+    for at in 0..cycles.len() {
+        let with = |cycles: &[Cycle], cycle: Cycle| {
+            let mut cycles = cycles.to_vec();
+            cycles[at] = cycle;
+            cycles
+        };
+        let simpler: [fn(&mut Cycle); 4] =
+            [|c| c.decays = None, |c| c.breaks = None, |c| c.overwrite = false, |c| c.recovery_cuts = Vec::new()];
+        for simplify in simpler {
+            let mut cycle = cycles[at].clone();
+            simplify(&mut cycle);
+            let changed = with(&cycles, cycle);
+            if changed != cycles && trial.shows(&changed) {
+                cycles = changed;
+            }
+        }
+        let mut requests = cycles[at].requests.clone();
+        let others = cycles.clone();
+        trial.fewest(&mut requests, |trial, requests| {
+            let cycle = Cycle { requests: requests.to_vec(), ..others[at].clone() };
+            trial.shows(&with(&others, cycle))
+        });
+        cycles[at].requests = requests;
+    }
+    cycles.iter().map(|cycle| format!("{cycle:?}")).collect()
+}
