@@ -42,3 +42,11 @@ fn soak() {
     println!("{state:#?}");
     assert!(state.found.is_empty());
 }
+
+#[test]
+fn relive() {
+    let name = std::env::var("FTL").unwrap_or("page".into());
+    let number = |name: &str, or: u32| std::env::var(name).map_or(or, |n| n.parse().unwrap());
+    let config = config(&name, number("DECAY", 0), number("BAD", 0));
+    println!("{:#?}", config.relive(u64::from(number("LIFE", 0))).unwrap().map(|f| (f.cycle, f.message)));
+}

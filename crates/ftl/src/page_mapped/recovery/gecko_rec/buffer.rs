@@ -24,7 +24,8 @@ impl Gathered {
     ) {
         for (part, before, version) in translation.replaced() {
             let geometry: Geometry = *nand.geometry();
-            let stale = stale_by(ftl, nand, steps, (part, before, &version), was_older_copy);
+            let Some(before) = before else { continue };
+            let stale = stale_by(ftl, nand, steps, (part, before.page, &version), was_older_copy);
             self.reports.extend(stale.into_iter().filter(|page| self.bid.holds_user_pages(geometry.block_of(*page))));
         }
     }
@@ -69,18 +70,17 @@ impl Gathered {
     }
 }
 
-/// What the synchronization that made `version` out of `before` replaced, as far as it is the same page still by what its
+/// What the synchronizations that made `version` out of the one at `before` replaced, as far as it is the same page still by what its
 /// spare area reads as, the logical page, and since when it is stale.
 pub(super) fn stale_by<N: Nand>(
     ftl: &mut PageMapped,
     nand: &mut N,
     steps: &mut Steps,
-    (part, before, version): (u32, Option<Version>, &Version),
+    (part, before, version): (u32, Page, &Version),
     is_the_same: impl Fn(SpareRead, u32, u64) -> bool,
 ) -> Vec<Page> {
-    let Some(before) = before else { return Vec::new() };
     let mut read = |page| ftl.read_translation_page(nand, steps, part, page);
-    let (Some(older), Some(newer)) = (read(before.page), read(version.page)) else { return Vec::new() };
+    let (Some(older), Some(newer)) = (read(before), read(version.page)) else { return Vec::new() };
     let mut differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, &newer).collect();
     let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
     let before = if by_key_alone { u64::MAX } else { version.synchronized };

@@ -5,7 +5,7 @@ use super::buffer::stale_by;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{NewPage, RECOVERY_STREAM};
+use crate::blocks::NewPage;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::steps::Steps;
@@ -38,15 +38,17 @@ impl Gathered {
             let is_suspect = |page: &Page| self.suspect_metadata.iter().any(|found| found.page == *page);
             let behind = self.behind_suspects.iter().filter(|(suspect, _)| is_suspect(suspect));
             self.fallbacks.extend(behind.map(|(_, page)| *page));
-            // What a trim made stale is live without it. What else a synchronization made stale has a newer copy that the
-            // scan has met; and a recovery trims nothing.
-            let suspect = |page: Page| {
-                let mut hosts = self.suspect_metadata.iter().filter(|found| found.spare.stream != RECOVERY_STREAM);
-                hosts.any(|found| found.page == page)
-            };
-            let versions = translation.replaced().filter(|(_, _, version)| suspect(version.page));
-            for (part, before, version) in versions {
-                self.fallbacks.extend(stale_by(ftl, nand, steps, (part, before, &version), is_older_copy));
+            // And what those name: a trim has made it stale. What else a synchronization made stale has a newer copy that
+            // the scan has met.
+            for (page, behind) in core::mem::take(&mut self.behind_suspects) {
+                let found = self.suspect_metadata.iter().find(|found| found.page == page);
+                let Some((part, version)) = found.and_then(|found| {
+                    let version = translation.newest_of(found.spare.key).filter(|version| version.page == page);
+                    Some((found.spare.key, version?))
+                }) else {
+                    continue;
+                };
+                self.fallbacks.extend(stale_by(ftl, nand, steps, (part, behind, &version), is_older_copy));
             }
         }
         if any_in_use(ftl.validity.kind()) {
