@@ -153,13 +153,22 @@ impl Gathered {
         if found.spare.seq > synchronized || ftl.barriers.forget(Barrier::SynchronizedIsKnown) {
             return ftl.paged().enter_found(key, found.page);
         }
-        if translation.is_since_flush(part) {
+        if translation.is_since_flush(part) || self.is_suspect(translation, part) {
             settled.insert((part, key), found.page);
         }
         Ok(())
     }
 
-    /// What translation pages that were synchronized since the last flush do not name any more.
+    /// Whether the newest version of a translation page may have been in flight.
+    fn is_suspect(&self, translation: &TranslationPages, part: u32) -> bool {
+        translation.newest_of(part).is_some_and(|version| {
+            let suspect = self.suspect_metadata.iter().find(|found| found.page == version.page);
+            suspect.is_some_and(|found| self.bid.may_have_been_in_flight(&found.spare))
+        })
+    }
+
+    /// What translation pages that were synchronized since the last flush do not name any more. Should such a one turn bad,
+    /// it was not trimmed.
     fn report_what_was_trimmed<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
@@ -176,7 +185,11 @@ impl Gathered {
             let Some(bytes) = ftl.read_translation_page(nand, steps, part, version.page) else { continue };
             let trimmed =
                 of_part.iter().filter(|(_, key, page)| ftl.paged().place_in(&bytes, *key) != Place::At(*page));
-            self.reports.extend(trimmed.map(|(_, _, page)| *page));
+            let trimmed: Vec<Page> = trimmed.map(|(_, _, page)| *page).collect();
+            if self.is_suspect(translation, part) {
+                self.fallbacks.extend(&trimmed);
+            }
+            self.reports.extend(trimmed);
         }
     }
 }
