@@ -32,6 +32,10 @@ impl PageSet {
         new
     }
 
+    fn contains(&self, page: Page) -> bool {
+        self.bits[page.index() / 64] >> (page.index() % 64) & 1 == 1
+    }
+
     /// Its pages that are not in the other, ascending.
     fn without(&self, other: &Self) -> impl Iterator<Item = Page> {
         let words = self.bits.iter().zip(&other.bits).map(|(own, others)| own & !others).enumerate();
@@ -69,7 +73,7 @@ impl PageMapped {
                 findings.push(format!("{page} is unidentified twice, or mapped as well"));
             }
         }
-        let valid = self.valid_pages(nand);
+        let (valid, blank) = self.valid_pages(nand);
         if self.blocks.counters.may_be_low {
             // So do, after a recovery, the before-images of entries that it found, until the translation page is read,
             // unless they had been identified; and what an erase that was cut left unreadable, until the block is
@@ -83,6 +87,11 @@ impl PageMapped {
             for page in unsure.collect::<Vec<Page>>() {
                 mapped.insert(page);
                 live[geometry.block_of(page).index()] += 1;
+            }
+            // The same of those that an erase that was cut has made blank: until then they are counted.
+            perhaps.dedup();
+            for page in perhaps.iter().filter(|page| blank.contains(**page)) {
+                live[geometry.block_of(*page).index()] += 1;
             }
         }
         if self.mapping.is_damaged() {
@@ -181,11 +190,11 @@ impl PageMapped {
         }
     }
 
-    /// The user pages that validity takes for live.
-    fn valid_pages<N: Nand>(&mut self, nand: &mut N) -> PageSet {
+    /// The user pages that validity takes for live; apart from them, those that are blank.
+    fn valid_pages<N: Nand>(&mut self, nand: &mut N) -> (PageSet, PageSet) {
         let geometry = *nand.geometry();
         let mut of_block = Vec::new();
-        let mut valid = PageSet::new(&geometry);
+        let (mut valid, mut blank) = (PageSet::new(&geometry), PageSet::new(&geometry));
         for block in (0..geometry.blocks()).map(Block) {
             // A collection that found no free block leaves its victim behind.
             let used = !matches!(self.blocks.use_of(block), BlockUse::Free | BlockUse::Held | BlockUse::Fixed);
@@ -200,9 +209,11 @@ impl PageMapped {
                     || nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 != SpareRead::Erased
                 {
                     valid.insert(page);
+                } else {
+                    blank.insert(page);
                 }
             }
         }
-        valid
+        (valid, blank)
     }
 }
