@@ -12,8 +12,19 @@ struct Expected {
     now: u64,
     /// What it may read as after a power cut besides: a trim not yet flushed brought back.
     or: Option<u64>,
-    /// It may also be a read error: the only page with its data has decayed, or with its entry.
-    doubtful: bool,
+    doubt: Doubt,
+}
+
+/// What a page may read as besides, because a page of flash has decayed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Doubt {
+    /// Nothing else.
+    #[default]
+    None,
+    /// A read error.
+    Unreadable,
+    /// Also anything older: nothing on flash says any more that there was something newer.
+    Forgotten,
 }
 
 /// What the host was told, page by page.
@@ -46,11 +57,25 @@ pub(crate) enum Wrong {
     Corrupt,
 }
 
+/// Whether a page that reads as this reads as zeros, or as what was written there once.
+fn once_written_here(page: u32, read: u64) -> bool {
+    read == 0 || (read as u32 == page && read >> 32 > 0 && read >> 32 < 1 << 31)
+}
+
+impl Doubt {
+    fn allows(self, page: u32, read: Option<u64>) -> bool {
+        match self {
+            Self::None => false,
+            Self::Unreadable => read.is_none(),
+            Self::Forgotten => read.is_none_or(|read| once_written_here(page, read)),
+        }
+    }
+}
+
 impl Wrong {
     /// Of a page that must not read as this.
     fn of(page: u32, read: u64) -> Self {
-        let once_written_here = read == 0 || (read as u32 == page && read >> 32 > 0 && read >> 32 < 1 << 31);
-        if once_written_here { Self::Lost } else { Self::Corrupt }
+        if once_written_here(page, read) { Self::Lost } else { Self::Corrupt }
     }
 }
 
@@ -61,7 +86,7 @@ pub(crate) fn tag(write: u32, page: u32) -> u64 {
 
 fn page_hash(page: u32, e: &Expected) -> u128 {
     let mut h = 0x6d6f_6465_6c00u128 ^ u128::from(page);
-    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555), u64::from(e.doubtful)] {
+    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555), e.doubt as u64] {
         h = (h ^ u128::from(word)).wrapping_mul(0x2545_f491_4f6c_dd1d_9e37_79b9_7f4a_7c15);
         h ^= h >> 61;
     }
@@ -123,8 +148,8 @@ impl Model {
     pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
         match read {
             Some(read) if read == self.pages[page as usize].now => Ok(()),
+            read if self.pages[page as usize].doubt.allows(page, read) => Ok(()),
             Some(read) => Err(Wrong::of(page, read)),
-            None if self.pages[page as usize].doubtful => Ok(()),
             None => Err(Wrong::Lost),
         }
     }
@@ -141,10 +166,10 @@ impl Model {
         self.set(page, Expected { now: tag, ..Expected::default() });
     }
 
-    /// What the page holds may be a read error from now on.
-    pub(crate) fn doubt(&mut self, page: u32) {
+    /// What the page holds is doubtful from now on.
+    pub(crate) fn doubt(&mut self, page: u32, doubt: Doubt) {
         let before = self.pages[page as usize];
-        self.set(page, Expected { doubtful: true, ..before });
+        self.set(page, Expected { doubt: before.doubt.max(doubt), ..before });
     }
 
     /// What the page reads as with the power on.
@@ -174,7 +199,10 @@ impl Expectation {
     /// Whether `page` may read as this after the power cut; None stands for a page that cannot be read.
     pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
         let expected = &self.model.pages[page as usize];
-        let Some(read) = read else { return if expected.doubtful { Ok(()) } else { Err(Wrong::Lost) } };
+        if expected.doubt.allows(page, read) {
+            return Ok(());
+        }
+        let Some(read) = read else { return Err(Wrong::Lost) };
         if read == expected.now || expected.or == Some(read) {
             return Ok(());
         }

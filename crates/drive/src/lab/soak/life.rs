@@ -5,12 +5,15 @@ use super::cycle::{Breaks, Cut, Cycle, Decays};
 use crate::lab::announced::save;
 use crate::lab::beside;
 use crate::lab::cut_nand::{CutNand, CutPoint};
-use crate::lab::model::{Expectation, InProgress, Model, tag};
+use crate::lab::model::{Doubt, Expectation, InProgress, Model, tag};
 use crate::lab::script::Request;
 use crate::lab::verify::{Checked, FailureKind, compare, consistent, exactly, failure, observe, overwrite, read_pages};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, WriteRequest, format, recover};
-use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, SpareRead, Time, Timing};
+use phelsuma_nand::sim::{Decay, SimConfig};
+use phelsuma_nand::{
+    Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time,
+    Timing,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a life is of.
@@ -44,6 +47,7 @@ pub(crate) struct Life<'a> {
     at: Time,
     /// The number of the next write.
     write: u32,
+    metadata_decayed: bool,
     pub(crate) tally: Tally,
 }
 
@@ -58,7 +62,7 @@ impl<'a> Life<'a> {
         let mut nand = CutNand::new(sim, nothing_expected());
         let (ftl, at) = format(&mut nand, &species.ftl, Time::ZERO)?;
         let model = Model::new(species.ftl.logical_pages);
-        Ok(Self { species, ftl, nand, model, at, write: 0, tally: Tally::default() })
+        Ok(Self { species, ftl, nand, model, at, write: 0, metadata_decayed: false, tally: Tally::default() })
     }
 
     /// The drive is filled, and in use for a while.
@@ -80,7 +84,7 @@ impl<'a> Life<'a> {
         match cycle.breaks {
             Some(Breaks::AtProgram) => self.nand.break_last_programmed(),
             Some(Breaks::AtErase(number)) => {
-                let block = phelsuma_nand::Block(number % self.species.geometry.blocks());
+                let block = Block(number % self.species.geometry.blocks());
                 self.nand.sim.break_at_erase(block);
             }
             None => {}
@@ -116,7 +120,7 @@ impl<'a> Life<'a> {
         };
         self.power_on(flash, if announced { &[] } else { &cycle.recovery_cuts })?;
         let expectation = Expectation { model: Arc::new(self.model.clone()), in_progress };
-        consistent(self.ftl.as_mut(), &mut self.nand, "after recovery")?;
+        self.consistent("after recovery")?;
         observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, "after recovery")?;
         if cycle.overwrite {
             self.overwrite()?;
@@ -138,7 +142,7 @@ impl<'a> Life<'a> {
     fn overwrite(&mut self) -> Checked<()> {
         self.at = overwrite(self.ftl.as_mut(), &mut self.nand, &mut self.model, 0, self.at)?;
         compare(self.ftl.as_mut(), &mut self.nand, &self.model, "after everything was written over")?;
-        consistent(self.ftl.as_mut(), &mut self.nand, "after everything was written over")
+        self.consistent("after everything was written over")
     }
 
     /// Has the power fail; where it does, the flash is kept as the cut leaves it.
@@ -203,48 +207,64 @@ impl<'a> Life<'a> {
     fn decay(&mut self, decays: &Decays) {
         let geometry = self.species.geometry;
         let op = Op::new(Time::ZERO, Purpose::Recovery);
-        let pages = (0..geometry.blocks()).flat_map(|block| {
-            (0..geometry.pages_per_block()).map(move |index| geometry.page(phelsuma_nand::Block(block), index))
-        });
-        let mut written: Vec<(Page, phelsuma_nand::Spare)> = Vec::new();
-        for page in pages {
-            if let SpareRead::Written(spare) = self.nand.sim.read_spare(page, op).0
-                && (spare.kind != Kind::User) == decays.metadata
-            {
-                written.push((page, spare));
+        let mut written: Vec<(Page, Spare)> = Vec::new();
+        let mut last_of_block: Vec<Page> = Vec::new();
+        for block in (0..geometry.blocks()).map(Block) {
+            let before = written.len();
+            for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
+                if let SpareRead::Written(spare) = self.nand.sim.read_spare(page, op).0 {
+                    written.push((page, spare));
+                }
             }
+            last_of_block.extend(written[before..].last().map(|(page, _)| *page));
         }
-        let Some((page, spare)) = written.get(decays.number as usize % written.len().max(1)).copied() else { return };
+        let mut of_kind = written.iter().filter(|(_, spare)| (spare.kind != Kind::User) == decays.metadata);
+        let count = of_kind.clone().count();
+        let Some((page, spare)) = of_kind.nth(decays.number as usize % count.max(1)).copied() else { return };
         self.tally.decayed += 1;
+        self.metadata_decayed |= decays.metadata;
+        let in_ram = self.species.ftl.composition.cache_entries().is_none();
+        // A block's last page may have been in flight when the power failed.
+        let looks_torn = last_of_block.contains(&page);
+        let says_nothing = in_ram && !matches!(decays.decay, Decay::Data(_));
+        let doubt = if looks_torn || says_nothing { Doubt::Forgotten } else { Doubt::Unreadable };
+        let all = self.model.logical_pages();
         match spare.kind {
             Kind::User => {
                 let tag = match self.nand.sim.read(page, op).0 {
-                    PageRead::Written { content: phelsuma_nand::Content::Hollow(tag), .. } => tag,
+                    PageRead::Written { content: Content::Hollow(tag), .. } => tag,
                     _ => 0,
                 };
-                if spare.key < self.model.logical_pages() && self.model.now(spare.key) == tag {
-                    self.model.doubt(spare.key);
+                if spare.key < all && self.model.now(spare.key) == tag {
+                    self.model.doubt(spare.key, doubt);
                 }
             }
             Kind::Translation => {
                 let entries = geometry.page_bytes() / 4;
-                let first = u64::from(spare.key) * u64::from(entries);
-                let all = self.model.logical_pages();
+                let first = spare.key.saturating_mul(entries);
                 // An inner node of a tree stands for all.
-                let pages = match u32::try_from(first) {
-                    Ok(first) if first < all => first..(first + entries).min(all),
-                    _ => 0..all,
-                };
+                let pages = if first < all { first..(first + entries).min(all) } else { 0..all };
                 let is_newest = !written.iter().any(|(_, other)| {
                     other.kind == Kind::Translation && other.key == spare.key && other.seq > spare.seq
                 });
                 if is_newest {
-                    pages.for_each(|page| self.model.doubt(page));
+                    pages.for_each(|page| self.model.doubt(page, doubt));
                 }
+            }
+            // Which pages are trimmed nothing else says.
+            Kind::Tombstone => {
+                let trimmed: Vec<u32> = (0..all).filter(|page| self.model.now(*page) == 0).collect();
+                trimmed.into_iter().for_each(|page| self.model.doubt(page, Doubt::Forgotten));
             }
             _ => {}
         }
         self.nand.sim.decay(page, decays.decay);
+    }
+
+    /// Whether the FTL's structures agree with each other and with the flash; where they stand on what has decayed they
+    /// need not.
+    fn consistent(&mut self, when: &str) -> Checked<()> {
+        if self.metadata_decayed { Ok(()) } else { consistent(self.ftl.as_mut(), &mut self.nand, when) }
     }
 }
 
