@@ -190,13 +190,7 @@ pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, when: &
 }
 
 /// Writes every logical page once, scattered over the space.
-pub(crate) fn overwrite(
-    ftl: &mut dyn Ftl<CutNand>,
-    nand: &mut CutNand,
-    model: &mut Model,
-    round: u32,
-    at: Time,
-) -> Checked<Time> {
+fn overwrite(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, round: u32, at: Time) -> Checked<Time> {
     let pages = model.logical_pages();
     let stride = stride_of(pages);
     // Numbers that no write of the workload has.

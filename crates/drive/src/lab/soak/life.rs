@@ -7,7 +7,7 @@ use crate::lab::beside;
 use crate::lab::cut_nand::{CutNand, CutPoint};
 use crate::lab::model::{Doubt, Expectation, InProgress, Model, tag};
 use crate::lab::script::Request;
-use crate::lab::verify::{Checked, FailureKind, compare, consistent, exactly, failure, observe, overwrite, read_pages};
+use crate::lab::verify::{Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, WriteRequest, format, recover};
 use phelsuma_nand::sim::{Decay, SimConfig};
 use phelsuma_nand::{
@@ -35,6 +35,22 @@ pub(crate) struct Tally {
     pub(crate) grown_bad: u64,
 }
 
+/// Before so many blocks are bad no drive may come to its end: its size is chosen so.
+const BAD_BLOCKS_BORNE: u32 = 3;
+
+/// Why a request is not done.
+enum Stop {
+    /// So many blocks have grown bad that the drive cannot be written any more. It can be read.
+    EndOfLife,
+    Found(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Found(failure)
+    }
+}
+
 /// The flash as a cut has left it.
 type CutFlash = Arc<Mutex<Option<SimNand>>>;
 
@@ -48,6 +64,8 @@ pub(crate) struct Life<'a> {
     /// The number of the next write.
     write: u32,
     metadata_decayed: bool,
+    /// It cannot be written any more.
+    pub(crate) is_over: bool,
     pub(crate) tally: Tally,
 }
 
@@ -62,7 +80,17 @@ impl<'a> Life<'a> {
         let mut nand = CutNand::new(sim, nothing_expected());
         let (ftl, at) = format(&mut nand, &species.ftl, Time::ZERO)?;
         let model = Model::new(species.ftl.logical_pages);
-        Ok(Self { species, ftl, nand, model, at, write: 0, metadata_decayed: false, tally: Tally::default() })
+        Ok(Self {
+            species,
+            ftl,
+            nand,
+            model,
+            at,
+            write: 0,
+            metadata_decayed: false,
+            is_over: false,
+            tally: Tally::default(),
+        })
     }
 
     /// The drive is filled, and in use for a while.
@@ -70,7 +98,11 @@ impl<'a> Life<'a> {
         for request in requests {
             let number = self.write;
             self.write += 1;
-            self.at = self.request(request, number)?;
+            match self.request(request, number) {
+                Ok(done) => self.at = done,
+                Err(Stop::Found(failure)) => return Err(failure),
+                Err(Stop::EndOfLife) => return failure(FailureKind::Stuck, "a new drive is full".into()),
+            }
             self.model.acknowledged(request, number);
         }
         Ok(())
@@ -103,7 +135,16 @@ impl<'a> Life<'a> {
                 in_progress = Some(InProgress { request: *request, tag: tag(number, 0) });
                 break;
             }
-            self.at = done?;
+            match done {
+                Ok(done) => self.at = done,
+                Err(Stop::Found(failure)) => return Err(failure),
+                // What of it is done is as after a cut.
+                Err(Stop::EndOfLife) => {
+                    in_progress = Some(InProgress { request: *request, tag: tag(number, 0) });
+                    self.is_over = true;
+                    break;
+                }
+            }
             self.model.acknowledged(request, number);
         }
         self.nand.stop_watching();
@@ -122,7 +163,7 @@ impl<'a> Life<'a> {
         let expectation = Expectation { model: Arc::new(self.model.clone()), in_progress };
         self.consistent("after recovery")?;
         observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, "after recovery")?;
-        if cycle.overwrite {
+        if cycle.overwrite && !self.is_over {
             self.overwrite()?;
         }
         Ok(())
@@ -130,19 +171,41 @@ impl<'a> Life<'a> {
 
     /// The end: everything is written over twice and looked at.
     pub(crate) fn end(&mut self) -> Checked<()> {
+        if self.is_over {
+            return Ok(());
+        }
         self.overwrite()?;
         self.overwrite()?;
+        self.restart("in the end")
+    }
+
+    /// Everything is written over, one page after the other.
+    fn overwrite(&mut self) -> Checked<()> {
+        for page in 0..self.model.logical_pages() {
+            let (request, number) = (Request::Write { first: page, pages: 1 }, self.write);
+            self.write += 1;
+            match self.request(&request, number) {
+                Ok(done) => self.at = done,
+                Err(Stop::Found(failure)) => return Err(failure),
+                Err(Stop::EndOfLife) => {
+                    self.is_over = true;
+                    return self.restart("at the end of its life");
+                }
+            }
+            self.model.acknowledged(&request, number);
+        }
+        compare(self.ftl.as_mut(), &mut self.nand, &self.model, "after everything was written over")?;
+        self.consistent("after everything was written over")
+    }
+
+    /// The power off and on again, and everything looked at before and after.
+    fn restart(&mut self, when: &str) -> Checked<()> {
+        compare(self.ftl.as_mut(), &mut self.nand, &self.model, when)?;
         save(self.ftl.as_mut(), &mut self.nand, self.at)?;
         let mut flash = self.nand.sim.clone();
         flash.power_cycle();
         self.power_on(flash, &[])?;
-        compare(self.ftl.as_mut(), &mut self.nand, &self.model, "in the end")
-    }
-
-    fn overwrite(&mut self) -> Checked<()> {
-        self.at = overwrite(self.ftl.as_mut(), &mut self.nand, &mut self.model, 0, self.at)?;
-        compare(self.ftl.as_mut(), &mut self.nand, &self.model, "after everything was written over")?;
-        self.consistent("after everything was written over")
+        compare(self.ftl.as_mut(), &mut self.nand, &self.model, when)
     }
 
     /// Has the power fail; where it does, the flash is kept as the cut leaves it.
@@ -181,7 +244,7 @@ impl<'a> Life<'a> {
         failure(FailureKind::Stuck, "a recovery with nothing to cut is cut".into())
     }
 
-    fn request(&mut self, request: &Request, number: u32) -> Checked<Time> {
+    fn request(&mut self, request: &Request, number: u32) -> Result<Time, Stop> {
         let (ftl, nand, at) = (self.ftl.as_mut(), &mut self.nand, self.at);
         let done = match *request {
             Request::Write { first, pages } => (first..first + pages).try_fold(at, |done, page| {
@@ -200,7 +263,10 @@ impl<'a> Life<'a> {
             },
             Request::Cut => Ok(at),
         };
-        done.or_else(|error| failure(FailureKind::Stuck, format!("{request:?} fails: {error}")))
+        done.map_err(|error| match error {
+            FtlError::Full { bad_blocks } if bad_blocks >= BAD_BLOCKS_BORNE => Stop::EndOfLife,
+            error => Failure { kind: FailureKind::Stuck, message: format!("{request:?} fails: {error}") }.into(),
+        })
     }
 
     /// A page decays. What cannot be had from anywhere else is doubtful from then on.

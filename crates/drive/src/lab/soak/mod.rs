@@ -241,6 +241,9 @@ fn live(life: &mut Life<'_>, preconditioning: &[Request], cycles: &[Cycle]) -> O
         for one in cycles {
             life.cycle(one)?;
             cycle += 1;
+            if life.is_over {
+                break;
+            }
         }
         life.end()
     });

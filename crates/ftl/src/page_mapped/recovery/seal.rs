@@ -127,11 +127,27 @@ impl PageMapped {
             let stream = match held {
                 BlockFound { user: true, .. } => 0,
                 BlockFound { translation: true, .. } => self.streams.mapping,
-                _ => self.streams.validity,
+                BlockFound { bitmap: true, .. } => self.streams.validity,
+                BlockFound { .. } => self.stream_of_unreadable(nand, steps, block),
             };
             self.blocks.close(block, stream);
         }
         self.keep_sample((!all_are_counted).then_some(live_total));
         true
+    }
+
+    /// The stream of a block in which something is live and nothing can be read: the directories know of their pages.
+    fn stream_of_unreadable<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) -> u8 {
+        let geometry = *nand.geometry();
+        let is_in = |page: &Page| geometry.block_of(*page) == block;
+        let mapping = &mut self.mapping;
+        let translation = steps.with_io(nand, &mut self.blocks, |io| mapping.metadata_pages(io));
+        if translation.iter().any(is_in) {
+            self.streams.mapping
+        } else if self.validity.metadata_pages().iter().any(is_in) {
+            self.streams.validity
+        } else {
+            0
+        }
     }
 }
