@@ -199,6 +199,7 @@ impl PageMapped {
         if !one_by_one && (answer != Answer::Exact || self.mapping.is_lazy()) {
             self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
         }
+        let on_flash = matches!(self.mapping, Mapping::Paged(_));
         let mut moving = core::mem::take(&mut self.moving);
         let mut done = Ok(at);
         for batch in live.chunks(if one_by_one { 1 } else { move_buffer::PAGES }) {
@@ -208,9 +209,12 @@ impl PageMapped {
                 let page = self.blocks.geometry().page(victim, u32::from(*index));
                 let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
                 match read {
-                    // The data's CRC travels along unchecked: what is wrong stays detectable at the host's read.
+                    // Where the mapping is on flash, it says of data that have gone bad that they are lost: their copy would
+                    // look torn to a recovery. Elsewhere they travel along with their CRC, and only the host's read tells.
                     PageRead::Written { content, spare, .. }
-                        if spare.kind == Kind::User && spare.key < self.shape.logical_pages =>
+                        if spare.kind == Kind::User
+                            && spare.key < self.shape.logical_pages
+                            && (!on_flash || content.crc() == spare.data_crc) =>
                     {
                         match self.mapping.judge(LogicalPage(spare.key), page) {
                             Judgement::Live => moving.push(page, spare, content, ready),

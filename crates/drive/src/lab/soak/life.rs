@@ -9,7 +9,7 @@ use crate::lab::model::{Doubt, Expectation, InProgress, Model, tag};
 use crate::lab::script::Request;
 use crate::lab::verify::{Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, WriteRequest, format, recover};
-use phelsuma_nand::sim::{Decay, SimConfig};
+use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{
     Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time,
     Timing,
@@ -292,8 +292,9 @@ impl<'a> Life<'a> {
         let in_ram = self.species.ftl.composition.cache_entries().is_none();
         // A block's last page may have been in flight when the power failed.
         let looks_torn = last_of_block.contains(&page);
-        let says_nothing = in_ram && !matches!(decays.decay, Decay::Data(_));
-        let doubt = if looks_torn || says_nothing { Doubt::Forgotten } else { Doubt::Unreadable };
+        // Nothing but spare areas says what is where if the mapping is not on flash; and bad data that a collection takes
+        // along look torn then, too.
+        let doubt = if looks_torn || in_ram { Doubt::Forgotten } else { Doubt::Unreadable };
         let all = self.model.logical_pages();
         match spare.kind {
             Kind::User => {
