@@ -275,6 +275,7 @@ impl<'a> Life<'a> {
         let op = Op::new(Time::ZERO, Purpose::Recovery);
         let mut written: Vec<(Page, Spare)> = Vec::new();
         let mut last_of_block: Vec<Page> = Vec::new();
+        let mut alone: Vec<Page> = Vec::new();
         for block in (0..geometry.blocks()).map(Block) {
             let before = written.len();
             for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
@@ -283,10 +284,16 @@ impl<'a> Life<'a> {
                 }
             }
             last_of_block.extend(written[before..].last().map(|(page, _)| *page));
+            alone.extend(written[before..].iter().map(|(page, _)| *page).filter(|_| written.len() - before == 1));
         }
         let mut of_kind = written.iter().filter(|(_, spare)| (spare.kind != Kind::User) == decays.metadata);
         let count = of_kind.clone().count();
         let Some((page, spare)) = of_kind.nth(decays.number as usize % count.max(1)).copied() else { return };
+        // A recovery that goes by spare areas takes a block in which nothing can be read for one whose first program was
+        // torn, and writes it anew; what the table names there is another page then. With a battery it counts live pages.
+        if alone.contains(&page) && !self.species.ftl.composition.has_battery() {
+            return;
+        }
         self.tally.decayed += 1;
         self.metadata_decayed |= decays.metadata;
         let in_ram = self.species.ftl.composition.cache_entries().is_none();
