@@ -144,6 +144,27 @@ fn what_was_set_is_shown() {
     let here = "page here has mapping paged(lazy, cache=64) for ram-table, power nothing for scan\n";
     let text = prints(&format!("run --ftl page {SMALL} {set}"));
     assert!(text.contains(here), "{text}");
+#[test]
+fn a_trace_is_compressed_if_its_name_says_so() {
+    let path = |name: &str| std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("compressed.{name}"));
+    let (plain, gz, zst) = (path("csv"), path("csv.gz"), path("csv.zst"));
+    let generate = |out: &std::path::Path| {
+        prints(&format!("trace generate --workload uniform --requests 500 --pages 100 -o {}", out.display()));
+        std::fs::read(out).unwrap()
+    };
+    assert!(generate(&plain).starts_with(b"time_us,"));
+    assert!(generate(&gz).starts_with(&[0x1f, 0x8b]));
+    assert!(generate(&zst).starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    let convert = |from: &std::path::Path, to: &std::path::Path| {
+        prints(&format!("trace convert {} {} --to csv", from.display(), to.display()));
+        std::fs::read(to).unwrap()
+    };
+    let (zst_again, plain_again) = (path("again.zst"), path("again.csv"));
+    assert!(convert(&gz, &zst_again).starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    // Nothing is lost on the way.
+    assert_eq!(convert(&zst_again, &plain_again), std::fs::read(&plain).unwrap());
+}
+
     assert!(text.starts_with("page: paged(lazy, cache=64), ram-bitmap, greedy, one-stream, metadata collected, power"));
     let text = prints(&format!("compare --ftl page,geckoftl {SMALL} --set metadata=left"));
     assert!(text.contains("* page here has metadata left for collected\n") && text.contains(" page* "), "{text}");

@@ -2,7 +2,7 @@
 
 use super::out_file::OutFile;
 use crate::drive_args::FormatArgs;
-use crate::errors::{Failure, Outcome};
+use crate::errors::Outcome;
 use phelsuma_trace::convert::{WRITABLE, WriteOptions, convert};
 use phelsuma_trace::{Format, TimeUnit};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The trace, plain, .gz or .zst; - is standard input
     input: PathBuf,
-    /// The file to write; - is standard output
+    /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain
     output: PathBuf,
     /// The format to write: csv, disksim, fio3 or msr
     #[arg(long, value_name = "FORMAT", value_parser = format)]
@@ -46,14 +46,8 @@ fn time_unit(name: &str) -> Result<TimeUnit, String> {
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    if args.output.extension().is_some_and(|e| e == "gz" || e == "zst") {
-        let name = args.output.display();
-        return Err(Failure::Input(format!(
-            "{name}: the output is written plain; a name without .gz or .zst would be right"
-        )));
-    }
+    let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };
     let out = OutFile::new(&args.output, args.json)?;
     let mut trace = super::open(&args.input, &args.format)?;
-    let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };
     out.write(args.to, args.json, |file| Ok(convert(&mut trace, file, args.to, &options)?))
 }

@@ -1,10 +1,11 @@
-//! A trace that is written: to a file that is there when it is complete and not before, or to standard output.
+//! A trace that is written: to a file that is there when it is complete and not before, compressed if its name ends in
+//! .gz or .zst, or plain to standard output.
 
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
 use crate::table::count;
-use phelsuma_trace::Format;
 use phelsuma_trace::convert::Written;
+use phelsuma_trace::{Compressed, Compression, Format, TraceError};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write, stdout};
@@ -70,7 +71,8 @@ impl<'a> OutFile<'a> {
         let target = self.partial.as_deref().unwrap_or(self.path);
         let wrong = |error: std::io::Error| Failure::Input(format!("{}: {error}", self.path.display()));
         let file = if self.partial.is_some() { File::create(target) } else { File::options().write(true).open(target) };
-        let outcome = write(&mut BufWriter::new(file.map_err(wrong)?));
+        let buffered = BufWriter::new(file.map_err(wrong)?);
+        let outcome = compressed(buffered, Compression::of(self.path), write);
         let outcome = match (outcome, &self.partial) {
             (Ok(written), Some(partial)) => fs::rename(partial, self.path).map(|()| written).map_err(wrong),
             (outcome, _) => outcome,
@@ -90,6 +92,18 @@ impl<'a> OutFile<'a> {
         };
         output::print(&format!("{}: {} requests ({format}){left_out}\n", self.path.display(), count(written.requests)))
     }
+}
+
+/// Writes the trace through a compressor, to its end.
+fn compressed(
+    out: impl Write,
+    compression: Compression,
+    write: impl FnOnce(&mut dyn Write) -> Outcome<Written>,
+) -> Outcome<Written> {
+    let mut out = Compressed::new(out, compression).map_err(TraceError::Write)?;
+    let written = write(&mut out)?;
+    out.finish().map_err(TraceError::Write)?;
+    Ok(written)
 }
 
 /// A remark on stderr; where that is closed, none.
