@@ -238,6 +238,13 @@ const WRONG: &[(&str, &str)] = &[
     ("trace convert a b --to nonsense", "nonsense is no trace format; one of csv, disksim, fio3, msr"),
     ("trace convert a b --to blktrace", "blktrace is read and not written; one of csv, disksim, fio3, msr"),
     ("trace convert /nonexistent/file b --to csv", "/nonexistent/file"),
+    (
+        "trace convert a b --to fio3 --to-time-unit ms",
+        "--to-time-unit: times in fio3 are always whole microseconds; disk",
+    ),
+    ("trace convert a b --to csv --to-time-unit s", "--to-time-unit: times in csv are always microseconds"),
+    ("trace convert a b --to msr --to-time-unit ns", "--to-time-unit: times in msr are always tenths"),
+    ("trace convert a b --to disksim --to-time-unit years", "s, ms, us or ns would be right"),
     ("trace generate --workload uniform --requests 5 -o -", "--pages"),
     ("trace generate --workload uniform --requests 0 --pages 10 -o -", "0 requests"),
     ("trace generate --workload uniform --requests 5 --pages 0 -o -", "pages"),

@@ -103,6 +103,19 @@ proptest! {
 }
 
 #[test]
+fn a_time_unit_is_refused_where_the_format_has_its_own() {
+    let options = WriteOptions { time_unit: Some(TimeUnit::Us), ..WriteOptions::default() };
+    for &format in WRITABLE {
+        let refused = write(&[], format, &options).err().map(|error| error.to_string());
+        match format {
+            Format::DiskSim => assert_eq!(refused, None),
+            _ => assert!(refused.unwrap().starts_with(&format!("times in {format} are always "))),
+        }
+        assert!(write(&[], format, &WriteOptions::default()).is_ok());
+    }
+}
+
+#[test]
 fn what_is_compressed_for_its_name_is_read_as_it_was() {
     let requests: Vec<Request> = (0..10_000)
         .map(|n| Request { time_ns: n * 1000, device: 0, op: Op::Write, offset_bytes: n % 97 * 4096, size_bytes: 4096 })

@@ -2,7 +2,7 @@
 
 use super::out_file::OutFile;
 use crate::drive_args::FormatArgs;
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
 use phelsuma_trace::convert::{WRITABLE, WriteOptions, convert};
 use phelsuma_trace::{Format, TimeUnit};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     to: Format,
     #[command(flatten)]
     format: FormatArgs,
-    /// Unit of the times written to disksim: ns or ms [default: ns]
+    /// Unit of the times written, for disksim alone: s, ms, us or ns [default: ns]
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     to_time_unit: Option<TimeUnit>,
     /// Leave out requests that the format cannot express, instead of stopping
@@ -47,6 +47,7 @@ fn time_unit(name: &str) -> Result<TimeUnit, String> {
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };
+    options.check(args.to).map_err(|error| Failure::Input(format!("--to-time-unit: {error}")))?;
     let out = OutFile::new(&args.output, args.json)?;
     let mut trace = super::open(&args.input, &args.format)?;
     out.write(args.to, args.json, |file| Ok(convert(&mut trace, file, args.to, &options)?))
