@@ -309,6 +309,11 @@ fn limits_are_computed() {
     assert_eq!(limits["schema"], "phelsuma.limits/1");
     assert!(limits["uniform"]["greedy"].as_f64().unwrap() > 1.0);
     assert!(prints("limits --ratio 0.7 --hot 80/20").contains("80/20: mixed, greedy"));
+    let gecko = |more: &str| json(&format!("limits --ratio 0.7 --gecko {more} --json"))["gecko"].clone();
+    assert_eq!(gecko("2TiB")["cache_entries"], 1 << 19);
+    // A cache that nobody gave is no larger than the table, and parts that nobody gave divide the block.
+    assert_eq!(gecko("64MiB")["cache_entries"], 11468);
+    assert_eq!(gecko("1GiB --pages-per-block 33")["drive"]["partitions"], 3);
 }
 
 #[test]
