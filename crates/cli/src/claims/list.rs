@@ -75,9 +75,7 @@ fn listed<'d>(claim: &'d Claim, plans: &[Plan]) -> ListedClaim<'d> {
 }
 
 fn as_text(document: &Document) -> String {
-    let mut table = table::texts(&["claim", "where", "the paper says", "number"]);
-    for claim in &document.claims {
-        table.add_row([claim.id.clone(), claim.at.clone(), claim.says.clone(), claim.to_string()]);
-    }
+    let row = |claim: &Claim| [claim.id.clone(), claim.at.clone(), claim.says.clone(), claim.to_string()];
+    let table = table::texts(["claim", "where", "the paper says", "number"], document.claims.iter().map(row));
     format!("{}\n{table}\n", table::wrapped(&document.title, table::PROSE_WIDTH_MAX))
 }
