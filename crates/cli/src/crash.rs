@@ -254,7 +254,7 @@ impl Args {
                 let most = u64::from(logical_pages) * ENTRY_BYTES;
                 set_cache(&mut composition, CACHE_BYTES.min(most.max(CACHE_BYTES_MIN)))?;
             }
-            composition.check_on(geometry.pages_per_block(), logical_pages)?;
+            composition.check_on(&geometry, logical_pages)?;
             Ok(LabConfig {
                 geometry,
                 timing: self.timing.times,

@@ -166,7 +166,7 @@ impl DriveArgs {
         let shape = self.shape();
         let capacity = phelsuma_drive::settle_capacity(configs, |geometry| {
             memory::affordable(geometry)?;
-            let check = |parts: &Composition| parts.check_on(geometry.pages_per_block(), shape.logical_pages(geometry));
+            let check = |parts: &Composition| parts.check_on(geometry, shape.logical_pages(geometry));
             Ok(compositions.iter().try_for_each(check)?)
         })?;
         self.checked_geometry(capacity, configs)
@@ -182,7 +182,7 @@ impl DriveArgs {
         check_logical_pages(&geometry, self.ratio)?;
         memory::affordable(&geometry)?;
         for config in configs {
-            config.composition.check_on(geometry.pages_per_block(), config.shape.logical_pages(&geometry))?;
+            config.composition.check_on(&geometry, config.shape.logical_pages(&geometry))?;
         }
         Ok(geometry)
     }

@@ -104,6 +104,11 @@ const WRONG: &[(&str, &str)] = &[
     ("RUN --set victim.sample=64", "only the victim part sampled has it"),
     ("RUN --set victim=sampled --set victim.sample=3", "0 for the default, or 16 blocks or more"),
     ("RUN --set victim=sampled --set victim.looks=0", "from 1 to 64"),
+    (
+        "RUN --set victim=sampled --set victim.sample=129",
+        "'victim.sample' cannot be '129': the drive has 128 blocks and a sample of it no more",
+    ),
+    ("crash --ftl page --set victim=sampled --set victim.sample=65", "the drive has 64 blocks"),
     ("RUN --set mapping.cache=64", "only the mapping part paged has a cache"),
     ("RUN --set mapping.on-miss=lazy", "only the mapping part paged misses"),
     ("RUN --set mapping=paged --set mapping.cache=3", "0 for the default, or 16 entries or more"),

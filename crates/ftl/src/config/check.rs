@@ -1,20 +1,25 @@
 //! Whether a drive has room for the parameters.
 
 use super::parts::CACHE_MIN;
-use super::{Composition, ConfigError, MappingPart, ValidityPart};
+use super::{Composition, ConfigError, MappingPart, ValidityPart, VictimPart};
+use phelsuma_nand::Geometry;
 
 impl Composition {
     /// Refuses parameters that a drive of this shape cannot have.
     ///
     /// # Errors
-    /// [`ConfigError::Partitions`] and [`ConfigError::Cache`].
-    pub fn check_on(&self, pages_per_block: u32, logical_pages: u32) -> Result<(), ConfigError> {
-        match (self.validity, self.mapping) {
-            (ValidityPart::Gecko { partitions, .. }, _) if partitions > pages_per_block => {
+    /// [`ConfigError::Partitions`], [`ConfigError::Cache`] and [`ConfigError::Sample`].
+    pub fn check_on(&self, geometry: &Geometry, logical_pages: u32) -> Result<(), ConfigError> {
+        let (blocks, pages_per_block) = (geometry.blocks(), geometry.pages_per_block());
+        match (self.validity, self.mapping, self.victim) {
+            (ValidityPart::Gecko { partitions, .. }, ..) if partitions > pages_per_block => {
                 Err(ConfigError::Partitions { partitions, pages_per_block })
             }
-            (_, MappingPart::Paged { cache_entries: entries, .. }) if entries > logical_pages.max(CACHE_MIN) => {
+            (_, MappingPart::Paged { cache_entries: entries, .. }, _) if entries > logical_pages.max(CACHE_MIN) => {
                 Err(ConfigError::Cache { entries, logical_pages })
+            }
+            (.., VictimPart::Sampled { blocks: sample, .. }) if sample > blocks => {
+                Err(ConfigError::Sample { sample, blocks })
             }
             _ => Ok(()),
         }
@@ -23,13 +28,20 @@ impl Composition {
 
 #[cfg(test)]
 mod tests {
+    use crate::ConfigError;
     use crate::config::with;
+    use phelsuma_nand::Geometry;
 
     #[test]
     fn what_a_drive_has_no_room_for_is_refused() {
         let parts = with("geckoftl", &[("gecko.partitions", "128"), ("mapping.cache", "1000")]).unwrap();
-        assert!(parts.check_on(128, 1000).is_ok());
-        assert!(parts.check_on(64, 1000).is_err());
-        assert!(parts.check_on(128, 999).is_err());
+        let drive = |pages_per_block, blocks| Geometry::new(512, pages_per_block, blocks, 1, 1).unwrap();
+        assert!(parts.check_on(&drive(128, 16), 1000).is_ok());
+        assert!(parts.check_on(&drive(64, 32), 1000).is_err());
+        assert!(parts.check_on(&drive(128, 16), 999).is_err());
+        let parts = with("page", &[("victim", "sampled"), ("victim.sample", "32")]).unwrap();
+        assert!(parts.check_on(&drive(64, 32), 1000).is_ok());
+        assert_eq!(parts.check_on(&drive(64, 31), 1000), Err(ConfigError::Sample { sample: 32, blocks: 31 }));
+        assert!(with("page", &[("victim", "sampled")]).unwrap().check_on(&drive(64, 4), 100).is_ok());
     }
 }

@@ -50,6 +50,14 @@ pub enum ConfigError {
         /// Logical pages of the drive.
         logical_pages: u32,
     },
+    /// A sample of more blocks than there are.
+    #[error("'victim.sample' cannot be '{sample}': the drive has {blocks} blocks and a sample of it no more")]
+    Sample {
+        /// Blocks in the sample, as asked for.
+        sample: u32,
+        /// Blocks of the drive.
+        blocks: u32,
+    },
     /// No such preset.
     #[error("unknown FTL '{name}'; known are {known}")]
     UnknownPreset {

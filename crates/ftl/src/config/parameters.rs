@@ -22,7 +22,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
     (
         "victim.sample",
-        "0, or 16 and more (0: a 16th of the blocks, at least 16)",
+        "0, or 16 to all blocks (0: a 16th of them, at least 16)",
         "blocks whose live pages sampled counts in RAM",
     ),
     ("victim.looks", "1 to 64 (default 4)", "blocks that sampled asks about before each collection"),
