@@ -167,6 +167,11 @@ const WRONG: &[(&str, &str)] = &[
     ("compare --ftl page,dftl --workload uniform --set power=battery", "phelsuma: page: 'power' cannot be 'battery'"),
     ("crash --ftl dftl,page --set power=battery", "phelsuma: page: 'power' cannot be 'battery'"),
     ("compare --ftl page,nonsense --workload uniform --seed 2", "phelsuma: unknown FTL 'nonsense'"),
+    // A parameter that some have is set for those; one that none has is not.
+    ("compare --ftl page,dftl --workload uniform --set gecko.merge=two-way", "only the validity part gecko has it"),
+    ("crash --ftl page,dftl --set gecko.merge=two-way", "only the validity part gecko has it"),
+    ("compare --ftl page,geckoftl --workload uniform --set gecko.merge=three-way", "geckoftl: 'gecko.merge' cannot be"),
+    ("compare --ftl page,geckoftl --workload uniform --set gecko.size=2", "known are mapping"),
     ("crash", "--ftl"),
     ("crash --ftl nonsense", "known are page"),
     ("CRASH --writes 0", "--writes"),

@@ -184,6 +184,32 @@ fn what_was_set_is_shown() {
 }
 
 #[test]
+fn a_parameter_is_set_for_those_that_have_it_and_the_others_are_named() {
+    let set = "--set gecko.size-ratio=4 --set victim=d-choices --set victim.d=3";
+    let line = format!("compare --ftl page,geckoftl,dftl {SMALL} --warmup 0 {set}");
+    let text = prints(&line).replace('\n', " ");
+    assert!(text.contains("gecko.size-ratio is not set for page, dftl: only the validity part gecko has it"), "{text}");
+    assert!(
+        text.contains("geckoftl here has validity gecko(T=4, multi-way) for gecko(T=2, multi-way), victim"),
+        "{text}"
+    );
+    assert!(!text.contains("victim.d is not set"), "{text}");
+    // Beside JSON it goes to stderr.
+    let out = phelsuma(&words(&format!("{line} --json")));
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("phelsuma: gecko.size-ratio is not set for page, dftl: "), "{said}");
+    let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let of = |ftl: &str| all.as_array().unwrap().iter().find(|r| r["ftl"] == ftl).unwrap().clone();
+    assert_eq!(of("geckoftl")["composition"]["validity"], "gecko(T=4, multi-way)");
+    assert_eq!(of("page")["composition"]["victim"], "d-choices(d=3)");
+    let text = prints("crash --ftl page,dftl --writes 20 --cuts 3 --set mapping.dirty-limit=50");
+    assert!(text.contains("mapping.dirty-limit is not set for page: only the mapping part paged has it\n"), "{text}");
+    // Alone, an FTL is asked for what it has not.
+    let said = common::refused_with(2, &words(&format!("run --ftl page {SMALL} --set gecko.size-ratio=4")));
+    assert!(said.contains("only the validity part gecko has it"), "{said}");
+}
+
+#[test]
 fn a_drive_that_was_never_full_is_not_called_steady() {
     let line = format!("run --ftl page {SMALL} --fill none --warmup 0 --passes 0.5");
     let run = json(&format!("{line} --json"));

@@ -64,7 +64,7 @@ impl<'a> OutFile<'a> {
         if self.path.as_os_str() == "-" {
             let written = write(&mut BufWriter::new(stdout().lock()))?;
             if written.dropped > 0 {
-                eprintln_quietly(&format!("left out: {} requests that {format} cannot express", written.dropped));
+                output::remark(&format!("left out: {} requests that {format} cannot express", written.dropped));
             }
             return Ok(());
         }
@@ -104,9 +104,4 @@ fn compressed(
     let written = write(&mut out)?;
     out.finish().map_err(TraceError::Write)?;
     Ok(written)
-}
-
-/// A remark on stderr; where that is closed, none.
-fn eprintln_quietly(text: &str) {
-    let _ = writeln!(std::io::stderr(), "phelsuma: {text}");
 }

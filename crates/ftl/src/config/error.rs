@@ -25,6 +25,16 @@ pub enum ConfigError {
         /// What would be right.
         right: &'static str,
     },
+    /// A parameter of a part that is not there.
+    #[error("'{name}' cannot be '{value}': {only}")]
+    NoSuchPart {
+        /// The parameter.
+        name: String,
+        /// The value asked for.
+        value: String,
+        /// Which part has it.
+        only: &'static str,
+    },
     /// One parameter, given more than once.
     #[error("'{0}' is set more than once; once would be right")]
     Repeated(String),

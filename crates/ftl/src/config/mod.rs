@@ -7,6 +7,7 @@ mod parameters;
 mod parts;
 mod power;
 mod set;
+mod set_all;
 
 pub use error::ConfigError;
 pub use parameters::PARAMETERS;

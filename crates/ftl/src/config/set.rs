@@ -1,4 +1,4 @@
-//! Changing parts and parameters by name.
+//! Changing one part or parameter by name.
 
 use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, SAMPLE_MIN, SAMPLED};
 use super::{
@@ -7,45 +7,15 @@ use super::{
 };
 use crate::blocks::LOOKS_MAX;
 use alloc::string::ToString;
+use alloc::vec::Vec;
 
 impl Composition {
-    /// Changes all of these, whatever their order: what names a part comes before what changes it. Where the parts are
-    /// such that power cuts are not survived in the way that was, and no other was asked for, they are not at all.
-    ///
-    /// # Errors
-    /// [`ConfigError`]: as [`set`](Self::set); a parameter that is there twice; `power` that cannot be with these parts.
-    pub fn set_all(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
-        let same = |a: &str, b: &str| a.replace('_', "-") == b.replace('_', "-");
-        for (n, (name, _)) in settings.iter().enumerate() {
-            if settings.iter().take(n).any(|(earlier, _)| same(earlier, name)) {
-                return Err(ConfigError::Repeated(name.to_string()));
-            }
-        }
-        // A part of the mapping has parameters of its own.
-        let rank = |name: &str| if name == "mapping.directory" { 1 } else { 2 * usize::from(name.contains('.')) };
-        for wanted in 0..3 {
-            for (name, value) in settings.iter().filter(|(name, _)| rank(name) == wanted) {
-                self.set(name, value)?;
-            }
-        }
-        let Some(why) = self.why_not_survivable().filter(|_| self.power != PowerPart::Nothing) else { return Ok(()) };
-        match settings.iter().find(|(name, _)| *name == "power") {
-            Some((name, value)) => {
-                Err(ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right: why })
-            }
-            None => {
-                self.power = PowerPart::Nothing;
-                Ok(())
-            }
-        }
-    }
-
     /// Changes one parameter. The one that names a part puts it in with its defaults.
     ///
     /// # Errors
     /// [`ConfigError`]: no such parameter, or a value it cannot have.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let (bad, lacks) = refusals(name, value);
         // Names may be written with either.
         match (name.replace('_', "-").as_str(), value) {
             ("mapping", "ram-table") => self.mapping = MappingPart::RamTable,
@@ -58,14 +28,14 @@ impl Composition {
                 (Ok(_), MappingPart::Paged { .. }) => {
                     return Err(bad("it can be 0 for the default, or 16 entries or more"));
                 }
-                (Ok(_), _) => return Err(bad("only the mapping part paged has a cache")),
+                (Ok(_), _) => return Err(lacks("only the mapping part paged has a cache")),
                 _ => return Err(bad("it can be a whole number of entries")),
             },
             ("mapping.on-miss", "fetch" | "lazy") => match &mut self.mapping {
                 MappingPart::Paged { on_miss, .. } => {
                     *on_miss = if value == "fetch" { OnMiss::Fetch } else { OnMiss::Lazy };
                 }
-                MappingPart::RamTable => return Err(bad("only the mapping part paged misses")),
+                MappingPart::RamTable => return Err(lacks("only the mapping part paged misses")),
             },
             ("mapping.on-miss", _) => return Err(bad("it can be fetch or lazy")),
             ("mapping.dirty-limit" | "mapping.synchronize", _) => self.set_dirty_limit(name, value)?,
@@ -84,7 +54,7 @@ impl Composition {
             ("victim.sample" | "victim.looks", _) => self.set_sample(name, value)?,
             ("victim.d", _) => match (value.parse(), &mut self.victim) {
                 (Ok(value @ 1..=1000), VictimPart::DChoices { d }) => *d = value,
-                (Ok(1..=1000), _) => return Err(bad("only the victim part d-choices draws blocks")),
+                (Ok(1..=1000), _) => return Err(lacks("only the victim part d-choices draws blocks")),
                 _ => return Err(bad("it can be a whole number from 1 to 1000")),
             },
             ("placement", "one-stream") => self.placement = PlacementPart::OneStream,
@@ -104,7 +74,7 @@ impl Composition {
             ("wear", _) => return Err(bad("it can be none or levelling")),
             ("wear.threshold" | "wear.looks", _) => self.set_wear(name, value)?,
             _ => {
-                let known = PARAMETERS.iter().map(|(n, ..)| *n).collect::<alloc::vec::Vec<_>>().join(", ");
+                let known = PARAMETERS.iter().map(|(n, ..)| *n).collect::<Vec<_>>().join(", ");
                 return Err(ConfigError::UnknownParameter { name: name.to_string(), known });
             }
         }
@@ -112,9 +82,9 @@ impl Composition {
     }
 
     fn set_dirty_limit(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let (bad, lacks) = refusals(name, value);
         let MappingPart::Paged { dirty, .. } = &mut self.mapping else {
-            return Err(bad("only the mapping part paged has it"));
+            return Err(lacks("only the mapping part paged has it"));
         };
         match (name.replace('_', "-").as_str(), value) {
             ("mapping.dirty-limit", _) => match value.parse() {
@@ -129,9 +99,9 @@ impl Composition {
     }
 
     fn set_sample(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let (bad, lacks) = refusals(name, value);
         let VictimPart::Sampled { blocks, looks } = &mut self.victim else {
-            return Err(bad("only the victim part sampled has it"));
+            return Err(lacks("only the victim part sampled has it"));
         };
         match (name, value.parse()) {
             ("victim.sample", Ok(value)) if value == 0 || value >= SAMPLE_MIN => *blocks = value,
@@ -143,9 +113,9 @@ impl Composition {
     }
 
     fn set_wear(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let (bad, lacks) = refusals(name, value);
         let WearPart::Levelling { threshold, looks } = &mut self.wear else {
-            return Err(bad("only wear=levelling has it"));
+            return Err(lacks("only wear=levelling has it"));
         };
         match (name, value.parse()) {
             ("wear.threshold", Ok(value @ 1..=10_000)) => *threshold = value,
@@ -157,15 +127,15 @@ impl Composition {
     }
 
     fn set_directory(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let (bad, lacks) = refusals(name, value);
         let MappingPart::Paged { directory, .. } = &mut self.mapping else {
-            return Err(bad("only the mapping part paged has it"));
+            return Err(lacks("only the mapping part paged has it"));
         };
         match (name.replace('_', "-").as_str(), value, directory) {
             ("mapping.directory", "b-tree", directory) => *directory = B_TREE,
             ("mapping.directory", "flat", directory) => *directory = DirectoryPart::Flat,
             ("mapping.directory", ..) => return Err(bad("it can be flat or b-tree")),
-            (.., DirectoryPart::Flat) => return Err(bad("only mapping.directory=b-tree has it")),
+            (.., DirectoryPart::Flat) => return Err(lacks("only mapping.directory=b-tree has it")),
             ("mapping.nodes", _, DirectoryPart::BTree { nodes, .. }) => match value.parse() {
                 Ok(value @ 0..=1_000_000) => *nodes = value,
                 _ => return Err(bad("it can be a whole number from 0 to 1000000")),
@@ -179,9 +149,9 @@ impl Composition {
     }
 
     fn set_gecko(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        let (bad, lacks) = refusals(name, value);
         let ValidityPart::Gecko { size_ratio, partitions, merge } = &mut self.validity else {
-            return Err(bad("only the validity part gecko has it"));
+            return Err(lacks("only the validity part gecko has it"));
         };
         match (name.replace('_', "-").as_str(), value) {
             ("gecko.size-ratio", _) => match value.parse() {
@@ -200,30 +170,19 @@ impl Composition {
     }
 }
 
+/// What is wrong with a value, and which part has a parameter that no part here has.
+fn refusals(name: &str, value: &str) -> (impl Fn(&'static str) -> ConfigError, impl Fn(&'static str) -> ConfigError) {
+    (
+        move |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right },
+        move |only| ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only },
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use crate::config::with;
-    use crate::{ConfigError, PowerPart, VictimPart, WearPart};
+    use crate::{PowerPart, VictimPart, WearPart};
     use alloc::string::ToString;
-    use alloc::vec::Vec;
-
-    #[test]
-    fn the_order_of_settings_does_not_matter() {
-        let settings =
-            [("mapping", "paged"), ("mapping.cache", "64"), ("power", "battery"), ("mapping.on-miss", "fetch")];
-        let forth = with("page", &settings).unwrap();
-        let back: Vec<_> = settings.iter().rev().copied().collect();
-        assert_eq!(with("page", &back).unwrap(), forth);
-        assert_eq!(forth.power, PowerPart::Battery);
-        assert!(forth.survives_power_cuts());
-    }
-
-    #[test]
-    fn a_parameter_is_set_once() {
-        let twice = with("page", &[("victim", "fifo"), ("victim", "greedy")]);
-        assert_eq!(twice, Err(ConfigError::Repeated("victim".into())));
-        assert!(with("geckoftl", &[("gecko.size-ratio", "4"), ("gecko.size_ratio", "4")]).is_err());
-    }
 
     #[test]
     fn parameters_of_levelling_are_those_of_levelling_alone() {
