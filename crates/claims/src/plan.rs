@@ -106,8 +106,19 @@ impl Plan {
         measure.map_or_else(BTreeSet::new, |measure| self.runs_in(measure))
     }
 
+    /// The values that a claim's value is made of, directly or through others.
+    pub fn values_of(&self, claim: &str) -> BTreeSet<&str> {
+        let measure = self.measures.get(claim).and_then(Option::as_ref);
+        measure.map_or_else(BTreeSet::new, |measure| self.names_in(measure).1)
+    }
+
     pub(crate) fn runs_in<'p>(&'p self, expression: &'p Expression) -> BTreeSet<&'p str> {
-        let mut runs = BTreeSet::new();
+        self.names_in(expression).0
+    }
+
+    /// The runs, and the values.
+    fn names_in<'p>(&'p self, expression: &'p Expression) -> (BTreeSet<&'p str>, BTreeSet<&'p str>) {
+        let (mut runs, mut values) = (BTreeSet::new(), BTreeSet::new());
         let mut todo: Vec<&str> = expression.names().into_iter().collect();
         let mut seen = BTreeSet::new();
         while let Some(name) = todo.pop() {
@@ -115,11 +126,14 @@ impl Plan {
                 continue;
             }
             match self.values.get(name) {
-                Some(value) => todo.extend(value.iter().flat_map(|value| value.names())),
+                Some(value) => {
+                    values.insert(name);
+                    todo.extend(value.iter().flat_map(|value| value.names()));
+                }
                 None => _ = self.run_and_path(name).map(|(run, _)| runs.insert(run)),
             }
         }
-        runs
+        (runs, values)
     }
 
     /// A name as a run and a path in its result.

@@ -4,7 +4,7 @@ use crate::drive_args::DriveArgs;
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::table::{count, number};
-use crate::{memory, output, remarks, size, table, verdict};
+use crate::{memory, output, remarks, settings, size, table, verdict};
 use phelsuma_drive::{Latency, RunError, RunResult};
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -29,7 +29,9 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let names = distinct(&args.ftl)?;
-    let mut configs = each(&names, |name| args.drive.config(name))?;
+    let made = each(&names, |name| args.drive.config_among_others(name))?;
+    let (mut configs, lacking): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+    let not_set = settings::remarks(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
     let geometry = args.drive.settle(&mut configs)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let fitting = memory::at_a_time(&geometry);
@@ -69,11 +71,12 @@ pub(crate) fn main(args: &Args) -> Outcome {
     }
     results.sort_by(by_write_amplification);
     if args.json {
+        not_set.iter().for_each(|remark| output::remark(remark));
         return output::json(&results);
     }
     let verdict = table::wrapped(&verdict::of(&results), table::PROSE_WIDTH_MAX);
     let table = as_table(&results).trim_fmt();
-    output::print(&format!("{}\n{table}\n{verdict}\n", heading(&results, args.drive.chosen())))
+    output::print(&format!("{}\n{table}\n{verdict}\n", heading(&results, args.drive.chosen(), &not_set)))
 }
 
 /// The names as given, each once.
@@ -107,7 +110,7 @@ fn by_write_amplification(a: &RunResult, b: &RunResult) -> Ordering {
     wa(a).total_cmp(&wa(b))
 }
 
-fn heading(results: &[RunResult], chosen: &str) -> String {
+fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
     let Some(first) = results.first() else { return String::new() };
     let (g, host) = (&first.geometry, &first.host);
     let mut text = format!(
@@ -133,7 +136,7 @@ fn heading(results: &[RunResult], chosen: &str) -> String {
         fullest.and_then(remarks::extreme_ratio),
     ];
     let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
-    for remark in about.into_iter().flatten().chain(changed) {
+    for remark in about.into_iter().flatten().chain(changed).chain(not_set.iter().cloned()) {
         text.push('\n');
         text += &table::wrapped(&remark, table::PROSE_WIDTH_MAX);
     }

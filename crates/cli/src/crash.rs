@@ -1,11 +1,10 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
 use crate::compare::{distinct, each};
-use crate::drive_args::{
-    Setting, TimingArg, check_cache_is_used, check_logical_pages, ratio, set_cache, set_parts, setting, timing,
-};
+use crate::drive_args::{TimingArg, check_logical_pages, ratio, timing};
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
+use crate::settings::{self, Setting, check_cache_is_used, set_cache, set_parts, setting};
 use crate::table::{count, number};
 use crate::{memory, output, remarks, replay, size, table};
 use phelsuma_drive::does_not_fit;
@@ -105,7 +104,7 @@ struct Found {
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let workloads = args.workloads()?;
-    let configs = args.configs()?;
+    let (configs, not_set) = args.configs()?;
     let bars = Bars::new();
     let mut found = Vec::with_capacity(configs.len());
     for config in &configs {
@@ -119,13 +118,17 @@ pub(crate) fn main(args: &Args) -> Outcome {
         }
         found.extend(CrashReports::of(reports).map(|reports| Found { reports, seconds }));
     }
+    if args.json || args.replay.is_some() {
+        not_set.iter().for_each(|remark| output::remark(remark));
+    }
     if args.json {
         let reports: Vec<&CrashReports> = found.iter().map(|found| &found.reports).collect();
         output::json(&reports)?;
     } else if let Some(path) = &args.replay {
         output::print(&replayed(path, &found))?;
     } else {
-        output::print(&(args.heading(&configs, &workloads) + &as_text(&found) + &args.about_cuts(&configs, &found)))?;
+        let heading = args.heading(&configs, &workloads, &not_set);
+        output::print(&(heading + &as_text(&found) + &args.about_cuts(&configs, &found)))?;
     }
     if found.iter().any(|found| found.reports.sum.failed()) { Err(Failure::Shown) } else { Ok(()) }
 }
@@ -161,7 +164,7 @@ impl Args {
         }
     }
 
-    fn heading(&self, configs: &[LabConfig], workloads: &[Workload]) -> String {
+    fn heading(&self, configs: &[LabConfig], workloads: &[Workload], not_set: &[String]) -> String {
         let page = size::show(self.page.into());
         let mut text = format!(
             "{} blocks of {} pages of {page} at ratio {}, {} writes{}, seed {}\n",
@@ -175,10 +178,10 @@ impl Args {
             },
             self.seed
         );
-        for ftl in configs.iter().map(|config| &config.ftl) {
-            if let Some(remark) = remarks::changed_of(&ftl.name, &ftl.composition) {
-                text += &(table::wrapped(&remark, table::PROSE_WIDTH_MAX) + "\n");
-            }
+        let ftls = configs.iter().map(|config| &config.ftl);
+        let changed = ftls.filter_map(|ftl| remarks::changed_of(&ftl.name, &ftl.composition));
+        for remark in changed.chain(not_set.iter().cloned()) {
+            text += &(table::wrapped(&remark, table::PROSE_WIDTH_MAX) + "\n");
         }
         text
     }
@@ -215,17 +218,18 @@ impl Args {
         text
     }
 
-    fn configs(&self) -> Outcome<Vec<LabConfig>> {
-        let mut configs = self.configs_with(self.blocks.unwrap_or(BLOCKS))?;
+    /// The experiments, and what is set for some of their FTLs alone.
+    fn configs(&self) -> Outcome<(Vec<LabConfig>, Vec<String>)> {
+        let mut made = self.configs_with(self.blocks.unwrap_or(BLOCKS))?;
         let mut blocks = BLOCKS;
-        while self.blocks.is_none() && blocks < BLOCKS_MAX && !configs.iter().all(fits) {
+        while self.blocks.is_none() && blocks < BLOCKS_MAX && !made.0.iter().all(fits) {
             blocks *= 2;
-            configs = self.configs_with(blocks)?;
+            made = self.configs_with(blocks)?;
         }
-        Ok(configs)
+        Ok(made)
     }
 
-    fn configs_with(&self, blocks: u64) -> Outcome<Vec<LabConfig>> {
+    fn configs_with(&self, blocks: u64) -> Outcome<(Vec<LabConfig>, Vec<String>)> {
         let geometry = Geometry::new(self.page, self.pages_per_block, blocks, self.channels, self.dies)?;
         check_logical_pages(&geometry, self.ratio)?;
         memory::affordable(&geometry)?;
@@ -248,14 +252,14 @@ impl Args {
         let lab = |name: &str| {
             let preset = Preset::named(name)?;
             let mut composition = preset.composition;
-            set_parts(&mut composition, &self.set, self.cache)?;
+            let lacking = set_parts(&mut composition, &self.set, self.cache)?;
             // The usual default holds all entries of so small a drive, and nothing would ever be evicted.
             if let (None, Some(0)) = (self.cache, composition.cache_entries()) {
                 let most = u64::from(logical_pages) * ENTRY_BYTES;
                 set_cache(&mut composition, CACHE_BYTES.min(most.max(CACHE_BYTES_MIN)))?;
             }
-            composition.check_on(geometry.pages_per_block(), logical_pages)?;
-            Ok(LabConfig {
+            composition.check_on(&geometry, logical_pages)?;
+            let config = LabConfig {
                 geometry,
                 timing: self.timing.times,
                 ftl: Config::new(preset.name, composition, logical_pages, self.seed),
@@ -266,11 +270,14 @@ impl Args {
                 depth,
                 seed: self.seed,
                 threads: self.threads.map_or(cores, |n| n as usize),
-            })
+            };
+            Ok((config, lacking))
         };
-        let configs = each(&distinct(&self.ftl)?, lab)?;
+        let names = distinct(&self.ftl)?;
+        let (configs, lacking): (Vec<LabConfig>, Vec<_>) = each(&names, lab)?.into_iter().unzip();
         check_cache_is_used(self.cache, configs.iter().map(|config| &config.ftl.composition))?;
-        Ok(configs)
+        let not_set = settings::remarks(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
+        Ok((configs, not_set))
     }
 
     fn faults(&self) -> Outcome<Vec<Fault>> {

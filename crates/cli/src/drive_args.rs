@@ -1,11 +1,11 @@
 //! Options that `run` and `compare` have in common: the drive, the input, the protocol.
 
 use crate::errors::{Failure, Outcome};
-use crate::table::count;
+use crate::settings::{Setting, check_cache_is_used, set_parts, setting};
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
-use phelsuma_ftl::{Composition, ConfigError, ENTRY_BYTES};
+use phelsuma_ftl::{Composition, ConfigError};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::{Format, OpenOptions, TimeUnit, Workload};
 use std::path::{Path, PathBuf};
@@ -119,18 +119,17 @@ pub(crate) struct TimingArg {
     pub(crate) times: Timing,
 }
 
-/// A parameter and its value.
-#[derive(Clone, Debug)]
-pub(crate) struct Setting {
-    pub(crate) key: String,
-    pub(crate) value: String,
-}
-
 impl DriveArgs {
-    /// The run that this asks of the FTL called `ftl`.
+    /// The run that this asks of the FTL called `ftl`, alone.
     pub(crate) fn config(&self, ftl: &str) -> Outcome<RunConfig> {
+        let (config, lacking) = self.config_among_others(ftl)?;
+        lacking.into_iter().next().map_or(Ok(config), |error| Err(error.into()))
+    }
+
+    /// The run that this asks of the FTL called `ftl`, and the parameters that it lacks: others may have them.
+    pub(crate) fn config_among_others(&self, ftl: &str) -> Outcome<(RunConfig, Vec<ConfigError>)> {
         let mut config = RunConfig::new(ftl, self.input()?)?;
-        set_parts(&mut config.composition, &self.set, self.cache)?;
+        let lacking = set_parts(&mut config.composition, &self.set, self.cache)?;
         if self.cut_at_end
             && let Some(why) = config.composition.why_not_survivable()
         {
@@ -151,7 +150,7 @@ impl DriveArgs {
         config.seed = self.seed;
         config.interval = self.interval;
         config.cut_at_end = self.cut_at_end;
-        Ok(config)
+        Ok((config, lacking))
     }
 
     /// Gives all of `configs` their capacity; the drive's geometry, checked against the machine's memory.
@@ -166,7 +165,7 @@ impl DriveArgs {
         let shape = self.shape();
         let capacity = phelsuma_drive::settle_capacity(configs, |geometry| {
             memory::affordable(geometry)?;
-            let check = |parts: &Composition| parts.check_on(geometry.pages_per_block(), shape.logical_pages(geometry));
+            let check = |parts: &Composition| parts.check_on(geometry, shape.logical_pages(geometry));
             Ok(compositions.iter().try_for_each(check)?)
         })?;
         self.checked_geometry(capacity, configs)
@@ -182,7 +181,7 @@ impl DriveArgs {
         check_logical_pages(&geometry, self.ratio)?;
         memory::affordable(&geometry)?;
         for config in configs {
-            config.composition.check_on(geometry.pages_per_block(), config.shape.logical_pages(&geometry))?;
+            config.composition.check_on(&geometry, config.shape.logical_pages(&geometry))?;
         }
         Ok(geometry)
     }
@@ -245,55 +244,6 @@ fn check_readable_twice(path: &Path) -> Outcome {
     }
 }
 
-/// Changes an FTL's parts as `--set` and `--cache` say.
-pub(crate) fn set_parts(composition: &mut Composition, settings: &[Setting], cache: Option<u64>) -> Outcome {
-    if cache.is_some() && settings.iter().any(|s| s.key.replace('_', "-") == "mapping.cache") {
-        return Err(Failure::Input(
-            "--cache and --set mapping.cache are the same, in bytes and in entries; one of them would be right".into(),
-        ));
-    }
-    let settings: Vec<(&str, &str)> = settings.iter().map(|s| (s.key.as_str(), s.value.as_str())).collect();
-    composition.set_all(&settings)?;
-    match cache {
-        Some(bytes) if composition.has_cache() => set_cache(composition, bytes),
-        _ => Ok(()),
-    }
-}
-
-/// Gives a demand-paged mapping a cache of so many bytes.
-pub(crate) fn set_cache(composition: &mut Composition, bytes: u64) -> Outcome {
-    let entries = bytes / ENTRY_BYTES;
-    let wrong = || {
-        Failure::Input(format!(
-            "--cache {} is {} entries of {ENTRY_BYTES} bytes: it can be 0 for the default, or 16 entries (128 B) or more, \
-             below 2^32",
-            size::show(bytes),
-            count(entries)
-        ))
-    };
-    // Less than an entry is not the default.
-    if bytes > 0 && entries == 0 {
-        return Err(wrong());
-    }
-    composition.set("mapping.cache", &entries.to_string()).map_err(|error| match error {
-        ConfigError::BadValue { .. } => wrong(),
-        error => error.into(),
-    })
-}
-
-/// A cache that was asked for, and no FTL among these has one.
-pub(crate) fn check_cache_is_used<'c>(
-    cache: Option<u64>,
-    mut compositions: impl Iterator<Item = &'c Composition>,
-) -> Outcome {
-    match cache {
-        Some(_) if !compositions.any(|c| c.has_cache()) => Err(Failure::Input(
-            "--cache: the FTLs here keep their whole mapping in RAM and have no cache; dftl has one".into(),
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// A ratio so small that the host sees no page at all.
 pub(crate) fn check_logical_pages(geometry: &Geometry, ratio: f64) -> Outcome {
     let pages = geometry.pages() as f64;
@@ -330,14 +280,6 @@ pub(crate) fn timing(name: &str) -> Result<TimingArg, String> {
             let known: Vec<&str> = TIMINGS.iter().map(|(name, ..)| *name).collect();
             Err(format!("unknown timing '{name}'; known are {}", known.join(", ")))
         }
-    }
-}
-
-/// KEY=VALUE.
-pub(crate) fn setting(text: &str) -> Result<Setting, String> {
-    match text.split_once('=') {
-        Some((key, value)) => Ok(Setting { key: key.trim().to_string(), value: value.trim().to_string() }),
-        None => Err("KEY=VALUE would be right, such as victim=fifo".to_string()),
     }
 }
 

@@ -7,8 +7,12 @@ use crate::{size, table};
 use phelsuma_ftl::ENTRY_BYTES;
 use phelsuma_limits::gecko_ram::{GeckoRam, gecko_ram};
 use phelsuma_limits::gecko_recovery::{RecoveryCosts, RecoverySeconds, recovery_seconds};
-use phelsuma_limits::{Gecko, GeckoCosts, HotCold, Limits, Merge, gecko};
+use phelsuma_limits::{Gecko, GeckoCosts, HotCold, LimitError, Limits, Merge, gecko};
+use phelsuma_nand::GeometryError;
 use serde::Serialize;
+
+/// The paper's cache of mapping entries, in bytes.
+const CACHE_DEFAULT_BYTES: u64 = 4 << 20;
 
 /// Options of `limits`.
 #[derive(clap::Args)]
@@ -29,10 +33,12 @@ pub(crate) struct Args {
     /// Size of a page, for --gecko
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page, requires = "gecko")]
     page: u32,
-    /// Size of the cache of mapping entries, at 8 bytes an entry, for --gecko
-    #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = size::parse, requires = "gecko")]
-    cache: u64,
-    /// S, the parts of a block's bitmap, for --gecko [default: one for each 32 pages]
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for --gecko [default: 4MiB, or an entry for each
+    /// logical page where that is less]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "gecko")]
+    cache: Option<u64>,
+    /// S, the parts of a block's bitmap, for --gecko [default: one for each 32 pages, or the next number that divides
+    /// them]
     #[arg(long, value_name = "N", requires = "gecko", value_parser = clap::value_parser!(u32).range(1..))]
     partitions: Option<u32>,
     /// Runs are merged two by two and not all at once, for --gecko
@@ -70,27 +76,65 @@ impl Args {
     }
 
     fn gecko_said(&self, capacity: u64) -> Outcome<GeckoSaid> {
-        let block = u64::from(self.page) * u64::from(self.pages_per_block);
-        if self.page == 0 {
-            return Err(Failure::Input("a page of 0 bytes: a power of two from 512 would be right".into()));
+        if !self.page.is_power_of_two() || !(512..=65_536).contains(&self.page) {
+            return Err(GeometryError::PageBytes(self.page).into());
         }
+        // That there are two pages in a block or more is known by now.
+        let block = u64::from(self.page) * u64::from(self.pages_per_block);
         let drive = Gecko {
             page_bytes: self.page,
             pages_per_block: self.pages_per_block,
             blocks: capacity / block,
             ratio: self.ratio,
-            partitions: self.partitions.unwrap_or(self.pages_per_block.div_ceil(32)),
+            partitions: self.partitions.unwrap_or_else(|| parts(self.pages_per_block)),
             ..Gecko::paper(1, if self.two_way { Merge::TwoWay } else { Merge::MultiWay })
         };
-        let cache_entries = self.cache / ENTRY_BYTES;
+        let costs = gecko(&drive).map_err(|error| match error {
+            LimitError::Gecko { name: "partitions", rule, .. } => Failure::Input(format!(
+                "--partitions {}: {rule}, and they are {}",
+                drive.partitions, self.pages_per_block
+            )),
+            LimitError::Gecko { .. } => Failure::Input(format!(
+                "--gecko {}, in blocks of {}, at ratio {}: {error}",
+                size::show(capacity),
+                size::show(block),
+                self.ratio
+            )),
+            error => error.into(),
+        })?;
+        let cache_entries = self.cache_entries(&drive)?;
         Ok(GeckoSaid {
             drive,
             cache_entries,
-            costs: gecko(&drive)?,
+            costs,
             ram: gecko_ram(&drive)?,
             recovery_seconds: recovery_seconds(&drive, &RecoveryCosts { cache_entries, ..RecoveryCosts::paper() })?,
         })
     }
+
+    /// The entries of the cache: no more than there are logical pages.
+    fn cache_entries(&self, drive: &Gecko) -> Outcome<u64> {
+        let logical_pages = (drive.blocks as f64 * f64::from(drive.pages_per_block) * drive.ratio) as u64;
+        let Some(bytes) = self.cache else { return Ok((CACHE_DEFAULT_BYTES / ENTRY_BYTES).min(logical_pages)) };
+        let entries = bytes / ENTRY_BYTES;
+        if entries == 0 || entries > logical_pages {
+            return Err(Failure::Input(format!(
+                "--cache {} is {} entries of {ENTRY_BYTES} bytes: with {} logical pages, from {ENTRY_BYTES} B to {} would \
+                 be right",
+                size::show(bytes),
+                table::count(entries),
+                table::count(logical_pages),
+                size::show(logical_pages * ENTRY_BYTES)
+            )));
+        }
+        Ok(entries)
+    }
+}
+
+/// The parts of a block's bitmap where nobody gave their number: of 32 pages each, or fewer where that does not divide.
+fn parts(pages_per_block: u32) -> u32 {
+    let least = pages_per_block.div_ceil(32);
+    (least..=pages_per_block).find(|parts| pages_per_block.is_multiple_of(*parts)).unwrap_or(pages_per_block)
 }
 
 fn hot(text: &str) -> Result<HotCold, String> {

@@ -95,38 +95,36 @@ fn as_json() -> serde_json::Value {
 }
 
 fn as_text() -> String {
-    let mut ftls = table::texts(&["FTL", "what it is"]);
-    let mut parts = table::texts(&["FTL", "mapping", "validity", "victim", "placement", "power loss"]);
-    for p in PRESETS {
-        let [mapping, validity, victim, placement] = p.composition.names();
-        ftls.add_row([p.name, p.about]);
-        parts.add_row([p.name, &mapping, &validity, &victim, &placement, p.composition.power_loss()]);
-    }
-    let mut parameters = table::texts(&["parameter (--set)", "values", "what it is"]);
-    for (name, values, about) in PARAMETERS {
-        parameters.add_row([name, values, about]);
-    }
-    let mut workloads = table::texts(&["workload", "what it asks"]);
-    for (spec, about) in workload::LIST {
-        workloads.add_row([spec, about]);
-    }
-    let mut formats = table::texts(&["trace format", "a record, and what it is"]);
-    for format in Format::all() {
-        let written = if convert::WRITABLE.contains(format) { " (can be written)" } else { "" };
-        formats.add_row([format.name(), &format!("{}\n{}{written}", format.record(), format.description())]);
-    }
-    let mut timings = table::texts(&["timing", "what it is"]);
-    for (name, about, _) in TIMINGS {
-        timings.add_row([name, about]);
-    }
-    let mut crash_workloads = table::texts(&["workload (crash)", "what it asks, and what that is for"]);
-    for workload in Workload::ALL {
-        crash_workloads.add_row([workload.name(), workload.about()]);
-    }
-    let mut kinds = table::texts(&["fault (crash)", "of", "what the power cut leaves"]);
-    for (name, of, about) in faults() {
-        kinds.add_row([name, of, about]);
-    }
+    let pair = |(name, about): (&str, &str)| [name.to_string(), about.to_string()];
+    let ftls = table::texts(["FTL", "what it is"], PRESETS.iter().map(|p| pair((p.name, p.about))));
+    let parts = table::texts(
+        ["FTL", "mapping", "validity", "victim", "placement", "power loss"],
+        PRESETS.iter().map(|p| {
+            let [mapping, validity, victim, placement] = p.composition.names();
+            [p.name.to_string(), mapping, validity, victim, placement, p.composition.power_loss().to_string()]
+        }),
+    );
+    let parameters = table::texts(
+        ["parameter (--set)", "values", "what it is"],
+        PARAMETERS.iter().map(|(name, values, about)| [name, values, about].map(|text| text.to_string())),
+    );
+    let workloads = table::texts(["workload", "what it asks"], workload::LIST.iter().copied().map(pair));
+    let formats = table::texts(
+        ["trace format", "a record, and what it is"],
+        Format::all().iter().map(|format| {
+            let written = if convert::WRITABLE.contains(format) { " (can be written)" } else { "" };
+            [format.name().to_string(), format!("{}\n{}{written}", format.record(), format.description())]
+        }),
+    );
+    let timings = table::texts(["timing", "what it is"], TIMINGS.iter().map(|(name, about, _)| pair((name, about))));
+    let crash_workloads = table::texts(
+        ["workload (crash)", "what it asks, and what that is for"],
+        Workload::ALL.iter().map(|workload| pair((workload.name(), workload.about()))),
+    );
+    let kinds = table::texts(
+        ["fault (crash)", "of", "what the power cut leaves"],
+        faults().into_iter().map(|(name, of, about)| [name, of, about].map(str::to_string)),
+    );
     format!(
         "{ftls}\n\n{parts}\n\n{parameters}\n\n{workloads}\n\n{formats}\n\n{timings}\n\n{crash_workloads}\n\n{kinds}\n"
     )

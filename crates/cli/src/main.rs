@@ -13,6 +13,7 @@ mod progress;
 mod remarks;
 mod replay;
 mod run;
+mod settings;
 mod size;
 mod table;
 mod trace;

@@ -16,6 +16,11 @@ pub(crate) fn json(value: &impl Serialize) -> Outcome {
     print(&(text.map_err(|error| Failure::Failed(format!("the result is no JSON: {error}")))? + "\n"))
 }
 
+/// A remark on stderr, beside what goes to standard output for another program; where stderr is closed, none.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(io::stderr(), "phelsuma: {text}");
+}
+
 /// A value with the name of its schema in front.
 #[derive(Serialize)]
 pub(crate) struct WithSchema<T> {

@@ -1,7 +1,7 @@
 //! Tables for people: UTF-8 borders, no colour, numbers to the right.
 
 use comfy_table::presets::{UTF8_FULL_CONDENSED, UTF8_HORIZONTAL_ONLY};
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, TableComponent, Width};
 
 /// A table with these headings; the first column is text, the others are numbers.
 pub(crate) fn numbers(headings: &[&str]) -> Table {
@@ -18,12 +18,30 @@ const TEXT_WIDTH_MAX: u16 = 100;
 /// The widest that lines of prose are, in columns.
 pub(crate) const PROSE_WIDTH_MAX: usize = 120;
 
-/// A table with these headings whose columns are all text, wrapped where it would be too wide.
-pub(crate) fn texts(headings: &[&str]) -> Table {
-    let mut table = plain(headings);
+/// A table with these headings whose columns are all text, wrapped at spaces where it would be too wide. No word is
+/// broken, since it may be a name that somebody has to type: rather is the table wider.
+pub(crate) fn texts<const N: usize>(headings: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
+    let mut table = plain(&headings);
     let terminal = table.width().unwrap_or(TEXT_WIDTH_MAX);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal.min(TEXT_WIDTH_MAX));
+    let mut longest = headings.map(longest_word);
+    for row in rows {
+        for (longest, cell) in longest.iter_mut().zip(&row) {
+            *longest = longest_word(cell).max(*longest);
+        }
+        table.add_row(row);
+    }
+    for (column, longest) in table.column_iter_mut().zip(longest) {
+        let width = longest.saturating_add(column.padding_width());
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+    }
     table
+}
+
+/// The columns that the longest word takes.
+fn longest_word(text: &str) -> u16 {
+    let longest = text.split_whitespace().map(|word| word.chars().count()).max();
+    longest.unwrap_or(0).try_into().unwrap_or(u16::MAX)
 }
 
 /// A table with these headings and many columns: no lines between them.
@@ -98,6 +116,25 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), "one two\nthree");
         assert_eq!(wrapped("µµµ aaaa bbb", 8), "µµµ aaaa\nbbb");
         assert_eq!(wrapped("overlong a", 3), "overlong\na");
+    }
+
+    #[test]
+    fn no_word_of_a_table_is_broken_however_narrow_it_is() {
+        let rows = [
+            ["a-name-of-thirty-two-characters", "short", "prose that may well be broken at its spaces, and is"],
+            ["short", "another-long-name(with=argument)", "prose that does not mind"],
+        ];
+        let words: Vec<&str> = rows.iter().flatten().flat_map(|cell| cell.split(' ')).collect();
+        for width in [1, 20, 40, 60, 80, 100, 200] {
+            let mut table = texts(["name", "another", "prose"], rows.map(|row| row.map(str::to_string)));
+            let text = table.set_width(width).to_string();
+            for word in &words {
+                assert!(text.split([' ', '\n', '│', '┆']).any(|shown| shown == *word), "{width}: {word}\n{text}");
+            }
+            // What can give way does.
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= usize::from(width).max(32 + 32 + 7 + 10), "{width}: {widest}\n{text}");
+        }
     }
 
     #[test]

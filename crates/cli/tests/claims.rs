@@ -221,6 +221,26 @@ fn a_list_says_what_the_paper_says_and_how_it_is_tried() {
     let last = &list["claims"][5]["commands"];
     assert_eq!(last["quick"].as_array().unwrap().len(), 0);
     assert_eq!(last["full"][0], "run --ftl fifo --workload uniform --capacity 96MiB");
+    // Those that are asked for, in full; every command in one line.
+    let page = "    phelsuma run --ftl page --workload uniform --capacity 64MiB --warmup 0.2 --passes 0.2\n";
+    let one = prints(&claims("list", &papers, "--only all-programs"));
+    for part in [
+        "all-programs: 1 ± 0.1 %\nHost and collection write everything (section 1)\nat the quick scale\n",
+        "  measured as programs / (page.write_amplification.total * page.host.write_pages)\n",
+        "  programs = page.flash.host.programs + page.flash.gc.programs\n  page:\n",
+        page,
+        "    phelsuma run --ftl page --workload uniform --capacity 96MiB --warmup 0.2 --passes 0.2\n",
+    ] {
+        assert!(one.contains(part), "{part}: {one}");
+    }
+    assert!(!one.contains("nothing is written twice") && !one.contains("bitmap"), "{one}");
+    let same = prints(&claims("list", &papers, "--only bitmap"));
+    assert!(same.contains("at every scale\n") && same.matches("phelsuma limits").count() == 1, "{same}");
+    let all = prints(&claims("list", &papers, "--commands"));
+    assert_eq!(all.matches(page).count(), 3, "{all}");
+    assert!(all.contains("only_full: nothing to run\n"), "{all}");
+    let list: Value = serde_json::from_str(&prints(&claims("list", &papers, "--json --only bitmap"))).unwrap();
+    assert_eq!(list["claims"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -265,6 +285,7 @@ fn what_is_wrong_with_the_files_is_one_line() {
     let at = papers.display();
     for (line, says) in [
         (claims("run", &papers, "--only bitmap,nonsense"), "unknown claim 'nonsense'; known are all-programs, "),
+        (claims("list", &papers, "--only bitmap,nonsense"), "unknown claim 'nonsense'; known are all-programs, "),
         (claims("run", &papers, "--scale huge"), "quick"),
         (claims("run", &papers, "--jobs 0"), "a whole number from 1 to 1024 would be right"),
         (format!("claims list huge --papers {at}"), "unknown paper 'huge'; known are tiny"),

@@ -20,6 +20,13 @@ fn list_names_everything() {
         assert!(text.contains(name), "{name}");
     }
     assert!(!text.contains('\u{1b}'), "no colour in a pipe");
+    // What has to be typed is in one piece, everywhere.
+    let times = |name: &str| text.split([' ', '\n']).filter(|word| *word == name).count();
+    for (name, tables) in
+        [("page-validity-log", 2), ("mu-ftl-pvb", 2), ("hotcold:WRITES/SPACE", 1), ("unstable-once", 1)]
+    {
+        assert_eq!(times(name), tables, "{name}: {text}");
+    }
 }
 
 #[test]
@@ -98,7 +105,8 @@ fn a_comparison_is_sorted_and_explained() {
 fn what_is_printed_fits_a_window() {
     let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
     let text = prints("list");
-    assert!(widest(&text) <= 100, "{}", widest(&text));
+    // Tables of text take 100 columns, and the few more that names in one piece need.
+    assert!(widest(&text) <= 104, "{}", widest(&text));
     // Of everything the longest: names, counts, latencies with deep queues.
     let text = prints(&format!("compare --ftl page,d-choices,pl-greedy {SMALL} --queue-depth 65536"));
     assert!(widest(&text) <= 120, "{text}");
@@ -139,6 +147,27 @@ fn what_a_format_cannot_express_can_be_left_out() {
 }
 
 #[test]
+fn a_trace_is_compressed_if_its_name_says_so() {
+    let path = |name: &str| std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("compressed.{name}"));
+    let (plain, gz, zst) = (path("csv"), path("csv.gz"), path("csv.zst"));
+    let generate = |out: &std::path::Path| {
+        prints(&format!("trace generate --workload uniform --requests 500 --pages 100 -o {}", out.display()));
+        std::fs::read(out).unwrap()
+    };
+    assert!(generate(&plain).starts_with(b"time_us,"));
+    assert!(generate(&gz).starts_with(&[0x1f, 0x8b]));
+    assert!(generate(&zst).starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    let convert = |from: &std::path::Path, to: &std::path::Path| {
+        prints(&format!("trace convert {} {} --to csv", from.display(), to.display()));
+        std::fs::read(to).unwrap()
+    };
+    let (zst_again, plain_again) = (path("again.zst"), path("again.csv"));
+    assert!(convert(&gz, &zst_again).starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    // Nothing is lost on the way.
+    assert_eq!(convert(&zst_again, &plain_again), std::fs::read(&plain).unwrap());
+}
+
+#[test]
 fn what_was_set_is_shown() {
     let set = "--set mapping=paged --set mapping.cache=64";
     let here = "page here has mapping paged(lazy, cache=64) for ram-table, power nothing for scan\n";
@@ -152,6 +181,32 @@ fn what_was_set_is_shown() {
     assert!(text.contains("page here has victim fifo for greedy\n"), "{text}");
     let last = json(&format!("run --ftl page {SMALL} {set} --json"));
     assert_eq!(last["composition"]["power"], "nothing", "what the parts cannot do is not recorded");
+}
+
+#[test]
+fn a_parameter_is_set_for_those_that_have_it_and_the_others_are_named() {
+    let set = "--set gecko.size-ratio=4 --set victim=d-choices --set victim.d=3";
+    let line = format!("compare --ftl page,geckoftl,dftl {SMALL} --warmup 0 {set}");
+    let text = prints(&line).replace('\n', " ");
+    assert!(text.contains("gecko.size-ratio is not set for page, dftl: only the validity part gecko has it"), "{text}");
+    assert!(
+        text.contains("geckoftl here has validity gecko(T=4, multi-way) for gecko(T=2, multi-way), victim"),
+        "{text}"
+    );
+    assert!(!text.contains("victim.d is not set"), "{text}");
+    // Beside JSON it goes to stderr.
+    let out = phelsuma(&words(&format!("{line} --json")));
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("phelsuma: gecko.size-ratio is not set for page, dftl: "), "{said}");
+    let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let of = |ftl: &str| all.as_array().unwrap().iter().find(|r| r["ftl"] == ftl).unwrap().clone();
+    assert_eq!(of("geckoftl")["composition"]["validity"], "gecko(T=4, multi-way)");
+    assert_eq!(of("page")["composition"]["victim"], "d-choices(d=3)");
+    let text = prints("crash --ftl page,dftl --writes 20 --cuts 3 --set mapping.dirty-limit=50");
+    assert!(text.contains("mapping.dirty-limit is not set for page: only the mapping part paged has it\n"), "{text}");
+    // Alone, an FTL is asked for what it has not.
+    let said = common::refused_with(2, &words(&format!("run --ftl page {SMALL} --set gecko.size-ratio=4")));
+    assert!(said.contains("only the validity part gecko has it"), "{said}");
 }
 
 #[test]
@@ -288,6 +343,11 @@ fn limits_are_computed() {
     assert_eq!(limits["schema"], "phelsuma.limits/1");
     assert!(limits["uniform"]["greedy"].as_f64().unwrap() > 1.0);
     assert!(prints("limits --ratio 0.7 --hot 80/20").contains("80/20: mixed, greedy"));
+    let gecko = |more: &str| json(&format!("limits --ratio 0.7 --gecko {more} --json"))["gecko"].clone();
+    assert_eq!(gecko("2TiB")["cache_entries"], 1 << 19);
+    // A cache that nobody gave is no larger than the table, and parts that nobody gave divide the block.
+    assert_eq!(gecko("64MiB")["cache_entries"], 11468);
+    assert_eq!(gecko("1GiB --pages-per-block 33")["drive"]["partitions"], 3);
 }
 
 #[test]

@@ -30,6 +30,9 @@ pub enum Merge {
     MultiWay,
 }
 
+/// The most pages of a drive: the addresses in a mapping entry have 32 bits.
+const PAGES_MAX: u64 = 1 << 32;
+
 /// A drive and a tuning of Logarithmic Gecko on it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Gecko {
@@ -92,6 +95,25 @@ impl Gecko {
             "page bytes",
             self.page_bytes.into(),
             "a page must hold at least one entry",
+        )?;
+        let pages = self.blocks.saturating_mul(self.pages_per_block.into());
+        require(pages <= PAGES_MAX, "pages", pages as f64, "a mapping entry of four bytes names one of at most 2^32")?;
+        let parts = u128::from(self.blocks) * u128::from(partitions);
+        require(
+            self.key_bits >= 64 || parts <= 1 << self.key_bits,
+            "key bits",
+            self.key_bits.into(),
+            "keys must tell all parts of all blocks' bitmaps apart",
+        )?;
+        let logical_pages = (pages as f64 * self.ratio).floor();
+        require(logical_pages >= 1.0, "logical pages", logical_pages, "the ratio must leave at least one")?;
+        // To three digits, and not rounded up: it is printed.
+        let spare_blocks = (self.blocks as f64 * (1.0 - self.ratio) * 1e3).floor() / 1e3;
+        require(
+            spare_blocks >= 1.0,
+            "spare blocks",
+            spare_blocks,
+            "the ratio must leave at least one, to which live pages are moved",
         )
     }
 

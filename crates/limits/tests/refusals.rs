@@ -146,12 +146,27 @@ fn geckos_that_do_not_fit() {
     assert_eq!(refused(Gecko { delta: 0.0, ..paper }), "delta");
     assert_eq!(refused(Gecko { blocks: 0, ..paper }), "blocks");
     assert_eq!(refused(Gecko { page_bytes: 8, ..paper }), "page bytes");
+    // Of drives that cannot be no figure is given: pages without an address, no logical page, no block to collect into.
+    assert_eq!(refused(Gecko { blocks: 1, ..paper }), "blocks");
+    assert_eq!(refused(Gecko { blocks: (1 << 25) + 1, ..paper }), "pages");
+    assert_eq!(refused(Gecko { blocks: u64::MAX, ..paper }), "pages");
+    assert_eq!(refused(Gecko { key_bits: 23, ..paper }), "key bits");
+    assert_eq!(refused(Gecko { blocks: 4, ratio: 0.001, ..paper }), "logical pages");
+    assert_eq!(refused(Gecko { blocks: 3, ..paper }), "spare blocks");
+    assert_eq!(refused(Gecko { ratio: 1.0 - 1e-7, ..paper }), "spare blocks");
+    for possible in [
+        Gecko { blocks: 1 << 25, ..paper },
+        Gecko { key_bits: 24, ..paper },
+        Gecko { blocks: 4, ratio: 0.002, ..paper },
+    ] {
+        assert!(gecko(&possible).unwrap().write_amplification.is_finite());
+    }
     says(
         &gecko(&Gecko { partitions: 3, ..paper }).unwrap_err(),
         "partitions = 3 is out of range: it must divide the pages per block",
     );
     // A drive so small that everything fits in the buffer has no levels, not fewer than none.
-    assert_eq!(gecko(&Gecko { blocks: 2, ..paper }).unwrap().levels, 0.0);
+    assert_eq!(gecko(&Gecko { blocks: 4, ..paper }).unwrap().levels, 0.0);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 
 mod samples;
 
-use std::io::Cursor;
+use std::io::{Cursor, Write};
+use std::path::Path;
 
 use phelsuma_trace::convert::{WRITABLE, WriteOptions, Writer, convert};
-use phelsuma_trace::{Format, Op, OpenOptions, Request, TimeUnit, TraceError, reader_from};
+use phelsuma_trace::{Compressed, Compression, Format, Op, OpenOptions, Request, TimeUnit, TraceError, reader_from};
 use proptest::prelude::*;
 
 fn write(requests: &[Request], format: Format, options: &WriteOptions) -> Result<Vec<u8>, TraceError> {
@@ -98,6 +99,46 @@ proptest! {
     fn msr_is_exact_to_a_tenth_of_a_microsecond(requests in requests(DATA, 100, 1, 65_536)) {
         let bytes = write(&requests, Format::Msr, &WriteOptions::default()).unwrap();
         prop_assert_eq!(read(bytes, None, None), requests);
+    }
+}
+
+#[test]
+fn a_time_unit_is_refused_where_the_format_has_its_own() {
+    let options = WriteOptions { time_unit: Some(TimeUnit::Us), ..WriteOptions::default() };
+    for &format in WRITABLE {
+        let refused = write(&[], format, &options).err().map(|error| error.to_string());
+        match format {
+            Format::DiskSim => assert_eq!(refused, None),
+            _ => assert!(refused.unwrap().starts_with(&format!("times in {format} are always "))),
+        }
+        assert!(write(&[], format, &WriteOptions::default()).is_ok());
+    }
+}
+
+#[test]
+fn what_is_compressed_for_its_name_is_read_as_it_was() {
+    let requests: Vec<Request> = (0..10_000)
+        .map(|n| Request { time_ns: n * 1000, device: 0, op: Op::Write, offset_bytes: n % 97 * 4096, size_bytes: 4096 })
+        .collect();
+    let plain = write(&requests, Format::Csv, &WriteOptions::default()).unwrap();
+    let compressed = |name: &str| {
+        let mut bytes = Vec::new();
+        let mut out = Compressed::new(&mut bytes, Compression::of(Path::new(name))).unwrap();
+        out.write_all(&plain).unwrap();
+        out.finish().unwrap();
+        bytes
+    };
+    for (name, magic) in [("a.csv.gz", &b"\x1f\x8b"[..]), ("a.GZ", b"\x1f\x8b"), ("a.zst", b"\x28\xb5\x2f\xfd")] {
+        let bytes = compressed(name);
+        assert!(bytes.starts_with(magic) && bytes.len() < plain.len() / 2, "{name}");
+        assert_eq!(compressed(name), bytes, "{name}: the same bytes from the same bytes");
+        assert_eq!(read(bytes.clone(), None, None), requests, "{name}");
+        // An end that is missing is noticed.
+        let cut = reader_from(Cursor::new(bytes[..bytes.len() - 1].to_vec()), "t", &OpenOptions::default());
+        assert!(cut.is_err() || cut.unwrap().any(|request| request.is_err()), "{name}");
+    }
+    for name in ["a.csv", "gz", ".gz", "a.gz.csv"] {
+        assert_eq!(compressed(name), plain, "{name}");
     }
 }
 

@@ -12,6 +12,12 @@ use std::collections::BTreeMap;
 pub(super) struct Args {
     #[command(flatten)]
     paper: PaperArgs,
+    /// Only these claims, each with its commands
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Each claim with the expression that measures it and the commands of its runs
+    #[arg(long)]
+    commands: bool,
 }
 
 #[derive(Serialize)]
@@ -41,16 +47,23 @@ struct ListedClaim<'d> {
 pub(super) fn main(args: &Args) -> Outcome {
     let store = args.paper.store()?;
     let document = store.document()?;
-    if !args.paper.json {
-        return output::print(&as_text(&document));
-    }
+    let claims = document.chosen(&args.only)?;
     let plans: Result<Vec<Plan>, String> = Scale::ALL.into_iter().map(|scale| document.plan(scale)).collect();
     let plans = plans.map_err(Failure::Input)?;
+    if !args.paper.json {
+        let full = args.commands || !args.only.is_empty();
+        return output::print(&if full {
+            let title = table::wrapped(&document.title, table::PROSE_WIDTH_MAX) + "\n";
+            claims.iter().fold(title, |text, claim| text + &in_full(&document, claim, &plans))
+        } else {
+            as_text(&document.title, &claims) + "How a claim is tried: --only CLAIM, or --commands for all of them\n"
+        });
+    }
     output::json(&Listed {
         schema: "phelsuma.claims-list/1",
         paper: store.paper(),
         title: &document.title,
-        claims: document.claims.iter().map(|claim| listed(claim, &plans)).collect(),
+        claims: claims.iter().map(|claim| listed(claim, &plans)).collect(),
     })
 }
 
@@ -74,10 +87,49 @@ fn listed<'d>(claim: &'d Claim, plans: &[Plan]) -> ListedClaim<'d> {
     }
 }
 
-fn as_text(document: &Document) -> String {
-    let mut table = table::texts(&["claim", "where", "the paper says", "number"]);
-    for claim in &document.claims {
-        table.add_row([claim.id.clone(), claim.at.clone(), claim.says.clone(), claim.to_string()]);
+fn as_text(title: &str, claims: &[&Claim]) -> String {
+    let row = |claim: &&Claim| [claim.id.clone(), claim.at.clone(), claim.says.clone(), claim.to_string()];
+    let table = table::texts(["claim", "where", "the paper says", "number"], claims.iter().map(row));
+    format!("{}\n{table}\n", table::wrapped(title, table::PROSE_WIDTH_MAX))
+}
+
+/// A claim with what measures it and the commands, each of them in a line of its own however long it is: it can be
+/// copied.
+fn in_full(document: &Document, claim: &Claim, plans: &[Plan]) -> String {
+    let prose = |text: String| table::wrapped(&text, table::PROSE_WIDTH_MAX) + "\n";
+    let mut text = format!("\n{}: {claim}\n", claim.id) + &prose(format!("{} ({})", claim.says, claim.at));
+    if !claim.note.is_empty() {
+        text += &prose(claim.note.clone());
     }
-    format!("{}\n{table}\n", table::wrapped(&document.title, table::PROSE_WIDTH_MAX))
+    // What is the same at both scales is said once.
+    let tried = |plan: &Plan| how(document, claim, plan);
+    match plans {
+        [one, others @ ..] if !others.is_empty() && others.iter().all(|other| tried(other) == tried(one)) => {
+            text += "at every scale\n";
+            text += &tried(one);
+        }
+        plans => {
+            for plan in plans {
+                text += &format!("at the {} scale\n{}", plan.scale.name(), tried(plan));
+            }
+        }
+    }
+    text
+}
+
+/// How a claim is tried at a scale: the expression, the values and the runs in it.
+fn how(document: &Document, claim: &Claim, plan: &Plan) -> String {
+    let Some(measure) = claim.measure.at(plan.scale) else { return "  nothing to run\n".to_string() };
+    let mut text = format!("  measured as {measure}\n");
+    for name in plan.values_of(&claim.id) {
+        let value = document.values.get(name).and_then(|value| value.at(plan.scale));
+        text += &format!("  {name} = {}\n", value.unwrap_or("nothing at this scale"));
+    }
+    for run in plan.runs_of(&claim.id) {
+        match plan.commands.get(run).and_then(Option::as_ref) {
+            Some(command) => text += &format!("  {run}:\n    phelsuma {command}\n"),
+            None => text += &format!("  {run}: nothing to run\n"),
+        }
+    }
+    text
 }

@@ -198,12 +198,12 @@ fn write_figures(
 }
 
 fn as_text(claims: &[&Claim], found: &[Finding]) -> String {
-    let mut table = table::texts(&["claim", "paper", "measured", "verdict"]);
-    for (claim, finding) in claims.iter().zip(found) {
+    let rows = claims.iter().zip(found).map(|(claim, finding)| {
         let unit = if claim.unit.is_empty() { "" } else { " " };
         let measured = finding.measured.map_or_else(|| "-".into(), |x| format!("{}{unit}{}", digits(x), claim.unit));
-        table.add_row([claim.id.clone(), claim.to_string(), measured, finding.verdict.name().to_string()]);
-    }
+        [claim.id.clone(), claim.to_string(), measured, finding.verdict.name().to_string()]
+    });
+    let table = table::texts(["claim", "paper", "measured", "verdict"], rows);
     let whys = found.iter().filter_map(|finding| Some(format!("{}: {}", finding.id, finding.why.as_ref()?)));
     let whys: String = whys.map(|why| table::wrapped(&why, table::PROSE_WIDTH_MAX) + "\n").collect();
     format!("{table}\n{whys}{}\n", summary(found.iter()))

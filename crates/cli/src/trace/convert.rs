@@ -12,14 +12,14 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The trace, plain, .gz or .zst; - is standard input
     input: PathBuf,
-    /// The file to write; - is standard output
+    /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain
     output: PathBuf,
     /// The format to write: csv, disksim, fio3 or msr
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     to: Format,
     #[command(flatten)]
     format: FormatArgs,
-    /// Unit of the times written to disksim: ns or ms [default: ns]
+    /// Unit of the times written, for disksim alone: s, ms, us or ns [default: ns]
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     to_time_unit: Option<TimeUnit>,
     /// Leave out requests that the format cannot express, instead of stopping
@@ -46,14 +46,9 @@ fn time_unit(name: &str) -> Result<TimeUnit, String> {
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    if args.output.extension().is_some_and(|e| e == "gz" || e == "zst") {
-        let name = args.output.display();
-        return Err(Failure::Input(format!(
-            "{name}: the output is written plain; a name without .gz or .zst would be right"
-        )));
-    }
+    let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };
+    options.check(args.to).map_err(|error| Failure::Input(format!("--to-time-unit: {error}")))?;
     let out = OutFile::new(&args.output, args.json)?;
     let mut trace = super::open(&args.input, &args.format)?;
-    let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };
     out.write(args.to, args.json, |file| Ok(convert(&mut trace, file, args.to, &options)?))
 }

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Seed of the workload
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The file to write; - is standard output
+    /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Say what was written as JSON

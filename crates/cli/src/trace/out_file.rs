@@ -1,10 +1,11 @@
-//! A trace that is written: to a file that is there when it is complete and not before, or to standard output.
+//! A trace that is written: to a file that is there when it is complete and not before, compressed if its name ends in
+//! .gz or .zst, or plain to standard output.
 
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
 use crate::table::count;
-use phelsuma_trace::Format;
 use phelsuma_trace::convert::Written;
+use phelsuma_trace::{Compressed, Compression, Format, TraceError};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write, stdout};
@@ -63,14 +64,15 @@ impl<'a> OutFile<'a> {
         if self.path.as_os_str() == "-" {
             let written = write(&mut BufWriter::new(stdout().lock()))?;
             if written.dropped > 0 {
-                eprintln_quietly(&format!("left out: {} requests that {format} cannot express", written.dropped));
+                output::remark(&format!("left out: {} requests that {format} cannot express", written.dropped));
             }
             return Ok(());
         }
         let target = self.partial.as_deref().unwrap_or(self.path);
         let wrong = |error: std::io::Error| Failure::Input(format!("{}: {error}", self.path.display()));
         let file = if self.partial.is_some() { File::create(target) } else { File::options().write(true).open(target) };
-        let outcome = write(&mut BufWriter::new(file.map_err(wrong)?));
+        let buffered = BufWriter::new(file.map_err(wrong)?);
+        let outcome = compressed(buffered, Compression::of(self.path), write);
         let outcome = match (outcome, &self.partial) {
             (Ok(written), Some(partial)) => fs::rename(partial, self.path).map(|()| written).map_err(wrong),
             (outcome, _) => outcome,
@@ -92,7 +94,14 @@ impl<'a> OutFile<'a> {
     }
 }
 
-/// A remark on stderr; where that is closed, none.
-fn eprintln_quietly(text: &str) {
-    let _ = writeln!(std::io::stderr(), "phelsuma: {text}");
+/// Writes the trace through a compressor, to its end.
+fn compressed(
+    out: impl Write,
+    compression: Compression,
+    write: impl FnOnce(&mut dyn Write) -> Outcome<Written>,
+) -> Outcome<Written> {
+    let mut out = Compressed::new(out, compression).map_err(TraceError::Write)?;
+    let written = write(&mut out)?;
+    out.finish().map_err(TraceError::Write)?;
+    Ok(written)
 }

@@ -24,11 +24,34 @@ pub const WRITABLE: &[Format] = &[Format::Csv, Format::DiskSim, Format::FioV3, F
 /// How to write.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WriteOptions {
-    /// DiskSim ASCII only: the unit of the time column. Nanoseconds (SSDsim, MQSim) when absent;
-    /// milliseconds are written with six decimals.
+    /// DiskSim ASCII only, all others have a unit of their own: the unit of the time column. Nanoseconds (SSDsim,
+    /// MQSim) when absent; milliseconds are written with six decimals.
     pub time_unit: Option<TimeUnit>,
     /// Leave out requests that the format cannot express, instead of stopping.
     pub drop_unwritable: bool,
+}
+
+impl WriteOptions {
+    /// Refuses what this format has no choice of: a unit for times that always have the same.
+    ///
+    /// # Errors
+    /// [`TraceError::Option`].
+    pub fn check(&self, format: Format) -> Result<(), TraceError> {
+        let times = match format {
+            Format::DiskSim => return Ok(()),
+            Format::Csv => "microseconds, with up to three decimals",
+            Format::FioV3 => "whole microseconds",
+            Format::Msr => "tenths of a microsecond",
+            // Whether it can be written is said elsewhere.
+            _ => return Ok(()),
+        };
+        match self.time_unit {
+            Some(_) => Err(TraceError::Option(format!(
+                "times in {format} are always {times}; disksim alone has units to choose from"
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What was written.
@@ -61,8 +84,9 @@ impl<W: Write> Writer<W> {
     /// Begins a trace. `out` should be buffered.
     ///
     /// # Errors
-    /// The format is none of [`WRITABLE`], or the output cannot be written.
+    /// The format is none of [`WRITABLE`], `options` cannot be with it, or the output cannot be written.
     pub fn new(out: W, format: Format, options: &WriteOptions) -> Result<Self, TraceError> {
+        options.check(format)?;
         let encoder: Box<dyn Encoder> = match format {
             Format::Csv => Box::new(csv::Csv),
             Format::DiskSim => Box::new(disksim::DiskSim::new(options.time_unit.unwrap_or(TimeUnit::Ns))),

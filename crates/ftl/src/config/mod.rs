@@ -1,0 +1,102 @@
+//! What an FTL is put together from, and the parameters that change it.
+
+mod check;
+mod error;
+mod names;
+mod parameters;
+mod parts;
+mod power;
+mod set;
+mod set_all;
+
+pub use error::ConfigError;
+pub use parameters::PARAMETERS;
+pub(crate) use parts::{B_TREE, GECKO, LAZY, SAMPLE_MIN};
+pub use parts::{
+    DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PlacementPart, Synchronize,
+    ValidityPart, VictimPart, WearPart,
+};
+pub use power::PowerPart;
+
+#[cfg(feature = "mutants")]
+use crate::barriers::Barrier;
+use crate::barriers::Barriers;
+use alloc::string::{String, ToString};
+
+/// A page-mapped FTL as a composition of parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Composition {
+    /// Where each logical page is.
+    pub mapping: MappingPart,
+    /// Which physical pages are live.
+    pub validity: ValidityPart,
+    /// Which block is collected next.
+    pub victim: VictimPart,
+    /// Which stream a page is written to.
+    pub placement: PlacementPart,
+    /// What becomes of blocks of metadata.
+    pub metadata: MetadataPart,
+    /// How a power cut is survived.
+    pub power: PowerPart,
+    /// Whether blocks are worn evenly.
+    pub wear: WearPart,
+}
+
+impl Composition {
+    /// The entries that its mapping caches, 0 for the default; none where it has no cache.
+    pub fn cache_entries(&self) -> Option<u32> {
+        match self.mapping {
+            MappingPart::RamTable => None,
+            MappingPart::Paged { cache_entries, .. } => Some(cache_entries),
+        }
+    }
+
+    /// Whether it has a cache of mapping entries.
+    pub fn has_cache(&self) -> bool {
+        self.cache_entries().is_some()
+    }
+}
+
+/// An FTL with everything it needs to know besides the flash.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// The name the drive is formatted under: a preset's.
+    pub name: String,
+    /// Logical pages that the host sees.
+    pub logical_pages: u32,
+    /// Seed of everything random in the FTL.
+    pub seed: u64,
+    /// Its parts.
+    pub composition: Composition,
+    /// The barrier that this FTL forgets: for the proof that the crash laboratory notices.
+    #[cfg(feature = "mutants")]
+    pub forgets: Option<Barrier>,
+}
+
+impl Config {
+    /// The FTL called `name` with these parts.
+    pub fn new(name: &str, composition: Composition, logical_pages: u32, seed: u64) -> Self {
+        Self {
+            name: name.to_string(),
+            logical_pages,
+            seed,
+            composition,
+            #[cfg(feature = "mutants")]
+            forgets: None,
+        }
+    }
+
+    pub(crate) fn barriers(&self) -> Barriers {
+        Barriers {
+            #[cfg(feature = "mutants")]
+            forgets: self.forgets,
+        }
+    }
+}
+
+/// A preset with other parts, for tests.
+#[cfg(test)]
+pub(crate) fn with(ftl: &str, settings: &[(&str, &str)]) -> Result<Composition, ConfigError> {
+    let mut composition = crate::Preset::named(ftl).unwrap().composition;
+    composition.set_all(settings).map(|()| composition)
+}

@@ -1,0 +1,35 @@
+//! The parameters by name.
+
+/// Every parameter: its name, what it can be, what it means.
+pub const PARAMETERS: &[(&str, &str, &str)] = &[
+    ("mapping", "ram-table | paged", "where each logical page is"),
+    ("mapping.cache", "entries; 0 for the default", "mapping entries cached by paged, at 8 bytes each"),
+    ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
+    ("mapping.directory", "flat | b-tree", "where translation pages are: all in RAM, or the root alone"),
+    ("mapping.nodes", "0 to 1000000 (0: an eighth of them, at least 8)", "inner nodes cached by b-tree, a page each"),
+    ("mapping.fanout", "0, or 2 and more (0: what a page has room for)", "children of a node of b-tree"),
+    ("mapping.dirty-limit", "1 to 100 (100: none)", "percent of the cached entries that may be dirty"),
+    (
+        "mapping.synchronize",
+        "translation-page | physical-block",
+        "what is synchronized with a dirty entry that must go",
+    ),
+    ("validity", "ram-bitmap | flash-bitmap | page-validity-log | gecko", "which physical pages are live"),
+    ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
+    ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
+    ("gecko.merge", "multi-way | two-way", "how runs are merged"),
+    ("victim", "greedy | fifo | d-choices | sampled", "which block is collected next"),
+    ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
+    (
+        "victim.sample",
+        "0, or 16 to all blocks (0: a 16th of them, at least 16)",
+        "blocks whose live pages sampled counts in RAM",
+    ),
+    ("victim.looks", "1 to 64 (default 4)", "blocks that sampled asks about before each collection"),
+    ("placement", "one-stream | host-gc", "which stream a page is written to"),
+    ("power", "scan | battery | gecko-rec | synchronize | nothing", "how a power cut is survived"),
+    ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
+    ("wear", "none | levelling", "whether blocks are worn evenly"),
+    ("wear.threshold", "1 to 10000 (default 12)", "erases that a block of static data may lag behind the average"),
+    ("wear.looks", "1 to 32 (default 8)", "free blocks looked at for the least or the most worn"),
+];

@@ -1,0 +1,185 @@
+//! The parts that an FTL can be put together from, and their defaults. How a power cut is survived is in `power.rs`.
+
+/// Where each logical page is: the mapping part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MappingPart {
+    /// The whole table in RAM.
+    RamTable,
+    /// Translation pages on flash, their directory and a cache of entries in RAM (DFTL; GeckoFTL section 4).
+    Paged {
+        /// C, the entries that the cache holds; 0 for the default: 1/512 of the table at 8 bytes an entry, at
+        /// least 1,024.
+        cache_entries: u32,
+        /// What a write does when its entry is not cached.
+        on_miss: OnMiss,
+        /// How many of the entries may be dirty.
+        dirty: DirtyLimit,
+        /// How it is known where each translation page is.
+        directory: DirectoryPart,
+    },
+}
+
+/// How it is known where each translation page is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DirectoryPart {
+    /// By a directory in RAM, four bytes a translation page (GMD; GeckoFTL section 2).
+    Flat,
+    /// The translation pages are the leaves of a B+-tree on flash, of which RAM holds the root (GeckoFTL section 5.3).
+    BTree {
+        /// Inner nodes cached; 0 for the default: an eighth of them, at least 8.
+        nodes: u32,
+        /// Children of a node; 0 for as many as a page has room for.
+        fanout: u32,
+    },
+}
+
+/// How many cached entries may be dirty, and what is synchronized when there are more (LazyFTL as GeckoFTL sections 5.3
+/// and 6 take it).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DirtyLimit {
+    /// Percent of C, from 1 to 100: 100 is none.
+    pub percent: u32,
+    /// What goes with an entry that leaves the dirty ones.
+    pub synchronize: Synchronize,
+}
+
+impl DirtyLimit {
+    /// Every entry may be dirty.
+    pub const NONE: Self = Self { percent: 100, synchronize: Synchronize::TranslationPage };
+
+    /// D, the entries that may be dirty in a cache of so many.
+    pub(crate) fn entries(self, cache_entries: u32) -> u32 {
+        ((u64::from(cache_entries) * u64::from(self.percent) / 100) as u32).max(1)
+    }
+}
+
+/// What is synchronized when a dirty entry must go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Synchronize {
+    /// Its translation page.
+    TranslationPage,
+    /// Those as well of all dirty entries whose pages lie in the same block (GeckoFTL section 6 of LazyFTL).
+    PhysicalBlock,
+}
+
+/// What a host write does when the mapping entry is not cached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnMiss {
+    /// It reads the translation page, and so learns which page it makes stale.
+    Fetch,
+    /// It leaves that to the next synchronization (GeckoFTL section 4.1).
+    Lazy,
+}
+
+/// Which physical pages are live: the validity part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValidityPart {
+    /// A bitmap in RAM (PVB).
+    RamBitmap,
+    /// A bitmap in flash.
+    FlashBitmap,
+    /// A log of stale pages in flash, chained by block (PVL; IB-FTL as GeckoFTL appendix E has it).
+    PageValidityLog,
+    /// Logarithmic Gecko (GeckoFTL section 3).
+    Gecko {
+        /// T, the size ratio of neighbouring levels, 2 or more.
+        size_ratio: u32,
+        /// S, the parts of a block's bitmap; 0 for the default: one for each 32 pages of a block.
+        partitions: u32,
+        /// How runs are merged.
+        merge: GeckoMerge,
+    },
+}
+
+/// How the runs of Logarithmic Gecko are merged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GeckoMerge {
+    /// Two at a time, level by level (GeckoFTL section 3).
+    TwoWay,
+    /// All that are going to be merged, at once (GeckoFTL appendix A).
+    MultiWay,
+}
+
+/// What becomes of blocks of metadata.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetadataPart {
+    /// They are collected like all others.
+    Collected,
+    /// They are left until all of their pages are stale (GeckoFTL section 4.2), unless they take too much space.
+    Left,
+}
+
+/// Which block is collected next: the victim part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VictimPart {
+    /// The fewest live pages.
+    Greedy,
+    /// Closed longest ago.
+    Fifo,
+    /// The fewest live pages among `d` drawn at random.
+    DChoices {
+        /// How many are drawn.
+        d: u32,
+    },
+    /// The fewest live pages among those whose live pages RAM counts: a sample of the blocks, and those of metadata
+    /// (GeckoFTL section 5.3).
+    Sampled {
+        /// Blocks in the sample, all where there are no more; 0 for the default: a sixteenth of them, at least 16.
+        blocks: u32,
+        /// Blocks that are not in it and are asked about before each collection.
+        looks: u32,
+    },
+}
+
+/// Which stream a page is written to: the placement part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlacementPart {
+    /// Everything to one.
+    OneStream,
+    /// Host writes to one, moved pages to another.
+    HostGc,
+}
+
+/// Whether blocks are worn evenly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WearPart {
+    /// As it comes.
+    Nothing,
+    /// Erase counts in spare areas, static and dynamic levelling (GeckoFTL appendix D).
+    Levelling {
+        /// How far below the average the erase count of a block of static data must be for it to be emptied.
+        threshold: u32,
+        /// How many free blocks are looked at before one is opened; with 1 there is no dynamic levelling.
+        looks: u32,
+    },
+}
+
+/// A cached mapping entry, at packed size.
+pub const ENTRY_BYTES: u64 = 8;
+
+/// The smallest cache of mapping entries.
+pub(crate) const CACHE_MIN: u32 = 16;
+
+/// The smallest sample of counters.
+pub(crate) const SAMPLE_MIN: u32 = 16;
+
+/// A B+-tree of translation pages with its defaults.
+pub(crate) const B_TREE: DirectoryPart = DirectoryPart::BTree { nodes: 0, fanout: 0 };
+
+/// The demand-paged mapping with its defaults.
+pub(crate) const LAZY: MappingPart = MappingPart::Paged {
+    cache_entries: 0,
+    on_miss: OnMiss::Lazy,
+    dirty: DirtyLimit::NONE,
+    directory: DirectoryPart::Flat,
+};
+
+/// Logarithmic Gecko with its defaults.
+pub(crate) const GECKO: ValidityPart =
+    ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
+
+/// A sample of the counters with its defaults.
+pub(super) const SAMPLED: VictimPart = VictimPart::Sampled { blocks: 0, looks: 4 };
+
+/// Levelling of wear with its defaults.
+pub(super) const LEVELLING: WearPart = WearPart::Levelling { threshold: 12, looks: 8 };

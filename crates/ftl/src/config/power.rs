@@ -1,0 +1,151 @@
+//! How a drive survives a power cut, and with which parts it does.
+
+use super::{Composition, DirectoryPart, MappingPart, MetadataPart, OnMiss, ValidityPart, WearPart};
+
+/// How a drive survives a power cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PowerPart {
+    /// By scanning spare areas when the power is back. For a mapping table and validity in RAM.
+    Scan,
+    /// A battery keeps the flash going while what RAM alone knows is saved
+    /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with a bitmap in RAM or in flash.
+    Battery,
+    /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
+    /// Gecko.
+    GeckoRec,
+    /// By synchronizing everything before the drive goes on, and reading the whole translation table, or the whole page
+    /// validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them). For a demand-paged mapping with
+    /// validity in RAM or in such a log.
+    Synchronize,
+    /// Not at all.
+    Nothing,
+}
+
+impl Composition {
+    /// Whether a battery saves what RAM alone knows when the power fails.
+    pub fn has_battery(&self) -> bool {
+        self.power == PowerPart::Battery
+    }
+
+    /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.
+    pub fn survives_power_cuts(&self) -> bool {
+        self.why_not_survivable().is_none()
+    }
+
+    /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
+    pub fn why_not_survivable(&self) -> Option<&'static str> {
+        let paged = matches!(self.mapping, MappingPart::Paged { .. });
+        let ram_bitmap = self.validity == ValidityPart::RamBitmap;
+        let log = self.validity == ValidityPart::PageValidityLog;
+        let levels = self.wear != WearPart::Nothing;
+        let fetches = matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. });
+        let flat = matches!(self.mapping, MappingPart::Paged { directory: DirectoryPart::Flat, .. });
+        match self.power {
+            PowerPart::Scan if paged => Some("scan needs mapping=ram-table"),
+            PowerPart::Scan if !ram_bitmap => Some("scan needs validity=ram-bitmap"),
+            PowerPart::Battery if !paged => Some("battery needs mapping=paged"),
+            PowerPart::Battery
+                if matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
+            {
+                Some("battery needs validity=ram-bitmap or flash-bitmap")
+            }
+            PowerPart::GeckoRec if !paged => Some("gecko-rec needs mapping=paged"),
+            PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
+                Some("gecko-rec needs validity=gecko")
+            }
+            PowerPart::Synchronize if levels => {
+                Some("synchronize keeps its marks in spare areas where wear=levelling keeps erase counts")
+            }
+            PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),
+            PowerPart::Synchronize if !ram_bitmap && !log => {
+                Some("synchronize needs validity=ram-bitmap or page-validity-log")
+            }
+            PowerPart::Synchronize if log && !fetches => {
+                Some("synchronize with validity=page-validity-log needs mapping.on-miss=fetch")
+            }
+            PowerPart::GeckoRec if !flat => Some("gecko-rec needs mapping.directory=flat"),
+            PowerPart::GeckoRec if self.metadata == MetadataPart::Collected => Some("gecko-rec needs metadata=left"),
+            PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize => None,
+            PowerPart::Nothing => Some(match self.validity {
+                ValidityPart::FlashBitmap if paged => "power=nothing; power=battery would be right for its parts",
+                ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
+                ValidityPart::PageValidityLog if fetches && levels => {
+                    "power=nothing; with wear=none power=synchronize would be right for its parts"
+                }
+                ValidityPart::PageValidityLog if fetches => {
+                    "power=nothing; power=synchronize would be right for its parts"
+                }
+                ValidityPart::PageValidityLog => {
+                    "power=nothing, and validity=page-validity-log is recovered with mapping=paged, on-miss=fetch"
+                }
+                ValidityPart::Gecko { .. } if flat && self.metadata == MetadataPart::Collected => {
+                    "power=nothing; with metadata=left power=gecko-rec would be right for its parts"
+                }
+                ValidityPart::Gecko { .. } if flat => "power=nothing; power=gecko-rec would be right for its parts",
+                ValidityPart::Gecko { .. } => {
+                    "power=nothing, and validity=gecko is recovered with mapping=paged, directory=flat"
+                }
+                ValidityPart::RamBitmap if paged && levels => {
+                    "power=nothing; power=battery would be right for its parts"
+                }
+                ValidityPart::RamBitmap if paged => {
+                    "power=nothing; power=battery or power=synchronize would be right for its parts"
+                }
+                ValidityPart::RamBitmap => "power=nothing; power=scan would be right for its parts",
+            }),
+        }
+    }
+
+    /// How a power cut is survived, in a few words.
+    pub fn power_loss(&self) -> &'static str {
+        match self.power {
+            _ if !self.survives_power_cuts() => "no recovery",
+            PowerPart::Scan => "scan of spare areas",
+            PowerPart::Battery => "battery",
+            PowerPart::GeckoRec => "checkpoints and GeckoRec",
+            PowerPart::Synchronize => "synchronization at recovery",
+            PowerPart::Nothing => "no recovery",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::PowerPart;
+    use crate::config::with;
+    use alloc::string::ToString;
+
+    #[test]
+    fn what_cannot_survive_is_refused_if_asked_for_and_given_up_if_not() {
+        let refused = [
+            ("dftl", "power=scan", "scan needs mapping=ram-table"),
+            ("geckoftl", "power=battery", "battery needs validity=ram-bitmap or flash-bitmap"),
+            ("ib-ftl", "power=gecko-rec", "gecko-rec needs validity=gecko"),
+            ("page", "power=battery", "battery needs mapping=paged"),
+        ];
+        for (ftl, setting, why) in refused {
+            let error = with(ftl, &[setting.split_once('=').unwrap()]).unwrap_err().to_string();
+            assert!(error.ends_with(why), "{error}");
+        }
+        let parts = with("page", &[("validity", "flash-bitmap"), ("power", "scan")]);
+        assert!(parts.unwrap_err().to_string().ends_with("scan needs validity=ram-bitmap"));
+        for (ftl, setting) in [("page", ("mapping", "paged")), ("dftl", ("validity", "gecko"))] {
+            let parts = with(ftl, &[setting]).unwrap();
+            assert_eq!(parts.power, PowerPart::Nothing);
+            assert!(parts.why_not_survivable().is_some());
+        }
+        for (ftl, setting, right) in [
+            ("ib-ftl", ("wear", "levelling"), "with wear=none power=synchronize"),
+            ("lazyftl", ("wear", "levelling"), "; power=battery would"),
+            ("geckoftl", ("metadata", "collected"), "with metadata=left power=gecko-rec"),
+        ] {
+            let why = with(ftl, &[setting]).unwrap().why_not_survivable().unwrap();
+            assert!(why.contains(right), "{why}");
+        }
+        for preset in crate::PRESETS {
+            let promises = preset.composition.power != PowerPart::Nothing;
+            assert_eq!(preset.composition.survives_power_cuts(), promises, "{}", preset.name);
+            assert!(with(preset.name, &[("power", "nothing")]).is_ok());
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The bytes of a trace that is written: compressed where the file's name says so, as they are decompressed when it is
+//! read (there by content, whatever the name).
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use flate2::write::GzEncoder;
+use zstd::stream::write::Encoder as ZstdEncoder;
+
+/// How the bytes of a trace are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// One gzip member.
+    Gzip,
+    /// One zstd frame, with a checksum.
+    Zstd,
+}
+
+impl Compression {
+    /// What the ending of a file's name asks for: `.gz` or `.zst`, in small letters or capitals; none otherwise.
+    pub fn of(path: &Path) -> Self {
+        let ends = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
+        match () {
+            () if ends("gz") => Compression::Gzip,
+            () if ends("zst") => Compression::Zstd,
+            () => Compression::None,
+        }
+    }
+}
+
+/// An output that is compressed on the way. The same bytes come out of the same bytes: a gzip header has no name and
+/// no time.
+///
+/// What is compressed is complete only after [`finish`](Self::finish); dropped before, it is cut short, and a reader
+/// notices.
+pub struct Compressed<W: Write>(Stream<W>);
+
+enum Stream<W: Write> {
+    Plain(W),
+    Gzip(GzEncoder<W>),
+    Zstd(ZstdEncoder<'static, W>),
+}
+
+impl<W: Write> Compressed<W> {
+    /// Begins an output. `out` should be buffered.
+    ///
+    /// # Errors
+    /// The compressor has no memory.
+    pub fn new(out: W, compression: Compression) -> io::Result<Self> {
+        Ok(Compressed(match compression {
+            Compression::None => Stream::Plain(out),
+            Compression::Gzip => Stream::Gzip(GzEncoder::new(out, flate2::Compression::default())),
+            Compression::Zstd => {
+                let mut encoder = ZstdEncoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Stream::Zstd(encoder)
+            }
+        }))
+    }
+
+    /// Writes what is still in the compressor and the end of the stream, and flushes the output.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn finish(self) -> io::Result<()> {
+        let mut out = match self.0 {
+            Stream::Plain(out) => out,
+            Stream::Gzip(encoder) => encoder.finish()?,
+            Stream::Zstd(encoder) => encoder.finish()?,
+        };
+        out.flush()
+    }
+}
+
+impl<W: Write> Write for Compressed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Stream::Plain(out) => out.write(bytes),
+            Stream::Gzip(encoder) => encoder.write(bytes),
+            Stream::Zstd(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Stream::Plain(out) => out.flush(),
+            Stream::Gzip(encoder) => encoder.flush(),
+            Stream::Zstd(encoder) => encoder.flush(),
+        }
+    }
+}
