@@ -1,31 +1,23 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
-use crate::compare::{distinct, each};
-use crate::drive_args::{TimingArg, check_logical_pages, ratio, timing};
+use crate::drive_args::{check_logical_pages, ratio};
 use crate::errors::{Failure, Outcome};
+use crate::lab_args::{LabArgs, fits};
 use crate::progress::Bars;
-use crate::settings::{self, Setting, check_cache_is_used, set_cache, set_parts, setting};
+use crate::settings::check_cache_is_used;
 use crate::table::{count, number};
-use crate::{memory, output, remarks, replay, size, table};
+use crate::{output, remarks, replay, size, table};
 use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{CrashReport, CrashReports, Fault, LabConfig, LabError, Path, Points, Sweep, Workload};
-use phelsuma_ftl::{Config, ENTRY_BYTES, FtlError, Preset};
-use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Geometry, SimNand, Time};
+use phelsuma_ftl::FtlError;
 use std::fmt::Write;
 use std::time::Instant;
-
-/// The cache of mapping entries where none is asked for: the drive is small, and entries are to be evicted.
-const CACHE_BYTES: u64 = 512;
-/// The least that a cache takes.
-const CACHE_BYTES_MIN: u64 = 16 * ENTRY_BYTES;
 
 /// Options of `crash`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The FTLs, separated by commas (see `phelsuma list`)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
-    ftl: Vec<String>,
+    #[command(flatten)]
+    lab: LabArgs,
     /// What the host asks for, separated by commas (see `phelsuma list`), or `all`: each is an experiment of its own
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = Workload::Mixed.name())]
     workload: Vec<String>,
@@ -48,9 +40,6 @@ pub(crate) struct Args {
     /// does, and 3 the recoveries from those
     #[arg(long, value_name = "D", conflicts_with = "replay")]
     depth: Option<u32>,
-    /// Seed of the workload and of faults that leave a choice
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
     /// Run the branch with this id alone, with the --workload that it is one of
     #[arg(long, value_name = "ID")]
     replay: Option<Path>,
@@ -60,33 +49,9 @@ pub(crate) struct Args {
     /// Pages of a block
     #[arg(long, value_name = "N", default_value_t = 32)]
     pages_per_block: u32,
-    /// Size of a page
-    #[arg(long, value_name = "SIZE", default_value = "512", value_parser = size::parse_page)]
-    page: u32,
     /// Logical over physical pages
     #[arg(long, default_value = "0.60", value_parser = ratio)]
     ratio: f64,
-    /// Channels
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    channels: u32,
-    /// Dies on each channel
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    dies: u32,
-    /// How long flash operations take (see `phelsuma list`)
-    #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
-    timing: TimingArg,
-    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 512 B]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    cache: Option<u64>,
-    /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    set: Vec<Setting>,
-    /// Threads [default: as many as there are cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: Option<u32>,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Blocks of the flash, where they are enough.
@@ -118,10 +83,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
         }
         found.extend(CrashReports::of(reports).map(|reports| Found { reports, seconds }));
     }
-    if args.json || args.replay.is_some() {
+    if args.lab.json || args.replay.is_some() {
         not_set.iter().for_each(|remark| output::remark(remark));
     }
-    if args.json {
+    if args.lab.json {
         let reports: Vec<&CrashReports> = found.iter().map(|found| &found.reports).collect();
         output::json(&reports)?;
     } else if let Some(path) = &args.replay {
@@ -165,7 +130,7 @@ impl Args {
     }
 
     fn heading(&self, configs: &[LabConfig], workloads: &[Workload], not_set: &[String]) -> String {
-        let page = size::show(self.page.into());
+        let page = size::show(self.lab.page.into());
         let mut text = format!(
             "{} blocks of {} pages of {page} at ratio {}, {} writes{}, seed {}\n",
             configs.first().map_or(BLOCKS, |config| config.geometry.blocks().into()),
@@ -176,7 +141,7 @@ impl Args {
                 [one] => format!(" of workload {}", one.name()),
                 _ => " of each workload".to_string(),
             },
-            self.seed
+            self.lab.seed
         );
         let ftls = configs.iter().map(|config| &config.ftl);
         let changed = ftls.filter_map(|ftl| remarks::changed_of(&ftl.name, &ftl.composition));
@@ -222,7 +187,10 @@ impl Args {
     fn configs(&self) -> Outcome<(Vec<LabConfig>, Vec<String>)> {
         let mut made = self.configs_with(self.blocks.unwrap_or(BLOCKS))?;
         let mut blocks = BLOCKS;
-        while self.blocks.is_none() && blocks < BLOCKS_MAX && !made.0.iter().all(fits) {
+        while self.blocks.is_none()
+            && blocks < BLOCKS_MAX
+            && !made.0.iter().all(|config| fits(&config.geometry, config.timing, &config.ftl))
+        {
             blocks *= 2;
             made = self.configs_with(blocks)?;
         }
@@ -230,11 +198,9 @@ impl Args {
     }
 
     fn configs_with(&self, blocks: u64) -> Outcome<(Vec<LabConfig>, Vec<String>)> {
-        let geometry = Geometry::new(self.page, self.pages_per_block, blocks, self.channels, self.dies)?;
+        let geometry = self.lab.geometry(blocks, self.pages_per_block)?;
         check_logical_pages(&geometry, self.ratio)?;
-        memory::affordable(&geometry)?;
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         if let (true, Some(depth @ 0..=1)) = (self.nested, self.depth) {
             return Err(Failure::Input(format!(
                 "--nested cuts the recoveries as well and --depth {depth} does not; one of them, or --depth 2 or 3, would be right"
@@ -250,33 +216,23 @@ impl Args {
             None => self.depth.unwrap_or(if self.nested { 2 } else { 1 }),
         };
         let lab = |name: &str| {
-            let preset = Preset::named(name)?;
-            let mut composition = preset.composition;
-            let lacking = set_parts(&mut composition, &self.set, self.cache)?;
-            // The usual default holds all entries of so small a drive, and nothing would ever be evicted.
-            if let (None, Some(0)) = (self.cache, composition.cache_entries()) {
-                let most = u64::from(logical_pages) * ENTRY_BYTES;
-                set_cache(&mut composition, CACHE_BYTES.min(most.max(CACHE_BYTES_MIN)))?;
-            }
-            composition.check_on(&geometry, logical_pages)?;
+            let (ftl, lacking) = self.lab.ftl(name, &geometry, logical_pages)?;
             let config = LabConfig {
                 geometry,
-                timing: self.timing.times,
-                ftl: Config::new(preset.name, composition, logical_pages, self.seed),
+                timing: self.lab.timing.times,
+                ftl,
                 workload: Workload::default(),
                 writes: self.writes,
                 points: points.clone(),
                 faults: self.faults()?,
                 depth,
-                seed: self.seed,
-                threads: self.threads.map_or(cores, |n| n as usize),
+                seed: self.lab.seed,
+                threads: self.lab.threads(),
             };
             Ok((config, lacking))
         };
-        let names = distinct(&self.ftl)?;
-        let (configs, lacking): (Vec<LabConfig>, Vec<_>) = each(&names, lab)?.into_iter().unzip();
-        check_cache_is_used(self.cache, configs.iter().map(|config| &config.ftl.composition))?;
-        let not_set = settings::remarks(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
+        let (configs, not_set) = self.lab.each(lab)?;
+        check_cache_is_used(self.lab.cache, configs.iter().map(|config: &LabConfig| &config.ftl.composition))?;
         Ok((configs, not_set))
     }
 
@@ -291,12 +247,6 @@ impl Args {
         // In the order in which they are listed, each once.
         Ok(Fault::all().into_iter().filter(|fault| faults.contains(fault)).collect())
     }
-}
-
-/// Whether the drive has room for what the FTL needs for itself; other reasons not to come up are told by the sweep.
-fn fits(config: &LabConfig) -> bool {
-    let mut nand = SimNand::new(&SimConfig::new(config.geometry, config.timing));
-    !matches!(phelsuma_ftl::format(&mut nand, &config.ftl, Time::ZERO), Err(FtlError::DoesNotFit { .. }))
 }
 
 fn about(config: &LabConfig, error: LabError, (ftls, workloads): (bool, bool)) -> Failure {

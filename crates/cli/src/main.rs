@@ -5,6 +5,7 @@ mod compare;
 mod crash;
 mod drive_args;
 mod errors;
+mod lab_args;
 mod limits;
 mod list;
 mod memory;
@@ -15,6 +16,7 @@ mod replay;
 mod run;
 mod settings;
 mod size;
+mod soak;
 mod table;
 mod trace;
 mod verdict;
@@ -41,6 +43,8 @@ enum Command {
     Compare(compare::Args),
     /// Cut the power at every program and erase, with every fault, and check what survives
     Crash(crash::Args),
+    /// Lives of random requests, power cuts, decay and bad blocks, as many as one likes
+    Soak(soak::Args),
     /// What papers state, tried here: measured values and verdicts
     Claims(claims::Args),
     /// What write amplification can be at best, by the analytic models
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
             Command::Run(args) => run::main(&args),
             Command::Compare(args) => compare::main(&args),
             Command::Crash(args) => crash::main(&args),
+            Command::Soak(args) => soak::main(&args),
             Command::Claims(args) => claims::main(&args),
             Command::Limits(args) => limits::main(&args),
             Command::Trace(args) => trace::main(&args),

@@ -1,52 +1,116 @@
-//! Lives of random requests, cuts, decay and blocks that grow bad: nothing is lost that need not be, and every drive can be
-//! written in the end.
+//! Lives of random requests, cuts, decay and blocks that grow bad: nothing is lost that need not be, every drive can be
+//! written until too many of its blocks are bad, and then be read.
 
 #![allow(clippy::unwrap_used)]
 
-use phelsuma_drive::lab::{SoakConfig, SoakState};
-use phelsuma_ftl::{Config, Preset};
+use phelsuma_drive::lab::{LabError, SoakConfig, SoakState};
+use phelsuma_ftl::{Barrier, Config, FtlError, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
-fn config(name: &str, decay: u32, bad: u32) -> SoakConfig {
-    let (blocks, pages, ratio) = match name {
-        "page" => (32, 8, 0.5),
-        _ => (64, 4, 0.2),
-    };
-    let blocks = std::env::var("BLOCKS").map_or(blocks, |b| b.parse().unwrap());
-    let pages = std::env::var("PAGES").map_or(pages, |b| b.parse().unwrap());
-    let ratio = std::env::var("RATIO").map_or(ratio, |b| b.parse().unwrap());
-    let geometry = Geometry::new(512, pages, blocks, 1, 1).unwrap();
+/// A drive of at most 256 pages, with room for a few bad blocks.
+fn config(name: &str, dies: (u32, u32)) -> SoakConfig {
+    let pages_per_block = if dies == (1, 1) { 4 } else { 8 };
+    let blocks = if dies == (1, 1) { 64 } else { 128 };
+    let geometry = Geometry::new(512, pages_per_block, blocks, dies.0, dies.1).unwrap();
     let mut composition = Preset::named(name).unwrap().composition;
     if composition.cache_entries().is_some() {
         composition.set("mapping.cache", "16").unwrap();
     }
-    let logical = (geometry.pages() as f64 * ratio) as u32;
-    SoakConfig {
+    let of = |logical_pages| SoakConfig {
         geometry,
         timing: Timing::preset("gecko").unwrap(),
-        ftl: Config::new(name, composition, logical, 1),
+        ftl: Config::new(name, composition, logical_pages, 1),
         seed: 1,
-        decay,
-        bad,
-        threads: 1,
+        decay: 0,
+        bad: 0,
+        threads: 2,
+    };
+    let all = geometry.pages() as u32;
+    match of(all).soak(&mut SoakState::new(&of(all)), 1, &mut |_| false) {
+        Err(LabError::Workload(FtlError::DoesNotFit { largest_ratio, .. })) => {
+            of((f64::from(all) * largest_ratio * 0.75) as u32)
+        }
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn soak(config: &SoakConfig, cycles: u64) -> SoakState {
+    let mut state = SoakState::new(config);
+    config.soak(&mut state, cycles, &mut |state| state.failed == 0).unwrap();
+    state
+}
+
+fn assert_sound(config: &SoakConfig, cycles: u64) {
+    let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
+    let state = soak(config, if thorough { 50 * cycles } else { cycles });
+    assert!(state.found.is_empty(), "{}: {:#?}", state.of, state.found);
+    assert!(state.cycles >= cycles && state.lives > 0);
+    assert_eq!(state.cuts > 0 && state.recovery_cuts > 0, !config.ftl.composition.has_battery(), "{state:?}");
+    assert_eq!(state.decayed > 0, config.decay > 0);
+    assert_eq!(state.grown_bad > 0, config.bad > 0);
+}
+
+const ALL: [&str; 6] = ["page", "dftl", "mu-ftl-pvb", "geckoftl", "lazyftl", "ib-ftl"];
+
+#[test]
+fn power_cuts() {
+    for name in ALL {
+        assert_sound(&config(name, (1, 1)), 4_000);
     }
 }
 
 #[test]
-fn soak() {
-    let name = std::env::var("FTL").unwrap_or("page".into());
-    let number = |name: &str, or: u32| std::env::var(name).map_or(or, |n| n.parse().unwrap());
-    let config = config(&name, number("DECAY", 0), number("BAD", 0));
-    let mut state = SoakState::new(&config);
-    config.soak(&mut state, u64::from(number("CYCLES", 1000)), &mut |s| s.found.len() < 2).unwrap();
-    println!("{state:#?}");
-    assert!(state.found.is_empty());
+fn power_cuts_of_drives_of_several_dies() {
+    for name in ALL {
+        assert_sound(&config(name, (2, 2)), 600);
+    }
 }
 
 #[test]
-fn relive() {
-    let name = std::env::var("FTL").unwrap_or("page".into());
-    let number = |name: &str, or: u32| std::env::var(name).map_or(or, |n| n.parse().unwrap());
-    let config = config(&name, number("DECAY", 0), number("BAD", 0));
-    println!("{:#?}", config.relive(u64::from(number("LIFE", 0))).unwrap().map(|f| (f.cycle, f.message)));
+fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
+    for name in ALL {
+        assert_sound(&SoakConfig { bad: 30, ..config(name, (1, 1)) }, 3_000);
+    }
+}
+
+#[test]
+fn pages_that_decay() {
+    for name in ["page", "dftl", "mu-ftl-pvb"] {
+        assert_sound(&SoakConfig { decay: 10, ..config(name, (1, 1)) }, 3_000);
+        assert_sound(&SoakConfig { decay: 20, bad: 60, ..config(name, (1, 1)) }, 3_000);
+    }
+}
+
+/// A soak sees what it is for, shortens it, and shows it again.
+#[test]
+fn what_an_ftl_forgets_is_found_and_a_life_can_be_lived_again() {
+    for (name, barrier) in [
+        ("page", Barrier::SuspectsCopied),
+        ("page", Barrier::EraseBeforeUse),
+        ("geckoftl", Barrier::SuspectsVerified),
+        ("geckoftl", Barrier::FallbacksHeld),
+        ("lazyftl", Barrier::CopiesBeforeErase),
+        ("ib-ftl", Barrier::PagesPointBack),
+    ] {
+        let mut config = config(name, (1, 1));
+        config.ftl.forgets = Some(barrier);
+        let state = soak(&config, 100_000);
+        let found = state.found.first().unwrap_or_else(|| panic!("{name} without {barrier:?}: {state:?}"));
+        assert!(!found.script.is_empty() && found.script.len() as u64 <= found.cycle + 1, "{found:#?}");
+        assert_eq!(config.relive(found.life).unwrap().as_ref(), Some(found));
+    }
+}
+
+#[test]
+fn lives_add_up_whoever_lives_them() {
+    let two = config("geckoftl", (1, 1));
+    let mut in_parts = SoakState::new(&two);
+    two.soak(&mut in_parts, 300, &mut |_| true).unwrap();
+    let begun = in_parts.lives;
+    two.soak(&mut in_parts, 600, &mut |_| true).unwrap();
+    assert!(begun > 0 && in_parts.lives > begun && in_parts.cycles >= 600);
+    let one = SoakConfig { threads: 1, ..two };
+    let mut at_once = SoakState::new(&one);
+    one.soak(&mut at_once, u64::MAX, &mut |state| state.lives < in_parts.lives).unwrap();
+    assert_eq!(SoakState { seconds: in_parts.seconds, ..at_once }, in_parts);
 }

@@ -5,6 +5,7 @@ use crate::lab::script::Request;
 use phelsuma_nand::sim::{Decay, EraseFault, ProgramFault};
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fmt;
 
 /// The power fails at a program or an erase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +49,56 @@ pub(crate) struct Cycle {
     pub(crate) recovery_cuts: Vec<Cut>,
     /// Then everything is written over once.
     pub(crate) overwrite: bool,
+}
+
+/// Logical pages as people write them.
+fn pages(first: u32, pages: u32) -> String {
+    match pages {
+        1 => format!("{first}"),
+        pages => format!("{first} to {}", first + pages - 1),
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "operation {} ({} or {})", self.operation, self.program.name(), self.erase.name())
+    }
+}
+
+impl fmt::Display for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Decays { metadata, decay, .. }) = &self.decays {
+            let whose = if *metadata { "metadata" } else { "the host" };
+            let how = match decay {
+                Decay::Uncorrectable => "wholly",
+                Decay::Spare(_) => "in its spare area",
+                Decay::Data(_) => "by a bit of its data",
+            };
+            write!(f, "a page of {whose} decays {how}; ")?;
+        }
+        match self.breaks {
+            Some(Breaks::AtProgram) => f.write_str("the block programmed last grows bad; ")?,
+            Some(Breaks::AtErase(_)) => f.write_str("a block is to fail its next erase; ")?,
+            None => {}
+        }
+        for request in &self.requests {
+            match request {
+                Request::Write { first, pages: n } => write!(f, "write {}; ", pages(*first, *n))?,
+                Request::Trim { first, pages: n } => write!(f, "trim {}; ", pages(*first, *n))?,
+                Request::Read { first, pages: n } => write!(f, "read {}; ", pages(*first, *n))?,
+                Request::Flush => f.write_str("flush; ")?,
+                Request::Cut => {}
+            }
+        }
+        write!(f, "cut at {}", self.cut)?;
+        for cut in &self.recovery_cuts {
+            write!(f, ", the recovery at {cut}")?;
+        }
+        if self.overwrite {
+            f.write_str("; everything is written over")?;
+        }
+        Ok(())
+    }
 }
 
 /// How often what happens.

@@ -9,7 +9,7 @@ use crate::lab::model::{Doubt, Expectation, InProgress, Model, tag};
 use crate::lab::script::Request;
 use crate::lab::verify::{Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, WriteRequest, format, recover};
-use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::sim::{Decay, SimConfig};
 use phelsuma_nand::{
     Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time,
     Timing,
@@ -316,8 +316,9 @@ impl<'a> Life<'a> {
             Kind::Translation => {
                 let entries = geometry.page_bytes() / 4;
                 let first = spare.key.saturating_mul(entries);
-                // An inner node of a tree stands for all.
-                let pages = if first < all { first..(first + entries).min(all) } else { 0..all };
+                // An inner node of a tree stands for all; and so does a page that does not say any more which one it was.
+                let says_which = first < all && matches!(decays.decay, Decay::Data(_));
+                let pages = if says_which { first..(first + entries).min(all) } else { 0..all };
                 let is_newest = !written.iter().any(|(_, other)| {
                     other.kind == Kind::Translation && other.key == spare.key && other.seq > spare.seq
                 });

@@ -78,5 +78,5 @@ pub(super) fn shortest(
         });
         cycles[at].requests = requests;
     }
-    cycles.iter().map(|cycle| format!("{cycle:?}")).collect()
+    cycles.iter().map(|cycle| cycle.to_string()).collect()
 }

@@ -1,0 +1,108 @@
+//! What the commands of the laboratory have in common: FTLs on drives small enough to go through everything.
+
+use crate::compare::{distinct, each};
+use crate::drive_args::{TimingArg, timing};
+use crate::errors::Outcome;
+use crate::settings::{self, Setting, set_cache, set_parts, setting};
+use crate::{memory, size};
+use phelsuma_ftl::{Config, ConfigError, ENTRY_BYTES, FtlError, Preset};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, SimNand, Time, Timing};
+
+/// The cache of mapping entries where none is asked for: the drive is small, and entries are to be evicted.
+const CACHE_BYTES: u64 = 512;
+/// The least that a cache takes.
+const CACHE_BYTES_MIN: u64 = 16 * ENTRY_BYTES;
+
+/// Options of every command of the laboratory.
+#[derive(clap::Args)]
+pub(crate) struct LabArgs {
+    /// The FTLs, separated by commas (see `phelsuma list`)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    ftl: Vec<String>,
+    /// Seed of what the host asks for and of faults that leave a choice
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Size of a page
+    #[arg(long, value_name = "SIZE", default_value = "512", value_parser = size::parse_page)]
+    pub(crate) page: u32,
+    /// Channels
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    channels: u32,
+    /// Dies on each channel
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    dies: u32,
+    /// How long flash operations take (see `phelsuma list`)
+    #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
+    pub(crate) timing: TimingArg,
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 512 B]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) cache: Option<u64>,
+    /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
+    /// Threads [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl LabArgs {
+    pub(crate) fn geometry(&self, blocks: u64, pages_per_block: u32) -> Outcome<Geometry> {
+        let geometry = Geometry::new(self.page, pages_per_block, blocks, self.channels, self.dies)?;
+        memory::affordable(&geometry)?;
+        Ok(geometry)
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        self.threads.map_or(cores, |n| n as usize)
+    }
+
+    /// An FTL as it is asked for, and what is set that it lacks the part for.
+    pub(crate) fn ftl(
+        &self,
+        name: &str,
+        geometry: &Geometry,
+        logical_pages: u32,
+    ) -> Outcome<(Config, Vec<ConfigError>)> {
+        let preset = Preset::named(name)?;
+        let mut composition = preset.composition;
+        let lacking = set_parts(&mut composition, &self.set, self.cache)?;
+        // The usual default holds all entries of so small a drive, and nothing would ever be evicted.
+        if let (None, Some(0)) = (self.cache, composition.cache_entries()) {
+            let most = u64::from(logical_pages) * ENTRY_BYTES;
+            set_cache(&mut composition, CACHE_BYTES.min(most.max(CACHE_BYTES_MIN)))?;
+        }
+        composition.check_on(geometry, logical_pages)?;
+        Ok((Config::new(preset.name, composition, logical_pages, self.seed), lacking))
+    }
+
+    /// An experiment for each FTL, and remarks on what is set for some of them alone.
+    pub(crate) fn each<T>(
+        &self,
+        of: impl Fn(&str) -> Outcome<(T, Vec<ConfigError>)>,
+    ) -> Outcome<(Vec<T>, Vec<String>)> {
+        let names = distinct(&self.ftl)?;
+        let (made, lacking): (Vec<T>, Vec<_>) = each(&names, of)?.into_iter().unzip();
+        let not_set = settings::remarks(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
+        Ok((made, not_set))
+    }
+}
+
+/// Whether the drive has room for what the FTL needs for itself; other reasons not to come up are told by the
+/// experiment.
+pub(crate) fn fits(geometry: &Geometry, timing: Timing, ftl: &Config) -> bool {
+    room(geometry, timing, ftl).is_ok()
+}
+
+/// Where a drive has no room for what the FTL needs for itself, the largest ratio that fits.
+pub(crate) fn room(geometry: &Geometry, timing: Timing, ftl: &Config) -> Result<(), f64> {
+    let mut nand = SimNand::new(&SimConfig::new(*geometry, timing));
+    match phelsuma_ftl::format(&mut nand, ftl, Time::ZERO) {
+        Err(FtlError::DoesNotFit { largest_ratio, .. }) => Err(largest_ratio),
+        _ => Ok(()),
+    }
+}
