@@ -1,9 +1,8 @@
 //! What would count if the pages that may have been in flight turned bad, before they are copied.
 //!
-//! That is the state without any of them: of each translation page the newest other version, and of each logical page the
-//! newest other page that this version does not know, or what it names. And the state without the user pages among them:
-//! the newest version, and what it names. What a state with some of them would need is among these and what counts with
-//! all of them. And of copies of one content the first and the last but one: the host
+//! That is, by each version of a translation page that may come to count: what it names, or of a logical page the newest
+//! page that it does not know and that cannot have been in flight. Those versions are the newest of all, the newest that
+//! cannot have been in flight, and all that may have been. And of copies of one content the first and the last but one: the host
 //! may have been told that it is safe, and it is then, whatever became of the copies that recoveries made.
 
 use super::found::{FoundEntries, Translation};
@@ -42,21 +41,29 @@ impl Gathered {
         parts.extend(users.map(|suspect| ftl.paged().part_of(LogicalPage(suspect.spare.key))));
         parts.sort_unstable();
         parts.dedup();
-        let versions = parts.into_iter().flat_map(|part| {
-            let (sure, newest) = (translation.sure_of(part), translation.newest_of(part));
-            let is_other = newest.is_some_and(|newest| sure.is_none_or(|sure| sure.page != newest.page));
-            [Some((part, sure)), is_other.then_some((part, newest))].into_iter().flatten()
-        });
+        let mut versions: Vec<(u32, Option<(Page, u64)>)> = Vec::new();
+        for part in parts {
+            let sure = translation.sure_of(part).map(|version| (version.page, version.synchronized));
+            let mut others: Vec<(Page, u64)> = translation.synchronized(part).into_iter().collect();
+            // An older one never comes to count.
+            let since = sure.map_or(0, |(_, synchronized)| synchronized);
+            let suspects = self.suspect_translation.iter().filter(|s| s.spare.key == part && s.spare.version >= since);
+            others.extend(suspects.map(|suspect| (suspect.page, suspect.spare.version)));
+            others.sort_unstable();
+            others.dedup();
+            versions.push((part, sure));
+            versions.extend(others.into_iter().map(Some).filter(|other| *other != sure).map(|other| (part, other)));
+        }
         for (part, version) in versions {
-            let synchronized = version.map_or(0, |version| version.synchronized);
+            let synchronized = version.map_or(0, |(_, synchronized)| synchronized);
             let Mapping::Paged(paged) = &mut ftl.mapping else { continue };
             let named: Vec<(u32, Place)> = match version {
-                Some(version) => {
-                    steps.with_io(nand, &mut ftl.blocks, |io| paged.entries_at(io, part, version.page).collect())
+                Some((page, _)) => {
+                    steps.with_io(nand, &mut ftl.blocks, |io| paged.entries_at(io, part, page).collect())
                 }
                 None => paged.range_of(part).map(|key| (key, Place::Nowhere)).collect(),
             };
-            pages.extend(version.map(|version| version.page));
+            pages.extend(version.map(|(page, _)| page));
             for (key, place) in named {
                 let mut others = found.candidates_of(key).iter().filter(|c| !c.is_suspect && c.seq > synchronized);
                 match (others.next(), place) {
