@@ -7,7 +7,7 @@
 mod common;
 
 use common::{json, tiny_trace};
-use phelsuma_drive::lab::Failed;
+use phelsuma_drive::lab::{Failed, SoakFound};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -100,6 +100,12 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     crash[0]["workloads"][0]["failures"] = serde_json::to_value([&failed]).unwrap();
     crash[0]["failures"] = serde_json::to_value([failed]).unwrap();
     check("phelsuma.crash/1", &[crash, json("crash --ftl dftl --workload hot,slow --writes 10 --cuts 2 --json")]);
+
+    let mut soak = json("soak --ftl page,dftl --cycles 1 --threads 1 --json");
+    let found =
+        SoakFound { life: 1, cycle: 2, kind: "lost".into(), message: "page 7".into(), script: vec!["trim 1".into()] };
+    soak[0]["found"] = serde_json::to_value([found]).unwrap();
+    check("phelsuma.soak/1", &[soak]);
 
     check(
         "phelsuma.limits/1",

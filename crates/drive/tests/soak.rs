@@ -89,6 +89,8 @@ fn what_an_ftl_forgets_is_found_and_a_life_can_be_lived_again() {
         ("page", Barrier::EraseBeforeUse),
         ("geckoftl", Barrier::SuspectsVerified),
         ("geckoftl", Barrier::FallbacksHeld),
+        ("lazyftl", Barrier::FallbacksHeld),
+        ("ib-ftl", Barrier::FallbacksHeld),
         ("lazyftl", Barrier::CopiesBeforeErase),
         ("ib-ftl", Barrier::PagesPointBack),
     ] {
