@@ -61,8 +61,6 @@ impl PageMapped {
                 }
                 match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
                     SpareRead::Written(s) if s.kind == Kind::User && s.key == key.0 => {}
-                    // Gone bad, which a read says: no structure is wrong.
-                    SpareRead::Unreadable => {}
                     other => findings.push(format!("{key} is mapped to {page}, whose spare area says {other:?}")),
                 }
             }

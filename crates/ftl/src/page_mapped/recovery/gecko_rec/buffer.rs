@@ -70,8 +70,8 @@ impl Gathered {
     }
 }
 
-/// What the synchronizations that made `version` out of the one at `before` replaced, as far as it is the same page still by what its
-/// spare area reads as, the logical page, and since when it is stale.
+/// What the synchronizations that made `version` out of the one at `before` replaced, as far as it is the same page still:
+/// by what its spare area reads as, the logical page, and since when it is stale.
 pub(super) fn stale_by<N: Nand>(
     ftl: &mut PageMapped,
     nand: &mut N,

@@ -2,8 +2,8 @@
 //!
 //! That is, by each version of a translation page that may come to count: what it names, or of a logical page the newest
 //! page that it does not know and that cannot have been in flight. Those versions are the newest of all, the newest that
-//! cannot have been in flight, and all that may have been. And of copies of one content the first and the last but one: the host
-//! may have been told that it is safe, and it is then, whatever became of the copies that recoveries made.
+//! cannot have been in flight, and all since that may have been. And of copies of one content the first and the last but
+//! one: the host may have been told that it is safe, and it is then, whatever became of the copies that recoveries made.
 
 use super::found::{FoundEntries, Translation};
 use super::{Found, Gathered, PageMapped, Steps};
