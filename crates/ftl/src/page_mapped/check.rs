@@ -3,7 +3,7 @@
 use super::PageMapped;
 use super::mapping::Place;
 use super::meta_io::MetaIo;
-use super::validity::{Answer, Validity};
+use super::validity::Answer;
 use super::{mapping_io, validity_io};
 use crate::blocks::BlockUse;
 use alloc::format;
@@ -92,19 +92,6 @@ impl PageMapped {
             perhaps.dedup();
             for page in perhaps.iter().filter(|page| blank.contains(**page)) {
                 live[geometry.block_of(*page).index()] += 1;
-            }
-            if matches!(self.validity, Validity::Log(_)) {
-                // What the log says of pages in front of the first that can be read is not told from what it said before
-                // the block's last erase.
-                for block in (0..geometry.blocks()).map(Block).filter(|block| self.blocks.is_in_use(*block)) {
-                    for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
-                        match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
-                            SpareRead::Written(_) => break,
-                            SpareRead::Unreadable => live[block.index()] += u16::from(!valid.contains(page)),
-                            SpareRead::Erased => {}
-                        }
-                    }
-                }
             }
         }
         if self.mapping.is_damaged() {
