@@ -54,6 +54,9 @@ pub enum Barrier {
     JudgedBeforeMoved,
     /// An erase clears what the buffer holds of the block (GeckoFTL algorithm 2 is silent).
     EraseClearsBuffer,
+    /// A page of which nothing can be read is not taken for torn where a translation page names it (GeckoFTL appendix C
+    /// is silent).
+    SilentLookedUp,
     /// What a failed program left behind is reported as stale.
     FailuresReported,
     /// Metadata that takes too much space is collected (against GeckoFTL section 4.2): a page that stays live keeps its

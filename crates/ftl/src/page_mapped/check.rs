@@ -109,12 +109,22 @@ impl PageMapped {
                 live[geometry.block_of(page).index()] += 1;
             }
         }
-        let (only_mapped, only_valid) = (mapped.without(&valid).next(), valid.without(&mapped).next());
-        if only_mapped.is_some() || only_valid.is_some() {
-            findings.push(format!(
-                "{} pages are mapped or unidentified, and {} valid; or not the same ones, the first {:?} and {:?}",
-                mapped.len, valid.len, only_mapped, only_valid,
-            ));
+        let only_mapped = mapped.without(&valid).collect::<Vec<Page>>();
+        let only_valid = valid.without(&mapped).collect::<Vec<Page>>();
+        for (pages, what) in [
+            (&only_mapped, "mapped, or unidentified, and not valid"),
+            (&only_valid, "valid, and neither mapped nor unidentified"),
+        ] {
+            if let Some(first) = pages.first() {
+                findings.push(format!("{} pages are {what}, the first {first:?}", pages.len()));
+            }
+        }
+        // Counters go with validity: where they do not, it is another finding.
+        for page in only_valid {
+            live[geometry.block_of(page).index()] += 1;
+        }
+        for page in only_mapped {
+            live[geometry.block_of(page).index()] -= 1;
         }
         for page in self
             .mapping

@@ -299,10 +299,19 @@ impl<'a> Life<'a> {
         let in_ram = self.species.ftl.composition.cache_entries().is_none();
         // A block's last page may have been in flight when the power failed.
         let looks_torn = last_of_block.contains(&page);
+        let all = self.model.logical_pages();
+        let entries = geometry.page_bytes() / 4;
+        let newest_of = |translation_page: u32| {
+            let copies =
+                written.iter().filter(|(_, spare)| (spare.kind, spare.key) == (Kind::Translation, translation_page));
+            copies.map(|(_, spare)| (spare.version, spare.seq)).max()
+        };
+        // A cache without a battery: what its translation page does not know yet only the page itself says.
+        let known = newest_of(spare.key / entries).is_some_and(|(synchronized, _)| spare.seq < synchronized);
+        let only_itself = spare.kind == Kind::User && !known && !self.species.ftl.composition.has_battery();
         // Nothing but spare areas says what is where if the mapping is not on flash; and bad data that a collection takes
         // along look torn then, too.
-        let doubt = if looks_torn || in_ram { Doubt::Forgotten } else { Doubt::Unreadable };
-        let all = self.model.logical_pages();
+        let doubt = if looks_torn || in_ram || only_itself { Doubt::Forgotten } else { Doubt::Unreadable };
         match spare.kind {
             Kind::User => {
                 let tag = match self.nand.sim.read(page, op).0 {
@@ -314,15 +323,11 @@ impl<'a> Life<'a> {
                 }
             }
             Kind::Translation => {
-                let entries = geometry.page_bytes() / 4;
                 let first = spare.key.saturating_mul(entries);
                 // An inner node of a tree stands for all; and so does a page that does not say any more which one it was.
                 let says_which = first < all && matches!(decays.decay, Decay::Data(_));
                 let pages = if says_which { first..(first + entries).min(all) } else { 0..all };
-                let is_newest = !written.iter().any(|(_, other)| {
-                    other.kind == Kind::Translation && other.key == spare.key && other.seq > spare.seq
-                });
-                if is_newest {
+                if newest_of(spare.key) == Some((spare.version, spare.seq)) {
                     pages.for_each(|page| self.model.doubt(page, doubt));
                 }
             }
@@ -345,9 +350,14 @@ impl<'a> Life<'a> {
         if self.tally.decayed == 0 {
             return consistent(self.ftl.as_mut(), &mut self.nand, when);
         }
-        // A mapped page that has decayed is a finding, and here it is to be expected. Nothing else is.
+        // A mapped page that has decayed is a finding, and here it is to be expected. So is a page that has decayed, was
+        // given up, and counts as live until its block is collected: the power failed before validity had heard of it.
+        let expected = |finding: &&String| {
+            finding.ends_with("whose spare area says Unreadable")
+                || finding.contains("pages are valid, and neither mapped nor unidentified")
+        };
         let findings = self.ftl.check(&mut self.nand);
-        match findings.iter().find(|finding| !finding.ends_with("whose spare area says Unreadable")) {
+        match findings.iter().find(|finding| !expected(finding)) {
             None => Ok(()),
             Some(finding) => failure(FailureKind::Corrupt, format!("{when}: {finding}")),
         }

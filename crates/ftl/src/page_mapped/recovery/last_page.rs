@@ -7,7 +7,7 @@ use super::{Found, PageMapped};
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::mapping::Place;
 use alloc::vec::Vec;
-use phelsuma_nand::{Kind, LogicalPage, Nand, Page, PageRead};
+use phelsuma_nand::{Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
 
 /// What reading a block's last page in full has shown.
 pub(super) enum LastPage {
@@ -44,7 +44,71 @@ impl LastPage {
     }
 }
 
+/// A page of which nothing can be read, in a block of user pages: some cut has torn it, or the erase of its block, or it
+/// has gone bad since.
+#[derive(Clone, Copy)]
+pub(super) struct Silent {
+    pub(super) page: Page,
+    /// When the last readable page before it was programmed, in program order; 0 where there is none.
+    after: u64,
+}
+
 impl PageMapped {
+    /// The silent pages of a block of which `last` is the last one that can be read.
+    pub(super) fn silent_behind<N: Nand>(&self, nand: &mut N, steps: &mut Steps, last: &Found) -> Vec<Silent> {
+        let geometry = *nand.geometry();
+        let block = geometry.block_of(last.page);
+        let behind = (geometry.index_of(last.page) + 1..geometry.pages_per_block()).map(|i| geometry.page(block, i));
+        // Nothing was programmed behind a page that is blank.
+        let written = behind.take_while(|page| steps.read_spare(nand, *page) != SpareRead::Erased);
+        written.map(|page| Silent { page, after: last.spare.seq }).collect()
+    }
+
+    /// Such a page anywhere in a block.
+    pub(super) fn silent_at<N: Nand>(&self, nand: &mut N, steps: &mut Steps, page: Page) -> Silent {
+        let geometry = *nand.geometry();
+        let block = geometry.block_of(page);
+        let before = (0..geometry.index_of(page)).rev().map(|index| geometry.page(block, index));
+        let after = before.map(|page| steps.read_spare(nand, page)).find_map(|read| match read {
+            SpareRead::Written(spare) => Some(spare.seq),
+            SpareRead::Erased | SpareRead::Unreadable => None,
+        });
+        Silent { page, after: after.unwrap_or(0) }
+    }
+
+    /// Which of these pages translation pages name: they had completed when those were synchronized, so no cut has torn
+    /// them. `versions` gives of each translation page the newest version and when that was synchronized; some entries
+    /// may be `overruled` by a newer page.
+    ///
+    /// Reads the translation pages that were synchronized after the oldest of them can have been programmed. Where a cut
+    /// has just torn a page that is hardly any.
+    pub(super) fn named_among<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        silent: &[Silent],
+        versions: impl Iterator<Item = (u32, Page, u64)>,
+        overruled: impl Fn(u32) -> bool,
+    ) -> Vec<Page> {
+        let mut named = Vec::new();
+        let Some(oldest) = silent.iter().map(|silent| silent.after).min() else { return named };
+        if self.barriers.forget(Barrier::SilentLookedUp) {
+            return named;
+        }
+        for (part, version, _) in versions.filter(|(.., synchronized)| *synchronized > oldest) {
+            let Some(bytes) = self.read_translation_page(nand, steps, part, version) else { continue };
+            let paged = self.paged();
+            let keys = paged.range_of(part).filter(|key| !overruled(*key));
+            let places = keys.map(|key| paged.place_in(&bytes, LogicalPage(key)));
+            named.extend(places.filter_map(|place| match place {
+                Place::At(page) => silent.iter().any(|silent| silent.page == page).then_some(page),
+                _ => None,
+            }));
+        }
+        named.sort_unstable();
+        named
+    }
+
     /// Whether a translation page names a user page, where `synchronized` gives of each the newest version and when that
     /// was synchronized. Then it had completed before that: if it cannot be read, no cut has torn it, it has gone bad since.
     pub(super) fn is_named<N: Nand>(

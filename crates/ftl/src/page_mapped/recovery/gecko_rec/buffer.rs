@@ -26,7 +26,13 @@ impl Gathered {
             let geometry: Geometry = *nand.geometry();
             let Some(before) = before else { continue };
             let stale = stale_by(ftl, nand, steps, (part, before.page, &version), was_older_copy);
-            self.reports.extend(stale.into_iter().filter(|page| self.bid.holds_user_pages(geometry.block_of(*page))));
+            for (page, read) in stale {
+                if self.bid.holds_user_pages(geometry.block_of(page)) {
+                    // Its block may have been written anew since.
+                    self.silent.extend((read == SpareRead::Unreadable).then(|| ftl.silent_at(nand, steps, page)));
+                    self.reports.push(page);
+                }
+            }
         }
     }
 
@@ -71,19 +77,19 @@ impl Gathered {
 }
 
 /// What the synchronizations that made `version` out of the one at `before` replaced, as far as it is the same page still:
-/// by what its spare area reads as, the logical page, and since when it is stale.
+/// by what its spare area reads as, the logical page, and since when it is stale. With what was read.
 pub(super) fn stale_by<N: Nand>(
     ftl: &mut PageMapped,
     nand: &mut N,
     steps: &mut Steps,
     (part, before, version): (u32, Page, &Version),
     is_the_same: impl Fn(SpareRead, u32, u64) -> bool,
-) -> Vec<Page> {
+) -> Vec<(Page, SpareRead)> {
     let mut read = |page| ftl.read_translation_page(nand, steps, part, page);
     let (Some(older), Some(newer)) = (read(before), read(version.page)) else { return Vec::new() };
-    let mut differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, &newer).collect();
+    let differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, &newer).collect();
     let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
     let before = if by_key_alone { u64::MAX } else { version.synchronized };
-    differing.retain(|(key, page)| is_the_same(steps.read_spare(nand, *page), key.0, before));
-    differing.into_iter().map(|(_, page)| page).collect()
+    let read = differing.into_iter().map(|(key, page)| (key, page, steps.read_spare(nand, page)));
+    read.filter(|(key, _, read)| is_the_same(*read, key.0, before)).map(|(_, page, read)| (page, read)).collect()
 }

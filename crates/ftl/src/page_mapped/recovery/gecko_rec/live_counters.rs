@@ -53,6 +53,14 @@ impl Gathered {
             let is_known = known.next().unwrap_or(false);
             !is_known && stale[geometry.block_of(*page).index()] != FREE
         });
+        self.silent.retain(|silent| self.reports.binary_search(&silent.page).is_ok());
+        let versions = translation.newest().into_iter().filter_map(|(part, page)| {
+            let (_, synchronized) = translation.synchronized(part)?;
+            Some((part, page, synchronized))
+        });
+        // An overruled entry is looked at when its translation page is read for the next synchronization.
+        let named = ftl.named_among(nand, steps, &self.silent, versions, |_| false);
+        self.reports.retain(|page| named.binary_search(page).is_err());
         for block in &self.bid.empty {
             ftl.blocks.release_now(*block);
         }

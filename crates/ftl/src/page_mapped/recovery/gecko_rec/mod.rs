@@ -23,6 +23,7 @@ mod written_last;
 
 use super::Found;
 use super::blocks_information::{BlockInformation, BlocksInformation};
+use super::last_page::Silent;
 use super::steps::Steps;
 use crate::barriers::Barrier;
 use crate::blocks::{Clock, EPOCH, ScanFrom};
@@ -47,6 +48,8 @@ struct Gathered {
     suspects: Vec<Suspect>,
     /// Pages that are stale, and that Gecko may not know to be.
     reports: Vec<Page>,
+    /// Of these, the ones of which nothing can be read.
+    silent: Vec<Silent>,
     /// Blocks of user pages of which none is live, and Gecko does not know it yet.
     freed: Vec<Block>,
     /// Translation pages that may have been, each with one that counts should it turn bad.
@@ -184,6 +187,7 @@ impl Gathered {
             suspect_metadata: Vec::new(),
             suspects: Vec::new(),
             reports: Vec::new(),
+            silent: Vec::new(),
             freed: Vec::new(),
             behind_suspects: Vec::new(),
             fallbacks: Vec::new(),
@@ -200,6 +204,7 @@ impl Gathered {
             * size_of::<Page>();
         let blocks = self.freed.capacity() * size_of::<Block>();
         let suspects = self.suspects.capacity() * size_of::<Suspect>();
-        self.bid.bytes() + (founds + pages + blocks + suspects + self.scratch) as u64
+        let silent = self.silent.capacity() * size_of::<Silent>();
+        self.bid.bytes() + (founds + pages + blocks + suspects + silent + self.scratch) as u64
     }
 }

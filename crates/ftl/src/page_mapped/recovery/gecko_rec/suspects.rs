@@ -48,7 +48,8 @@ impl Gathered {
                 }) else {
                     continue;
                 };
-                self.fallbacks.extend(stale_by(ftl, nand, steps, (part, behind, &version), is_older_copy));
+                let stale = stale_by(ftl, nand, steps, (part, behind, &version), is_older_copy);
+                self.fallbacks.extend(stale.into_iter().map(|(page, _)| page));
             }
         }
         if any_in_use(ftl.validity.kind()) {

@@ -185,6 +185,11 @@ impl FoundEntries {
         self.entries.binary_search_by_key(&key, |entry| entry.key).ok()
     }
 
+    /// Whether a page of this logical page was found that its translation page does not know.
+    pub(super) fn knows(&self, key: u32) -> bool {
+        self.entry(key).is_some()
+    }
+
     /// Where a logical page was found.
     pub(super) fn place_of(&self, key: u32) -> Option<Page> {
         self.entry(key).and_then(|at| self.entries[at].page())

@@ -109,7 +109,7 @@ impl PageMapped {
 
         steps.begin(if has_log { "read the page validity log" } else { "read the translation table" });
         match has_log {
-            true => g.read_log(&mut ftl, nand, &mut steps, &translation),
+            true => g.read_log(&mut ftl, nand, &mut steps, &translation, &found),
             false => g.read_table(&mut ftl, nand, &mut steps, &translation, &found),
         }
         let mut holding = g.settle_blocks(&mut ftl, &fallbacks);

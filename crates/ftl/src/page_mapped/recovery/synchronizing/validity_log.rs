@@ -22,6 +22,7 @@ use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
 use crate::page_mapped::POINTS_AT_MISLAID;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
+use crate::page_mapped::recovery::last_page::Silent;
 use crate::page_mapped::recovery::was_older_copy;
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec;
@@ -42,6 +43,8 @@ pub(super) struct OfLog {
     reports: Vec<Page>,
     /// Where the part of a block begins that is not live because it was not written.
     unwritten: Vec<Page>,
+    /// Of these pages, the ones of which nothing can be read.
+    silent: Vec<Silent>,
     /// Blocks of user pages of which none is live, and it does not know that: it would take them for written ones.
     freed: Vec<Block>,
     /// Blocks with user pages that were written since, with the seq of the last of them.
@@ -71,6 +74,7 @@ impl OfLog {
             + self.scan.bytes()
             + pages * size_of::<Page>()
             + self.young.capacity() * size_of::<(Block, u64)>()
+            + self.silent.capacity() * size_of::<Silent>()
             + self.scratch) as u64
     }
 
@@ -91,6 +95,9 @@ impl OfLog {
         // Recoveries copy what others say as well, and their blocks may be erased: an erase that was cut.
         let says_more = is_young && pages.iter().any(|found| found.spare.stream != RECOVERY_STREAM);
         if end < geometry.pages_per_block() {
+            if let Some(last) = pages.last() {
+                self.silent.extend(ftl.silent_behind(nand, steps, last));
+            }
             let next = geometry.page(block, end);
             let is_named = match steps.read_spare(nand, next) {
                 SpareRead::Written(spare) => {
@@ -98,6 +105,10 @@ impl OfLog {
                 }
                 SpareRead::Erased | SpareRead::Unreadable => false,
             };
+            if is_named {
+                // It may have taken a place as well.
+                ftl.validity.set_damaged();
+            }
             let from = end + u32::from(is_named);
             self.unwritten.extend((from < geometry.pages_per_block()).then(|| geometry.page(block, from)));
         }
@@ -117,6 +128,25 @@ impl OfLog {
         if is_young {
             self.young.push((block, last_seq));
         }
+    }
+
+    /// These pages are live, though nothing in them can be read: what lies behind the last of a block was not written,
+    /// what lies before it is torn.
+    fn leave_out(&mut self, geometry: &Geometry, named: &[Page]) {
+        let (mut torn, mut unwritten) = (Vec::new(), Vec::new());
+        for from in self.unwritten.drain(..) {
+            let end = geometry.page(geometry.block_of(from), geometry.pages_per_block() - 1);
+            let of_block = named.iter().filter(|page| (from..=end).contains(*page));
+            let Some(last) = of_block.max() else {
+                unwritten.push(from);
+                continue;
+            };
+            torn.extend((from.0..last.0).map(Page).filter(|page| named.binary_search(page).is_err()));
+            unwritten.extend((*last < end).then_some(Page(last.0 + 1)));
+        }
+        self.unwritten = unwritten;
+        self.reports.extend(torn);
+        self.reports.sort_unstable();
     }
 
     /// The last resort: blocks are let go that were kept for what their pages say.
@@ -157,8 +187,9 @@ impl Gathered {
             ftl.blocks.counters.add(ftl.blocks.geometry().block_of(page));
         }
         let (reports, unwritten, freed) = (Vec::new(), Vec::new(), Vec::new());
-        let (young, kept) = (Vec::new(), Vec::new());
-        self.log = Some(OfLog { scan, suspects, heard_until, reports, unwritten, freed, young, scratch: 0, kept });
+        let (silent, young, kept) = (Vec::new(), Vec::new(), Vec::new());
+        self.log =
+            Some(OfLog { scan, suspects, heard_until, reports, unwritten, silent, freed, young, scratch: 0, kept });
     }
 
     /// The pages of the log that would be needed without those that may have been in flight.
@@ -227,8 +258,13 @@ impl Gathered {
             if !geometry.contains(page) || self.user_since[geometry.block_of(page).index()] == 0 {
                 continue;
             }
-            let is_stale = was_older_copy(steps.read_spare(nand, page), key, before);
-            log.reports.extend(is_stale.then_some(page));
+            let read = steps.read_spare(nand, page);
+            if !was_older_copy(read, key, before) {
+                continue;
+            }
+            // Its block may have been written anew since.
+            log.silent.extend((read == SpareRead::Unreadable).then(|| ftl.silent_at(nand, steps, page)));
+            log.reports.push(page);
         }
         log.reports.sort_unstable();
         log.reports.dedup();
@@ -244,6 +280,7 @@ impl Gathered {
         nand: &mut N,
         steps: &mut Steps,
         translation: &Translation,
+        found: &FoundEntries,
     ) {
         let Some(log) = &mut self.log else { return };
         let geometry = *nand.geometry();
@@ -277,6 +314,16 @@ impl Gathered {
             })
             .into_iter();
         told.retain(|page| !known.next().unwrap_or(false) && stale[geometry.block_of(*page).index()] != FREE);
+        log.silent.retain(|silent| told.binary_search(&silent.page).is_ok());
+        let versions = translation.newest().map(|(part, version)| (part, version.page, version.synchronized));
+        let named = ftl.named_among(nand, steps, &log.silent, versions, |key| found.knows(key));
+        if !named.is_empty() {
+            log.leave_out(&geometry, &named);
+            log.reports.retain(|page| named.binary_search(page).is_err());
+            told.retain(|page| named.binary_search(page).is_err());
+            // Whose place they took nobody knows.
+            ftl.validity.set_damaged();
+        }
         for page in &told {
             stale[geometry.block_of(*page).index()] += 1;
         }
