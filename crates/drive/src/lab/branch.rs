@@ -8,6 +8,7 @@ use super::panics::in_branch;
 use super::path::Fault;
 use super::points::{CutPoints, Points};
 use super::seen::{Seen, Step, Way};
+use super::subject::Any;
 use super::sweep::LabConfig;
 use super::verify::{bring_up, verify};
 use phelsuma_nand::SimNand;
@@ -28,7 +29,7 @@ pub(crate) struct Counts {
 
 /// What all threads of a sweep work on.
 pub(crate) struct Shared {
-    pub(crate) config: LabConfig,
+    pub(crate) config: LabConfig<Any>,
     pub(crate) seen: Seen,
     pub(crate) counts: Counts,
 }
@@ -97,7 +98,7 @@ pub(crate) fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expecta
             return;
         }
     }
-    let config = &shared.config.ftl;
+    let subject = shared.config.ftl.as_ref();
     let mut nand = CutNand::new(flash, expectation.clone());
     if todo.expand {
         nand.watch(recovery_watcher(Arc::clone(shared), step.to(key), depth));
@@ -105,13 +106,13 @@ pub(crate) fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expecta
     // What the branch came to, if it came so far: what fails from there on fails for all that came to the same.
     let mut settled = None;
     let outcome = in_branch(|| {
-        let (ftl, took) = bring_up(&mut nand, config)?;
+        let (ftl, took) = bring_up(&mut nand, subject)?;
         nand.stop_watching();
         shared.counts.worst_recovery.fetch_max(took.0, Ordering::Relaxed);
         if !todo.check {
             return Ok(());
         }
-        verify(&mut nand, ftl, config, expectation, &mut |state| {
+        verify(&mut nand, ftl, subject, expectation, &mut |state| {
             settled = Some(state);
             let seen = shared.seen.settle(key, state);
             shared.counts.joined.fetch_add(u64::from(seen), Ordering::Relaxed);

@@ -90,8 +90,8 @@ pub(crate) struct CutPoint<'a> {
 /// Who looks at every cut point.
 pub(crate) type Watcher = Box<dyn FnMut(&CutPoint<'_>) + Send>;
 
-/// A simulated chip set with somebody at the plug.
-pub(crate) struct CutNand {
+/// A simulated chip set with somebody at the plug. To an FTL it is a [`Nand`] and nothing else.
+pub struct CutNand {
     /// As the FTL sees it.
     pub(crate) sim: SimNand,
     /// As far as it is surely done; only kept on drives of several dies, on others it is `sim`.

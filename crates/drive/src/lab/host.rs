@@ -7,15 +7,13 @@ use super::model::{Expectation, InProgress, Model, tag};
 use super::panics::in_branch;
 use super::points::{CutPoints, Operations};
 use super::script::{Plan, Request, Script};
+use super::subject::{Any, Subject, entries_drawn_for};
 use super::sweep::{LabConfig, LabError};
 use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages};
-use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, WriteRequest, format, recover};
+use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{LogicalPage, SimNand, Time};
 use std::sync::Arc;
-
-/// What stands for the entries of a cache where the FTL has none.
-pub(super) const ENTRIES_WITHOUT_CACHE: u32 = 64;
 
 /// What can be cut, and who does.
 pub(crate) enum Watch {
@@ -59,9 +57,9 @@ impl From<Failure> for Stop {
 }
 
 /// Runs the script with nobody at the plug, and looks at everything when it is done.
-pub(crate) fn run_uncut(config: &LabConfig, program_failures: u32) -> Result<Uncut, LabError> {
+pub(crate) fn run_uncut(config: &LabConfig<Any>, program_failures: u32) -> Result<Uncut, LabError> {
     let mut host = Host::new(config)?;
-    let watch = Watch::nobody(config.ftl.composition.has_battery());
+    let watch = Watch::nobody(config.ftl.has_battery());
     let mut refused = None;
     let outcome = in_branch(|| match host.run(program_failures, watch).and_then(|()| Ok(host.look_at_everything()?)) {
         Ok(()) => Ok(()),
@@ -78,7 +76,7 @@ pub(crate) fn run_uncut(config: &LabConfig, program_failures: u32) -> Result<Unc
 }
 
 /// Runs the script, watched. It did come to its end with nobody watching.
-pub(crate) fn run_workload(config: &LabConfig, program_failures: u32, watch: Watch) -> Result<(), LabError> {
+pub(crate) fn run_workload(config: &LabConfig<Any>, program_failures: u32, watch: Watch) -> Result<(), LabError> {
     match Host::new(config)?.run(program_failures, watch) {
         Ok(()) => Ok(()),
         Err(Stop::Refused(error)) => Err(error.into()),
@@ -90,7 +88,7 @@ pub(crate) fn run_workload(config: &LabConfig, program_failures: u32, watch: Wat
 }
 
 struct Host<'a> {
-    config: &'a Config,
+    subject: &'a dyn Subject,
     script: Script,
     ftl: Box<dyn Ftl<CutNand>>,
     nand: CutNand,
@@ -101,24 +99,21 @@ struct Host<'a> {
 
 impl<'a> Host<'a> {
     /// With a blank drive, formatted.
-    fn new(config: &'a LabConfig) -> Result<Self, FtlError> {
+    fn new(config: &'a LabConfig<Any>) -> Result<Self, FtlError> {
         let LabConfig { geometry, timing, workload, writes, seed, .. } = *config;
         let sim = SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(geometry, timing) });
-        let logical_pages = config.ftl.logical_pages;
+        let subject = config.ftl.as_ref();
+        let logical_pages = subject.logical_pages();
         let model = Model::new(logical_pages);
         let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
         let mut nand = CutNand::new(sim, expectation);
-        let (ftl, at) = format(&mut nand, &config.ftl, Time::ZERO)?;
+        let (ftl, at) = subject.format(&mut nand, Time::ZERO)?;
         nand.operations = 0;
-        // A cache of the default size holds all of so small a drive.
-        let cache_entries = match config.ftl.composition.cache_entries() {
-            Some(0) | None => ENTRIES_WITHOUT_CACHE,
-            Some(entries) => entries,
-        };
+        let cache_entries = entries_drawn_for(subject);
         let physical_pages = geometry.pages();
         let plan = Plan { workload, physical_pages, logical_pages, cache_entries, writes, seed };
         let script = Script::new(&plan);
-        Ok(Self { config: &config.ftl, script, ftl, nand, model, at, uncut: Uncut::default() })
+        Ok(Self { subject, script, ftl, nand, model, at, uncut: Uncut::default() })
     }
 
     /// Runs the script.
@@ -210,7 +205,7 @@ impl<'a> Host<'a> {
         self.uncut.restarts += 1;
         save(self.ftl.as_mut(), &mut self.nand, self.at)?;
         self.nand.restart();
-        let (ftl, report) = recover(&mut self.nand, self.config, self.at).map_err(|error| Failure {
+        let (ftl, report) = self.subject.recover(&mut self.nand, self.at).map_err(|error| Failure {
             kind: FailureKind::Stuck,
             message: format!("the drive does not come up after {before} power cuts of the workload and one: {error}"),
         })?;

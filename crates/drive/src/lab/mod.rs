@@ -15,6 +15,8 @@
 //!
 //! An FTL with a battery is cut after requests, as its contract says (`announced.rs`), and its ids count requests.
 //!
+//! FTLs that are not of this house are tried in the same way (`subject.rs`).
+//!
 //! What is checked is in `verify.rs`; what the host may expect, in `model.rs`.
 
 mod announced;
@@ -31,15 +33,18 @@ mod report;
 mod script;
 mod seen;
 mod soak;
+mod subject;
 mod sweep;
 mod verify;
 mod workload;
 
+pub use cut_nand::CutNand;
 pub use path::{Cut, Fault, Path};
 pub use points::Points;
 pub use report::{CrashReport, CrashReports, Failed};
 pub use script::Request;
 pub use soak::{SoakConfig, SoakFound, SoakState};
+pub use subject::{Ready, Subject};
 pub use sweep::{LabConfig, LabError, Progress, Sweep};
 pub use verify::FailureKind;
 pub use workload::Workload;

@@ -149,7 +149,7 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
     faults.dedup();
     CrashReport {
         schema: "phelsuma.crash/1",
-        ftl: config.ftl.name.clone(),
+        ftl: config.ftl.name().into(),
         workload: Some(config.workload.name()),
         seed: config.seed,
         writes: config.writes,

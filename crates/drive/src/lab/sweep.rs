@@ -8,6 +8,7 @@ use super::path::{Fault, Path};
 use super::points::{CutPoints, Points};
 use super::report::{CrashReport, report};
 use super::seen::Seen;
+use super::subject::{Any, Subject};
 use super::workload::Workload;
 use phelsuma_ftl::{Config, FtlError};
 use phelsuma_nand::{Geometry, Timing};
@@ -19,15 +20,15 @@ use std::time::Duration;
 /// How often somebody who asked for it is told how far a sweep is.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(250);
 
-/// A crash experiment.
+/// A crash experiment on an FTL of this house, or on any other [`Subject`].
 #[derive(Clone, Debug)]
-pub struct LabConfig {
+pub struct LabConfig<F = Config> {
     /// The chip set's shape.
     pub geometry: Geometry,
     /// How long its operations take.
     pub timing: Timing,
     /// The FTL.
-    pub ftl: Config,
+    pub ftl: F,
     /// What the host asks for.
     pub workload: Workload,
     /// Write requests of the workload, those that fill the drive before it not counted.
@@ -42,6 +43,16 @@ pub struct LabConfig {
     pub seed: u64,
     /// Threads.
     pub threads: usize,
+}
+
+impl<F: Subject + Clone + 'static> LabConfig<F> {
+    /// The same experiment; which type of FTL it is on is nobody's business from here on.
+    fn on_any(&self) -> LabConfig<Any> {
+        let Self { geometry, timing, workload, writes, depth, seed, threads, .. } = *self;
+        let (points, faults) = (self.points.clone(), self.faults.clone());
+        let ftl = Arc::new(self.ftl.clone());
+        LabConfig { geometry, timing, ftl, workload, writes, points, faults, depth, seed, threads }
+    }
 }
 
 /// Why an experiment could not be done.
@@ -76,15 +87,15 @@ pub struct Progress {
 }
 
 /// A crash experiment with what is not part of every one.
-pub struct Sweep<'a> {
-    config: &'a LabConfig,
+pub struct Sweep<'a, F = Config> {
+    config: &'a LabConfig<F>,
     program_failures: u32,
     progress: Option<&'a dyn Fn(Progress)>,
 }
 
-impl<'a> Sweep<'a> {
+impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     /// The experiment as configured.
-    pub fn new(config: &'a LabConfig) -> Self {
+    pub fn new(config: &'a LabConfig<F>) -> Self {
         Self { config, program_failures: 0, progress: None }
     }
 
@@ -109,23 +120,22 @@ impl<'a> Sweep<'a> {
         if !(1..=3).contains(&self.config.depth) {
             return Err(LabError::Depth(self.config.depth));
         }
-        let mut config = self.config.clone();
+        let mut config = self.config.on_any();
         if let Points::Replay(path) = &config.points {
             config.depth = path.0.len().max(1) as u32;
             config.threads = 1;
         }
-        let composition = &config.ftl.composition;
-        if let Some(why) = composition.why_not_survivable() {
-            return Err(LabError::NotPromised(config.ftl.name.clone(), why));
+        if let Some(why) = config.ftl.why_not_survivable() {
+            return Err(LabError::NotPromised(config.ftl.name().into(), why));
         }
-        let battery = composition.has_battery();
+        let battery = config.ftl.has_battery();
         if battery && config.faults == Fault::all() {
             config.faults = vec![Fault::Announced];
         }
         config.faults.retain(|fault| (*fault == Fault::Announced) == battery);
         if config.faults.is_empty() {
             let why = if battery { "it has a battery, and only cuts that are announced" } else { "it has no battery" };
-            return Err(LabError::NoFault(config.ftl.name.clone(), why));
+            return Err(LabError::NoFault(config.ftl.name().into(), why));
         }
         quiet_in_branches();
         // Once without cuts but those of the workload itself: how many operations there are.

@@ -3,7 +3,8 @@
 
 use super::cut_nand::CutNand;
 use super::model::{Expectation, Model, Wrong, tag};
-use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, recover};
+use super::subject::Subject;
+use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, WriteRequest};
 use phelsuma_nand::{Content, LogicalPage, Purpose, Time};
 
 /// What was found wrong with a branch.
@@ -45,8 +46,8 @@ pub(crate) fn failure<T>(kind: FailureKind, message: String) -> Checked<T> {
 }
 
 /// Brings the drive up; the moment it is ready in simulated time is how long that took.
-pub(crate) fn bring_up(nand: &mut CutNand, config: &Config) -> Checked<(Box<dyn Ftl<CutNand>>, Time)> {
-    match recover(nand, config, Time::ZERO) {
+pub(crate) fn bring_up(nand: &mut CutNand, subject: &dyn Subject) -> Checked<(Box<dyn Ftl<CutNand>>, Time)> {
+    match subject.recover(nand, Time::ZERO) {
         Ok((ftl, report)) => Ok((ftl, report.done)),
         Err(error) => failure(FailureKind::Stuck, format!("the drive does not come up: {error}")),
     }
@@ -66,7 +67,7 @@ fn power_cycle(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Chec
 pub(crate) fn verify(
     nand: &mut CutNand,
     mut ftl: Box<dyn Ftl<CutNand>>,
-    config: &Config,
+    subject: &dyn Subject,
     expectation: &Expectation,
     seen_before: &mut dyn FnMut(u128) -> bool,
 ) -> Checked<()> {
@@ -79,7 +80,7 @@ pub(crate) fn verify(
     if seen_before(nand.sim.fingerprint().unwrap_or_default() ^ model.hash()) {
         return Ok(());
     }
-    let (again, _) = bring_up(nand, config)?;
+    let (again, _) = bring_up(nand, subject)?;
     ftl = again;
     compare(ftl.as_mut(), nand, &model, "after a second, clean recovery")?;
 
@@ -89,7 +90,7 @@ pub(crate) fn verify(
         write_one(ftl.as_mut(), nand, &mut model, page, (1 << 30) - 1, Time::ZERO)?;
     }
     power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
-    (ftl, _) = bring_up(nand, config)?;
+    (ftl, _) = bring_up(nand, subject)?;
     compare(ftl.as_mut(), nand, &model, "after three writes and a clean recovery")?;
 
     let mut at = Time::ZERO;
@@ -100,7 +101,7 @@ pub(crate) fn verify(
     consistent(ftl.as_mut(), nand, "after two overwrites")?;
 
     power_cycle(ftl.as_mut(), nand, at)?;
-    let (mut last, _) = bring_up(nand, config)?;
+    let (mut last, _) = bring_up(nand, subject)?;
     compare(last.as_mut(), nand, &model, "after two overwrites and a clean recovery")
 }
 

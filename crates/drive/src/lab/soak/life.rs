@@ -7,8 +7,9 @@ use crate::lab::beside;
 use crate::lab::cut_nand::{CutNand, CutPoint};
 use crate::lab::model::{Doubt, Expectation, InProgress, Model, tag};
 use crate::lab::script::Request;
+use crate::lab::subject::Any;
 use crate::lab::verify::{Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages};
-use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, WriteRequest, format, recover};
+use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
 use phelsuma_nand::sim::{Decay, SimConfig};
 use phelsuma_nand::{
     Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time,
@@ -21,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Species {
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
-    pub(crate) ftl: Config,
+    pub(crate) ftl: Any,
 }
 
 /// What happened in a life, or in many.
@@ -78,8 +79,8 @@ impl<'a> Life<'a> {
     pub(crate) fn new(species: &'a Species) -> Result<Self, FtlError> {
         let sim = SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(species.geometry, species.timing) });
         let mut nand = CutNand::new(sim, nothing_expected());
-        let (ftl, at) = format(&mut nand, &species.ftl, Time::ZERO)?;
-        let model = Model::new(species.ftl.logical_pages);
+        let (ftl, at) = species.ftl.format(&mut nand, Time::ZERO)?;
+        let model = Model::new(species.ftl.logical_pages());
         Ok(Self {
             species,
             ftl,
@@ -122,7 +123,7 @@ impl<'a> Life<'a> {
             None => {}
         }
         self.tally.grown_bad += u64::from(cycle.breaks.is_some());
-        let announced = self.species.ftl.composition.has_battery();
+        let announced = self.species.ftl.has_battery();
         let cut = (!announced).then(|| self.arm(&cycle.cut));
         let mut failed = None;
         let mut in_progress = None;
@@ -225,7 +226,7 @@ impl<'a> Life<'a> {
         for cut in cuts.iter().map(Some).chain([None]) {
             self.nand = CutNand::new(flash, nothing_expected());
             let armed = cut.map(|cut| self.arm(cut));
-            let recovered = recover(&mut self.nand, &self.species.ftl, Time::ZERO);
+            let recovered = self.species.ftl.recover(&mut self.nand, Time::ZERO);
             self.nand.stop_watching();
             match (armed.as_ref().and_then(take), recovered) {
                 (Some(cut), _) => {
@@ -291,12 +292,12 @@ impl<'a> Life<'a> {
         let Some((page, spare)) = of_kind.nth(decays.number as usize % count.max(1)).copied() else { return };
         // A recovery that goes by spare areas takes a block in which nothing can be read for one whose first program was
         // torn, and writes it anew; what the table names there is another page then. With a battery it counts live pages.
-        if alone.contains(&page) && !self.species.ftl.composition.has_battery() {
+        if alone.contains(&page) && !self.species.ftl.has_battery() {
             return;
         }
         self.tally.decayed += 1;
         self.metadata_decayed |= decays.metadata;
-        let in_ram = self.species.ftl.composition.cache_entries().is_none();
+        let in_ram = self.species.ftl.cache_entries().is_none();
         // A block's last page may have been in flight when the power failed.
         let looks_torn = last_of_block.contains(&page);
         let all = self.model.logical_pages();

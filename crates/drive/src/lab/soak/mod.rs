@@ -8,9 +8,9 @@ mod cycle;
 mod life;
 mod shrink;
 
-use super::host::ENTRIES_WITHOUT_CACHE;
 use super::panics::{in_branch, quiet_in_branches};
 use super::script::{Plan, Request, Script};
+use super::subject::{Any, Subject, entries_drawn_for};
 use super::sweep::LabError;
 use super::verify::Failure;
 use super::workload::Workload;
@@ -21,6 +21,7 @@ use phelsuma_nand::{Geometry, Timing};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Write requests of a life, those that fill the drive not counted.
@@ -28,18 +29,18 @@ const WRITES: u32 = 1_000;
 /// How many findings are kept.
 const FOUND_MAX: usize = 10;
 
-/// What soaks, and in what.
+/// What soaks, and in what: an FTL of this house, or any other [`Subject`].
 #[derive(Clone, Debug)]
-pub struct SoakConfig {
+pub struct SoakConfig<F = Config> {
     /// The chip set's shape.
     pub geometry: Geometry,
     /// How long its operations take.
     pub timing: Timing,
     /// The FTL.
-    pub ftl: Config,
+    pub ftl: F,
     /// What every life is made of, with its number.
     pub seed: u64,
-    /// A page decays in one cycle of so many; 0: never.
+    /// A page decays in one cycle of so many; 0: never. What may then be lost is what FTLs of this house may lose.
     pub decay: u32,
     /// A block grows bad in one cycle of so many; 0: never.
     pub bad: u32,
@@ -91,7 +92,7 @@ pub struct SoakState {
 
 impl SoakState {
     /// Of a soak that has not begun.
-    pub fn new(config: &SoakConfig) -> Self {
+    pub fn new<F: Subject + Clone + 'static>(config: &SoakConfig<F>) -> Self {
         Self {
             schema: "phelsuma.soak/1".into(),
             of: config.describe(),
@@ -127,26 +128,27 @@ struct Lived {
     found: Option<SoakFound>,
 }
 
-impl SoakConfig {
+impl<F: Subject + Clone + 'static> SoakConfig<F> {
     /// All that makes lives what they are, in a line.
     fn describe(&self) -> String {
         let Self { geometry: g, ftl, seed, decay, bad, .. } = self;
         format!(
             "{} {} on {} blocks of {} pages of {} B, {} channels of {} dies, {} logical pages, seed {seed}, decay 1/{decay}, \
              bad 1/{bad}",
-            ftl.name,
-            format_args!("{:?}", ftl.composition),
+            ftl.name(),
+            ftl.about(),
             g.blocks(),
             g.pages_per_block(),
             g.page_bytes(),
             g.channels(),
             g.dies() / g.channels(),
-            ftl.logical_pages
+            ftl.logical_pages()
         )
     }
 
     fn species(&self) -> Species {
-        Species { geometry: self.geometry, timing: self.timing, ftl: self.ftl.clone() }
+        let ftl: Any = Arc::new(self.ftl.clone());
+        Species { geometry: self.geometry, timing: self.timing, ftl }
     }
 
     /// Goes on until there are so many cycles. `tell` is told after every few lives, and says whether to go on.
@@ -159,8 +161,8 @@ impl SoakConfig {
         cycles: u64,
         tell: &mut dyn FnMut(&SoakState) -> bool,
     ) -> Result<(), LabError> {
-        if let Some(why) = self.ftl.composition.why_not_survivable() {
-            return Err(LabError::NotPromised(self.ftl.name.clone(), why));
+        if let Some(why) = self.ftl.why_not_survivable() {
+            return Err(LabError::NotPromised(self.ftl.name().into(), why));
         }
         quiet_in_branches();
         while state.cycles < cycles {
@@ -197,11 +199,8 @@ impl SoakConfig {
         let plan = Plan {
             workload,
             physical_pages: self.geometry.pages(),
-            logical_pages: self.ftl.logical_pages,
-            cache_entries: match self.ftl.composition.cache_entries() {
-                Some(0) | None => ENTRIES_WITHOUT_CACHE,
-                Some(entries) => entries,
-            },
+            logical_pages: self.ftl.logical_pages(),
+            cache_entries: entries_drawn_for(&self.ftl),
             writes: WRITES,
             seed: rng.next_u64(),
         };

@@ -1,0 +1,147 @@
+//! What an experiment is done to: an FTL as the laboratory sees it. [`Config`] is one, so every FTL of this house is;
+//! others bring their own, and nothing else of the laboratory knows the difference.
+
+use super::cut_nand::CutNand;
+use phelsuma_ftl::{Config, Ftl, FtlError, RecoveryReport};
+use phelsuma_nand::Time;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// An FTL that has been brought up, and the moment it is ready or how it came up.
+pub type Ready<T> = Result<(Box<dyn Ftl<CutNand>>, T), FtlError>;
+
+/// An FTL that the laboratory can try: how a drive of it is made and brought up, and what a workload, a cut and a report
+/// have to know of it. It is what is configured, not what runs, so the same value is asked again and again, by several
+/// threads; everything it makes must follow from itself and the flash alone.
+///
+/// An FTL from outside is given to [`LabConfig`](super::LabConfig) or [`SoakConfig`](super::SoakConfig) in the place of
+/// a [`Config`]. This one is of the house under another name:
+///
+/// ```
+/// use phelsuma_drive::lab::{CutNand, Fault, LabConfig, Points, Ready, Subject, Sweep, Workload};
+/// use phelsuma_ftl::{Config, Preset, RecoveryReport};
+/// use phelsuma_nand::{Geometry, Time, Timing};
+///
+/// #[derive(Clone, Debug)]
+/// struct Mine(Config);
+///
+/// impl Subject for Mine {
+///     fn name(&self) -> &str {
+///         "mine"
+///     }
+///     fn logical_pages(&self) -> u32 {
+///         self.0.logical_pages
+///     }
+///     fn format(&self, nand: &mut CutNand, at: Time) -> Ready<Time> {
+///         phelsuma_ftl::format(nand, &self.0, at)
+///     }
+///     fn recover(&self, nand: &mut CutNand, at: Time) -> Ready<RecoveryReport> {
+///         phelsuma_ftl::recover(nand, &self.0, at)
+///     }
+/// }
+///
+/// let config = LabConfig {
+///     geometry: Geometry::new(512, 16, 32, 1, 1)?,
+///     timing: Timing::preset("gecko").unwrap(),
+///     ftl: Mine(Config::new("page", Preset::named("page")?.composition, 200, 1)),
+///     workload: Workload::Mixed,
+///     writes: 20,
+///     points: Points::Some(10),
+///     faults: Fault::all(),
+///     depth: 1,
+///     seed: 1,
+///     threads: 1,
+/// };
+/// let report = Sweep::new(&config).run()?;
+/// assert!(report.ftl == "mine" && report.cuts > 10 && !report.failed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Subject: Debug + Send + Sync {
+    /// Its name in reports.
+    fn name(&self) -> &str;
+
+    /// All that makes it what it is besides name and size, in a line: counts of equal ones add up.
+    fn about(&self) -> String {
+        format!("{self:?}")
+    }
+
+    /// Logical pages that the host sees.
+    fn logical_pages(&self) -> u32;
+
+    /// Makes a blank drive; the moment it is ready.
+    ///
+    /// # Errors
+    /// [`FtlError::DoesNotFit`], or what the flash refuses.
+    fn format(&self, nand: &mut CutNand, at: Time) -> Ready<Time>;
+
+    /// Brings up the drive that is on the flash, from flash alone. An error is a finding: *stuck*.
+    ///
+    /// # Errors
+    /// Why the drive does not come up.
+    fn recover(&self, nand: &mut CutNand, at: Time) -> Ready<RecoveryReport>;
+
+    /// Mapping entries that RAM caches, 0 where that is left to a default; none where there is no cache. Workloads ask
+    /// for fewer pages than that, or for more.
+    fn cache_entries(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether cuts are announced ([`Ftl::power_fail`]). Then they come after requests, otherwise at any program and
+    /// erase.
+    fn has_battery(&self) -> bool {
+        false
+    }
+
+    /// Why it is not made to survive a power cut, if it is not: it is not tried then.
+    fn why_not_survivable(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+impl Subject for Config {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn about(&self) -> String {
+        format!("{:?}", self.composition)
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    fn format(&self, nand: &mut CutNand, at: Time) -> Ready<Time> {
+        phelsuma_ftl::format(nand, self, at)
+    }
+
+    fn recover(&self, nand: &mut CutNand, at: Time) -> Ready<RecoveryReport> {
+        phelsuma_ftl::recover(nand, self, at)
+    }
+
+    fn cache_entries(&self) -> Option<u32> {
+        self.composition.cache_entries()
+    }
+
+    fn has_battery(&self) -> bool {
+        self.composition.has_battery()
+    }
+
+    fn why_not_survivable(&self) -> Option<&'static str> {
+        self.composition.why_not_survivable()
+    }
+}
+
+/// A subject whose type is of no more interest.
+pub(crate) type Any = Arc<dyn Subject>;
+
+/// What stands for the entries of a cache where the FTL has none.
+const ENTRIES_WITHOUT_CACHE: u32 = 64;
+
+/// Entries that a workload is drawn for. A cache of the default size holds all of a drive as small as the laboratory's.
+pub(crate) fn entries_drawn_for(subject: &dyn Subject) -> u32 {
+    match subject.cache_entries() {
+        Some(0) | None => ENTRIES_WITHOUT_CACHE,
+        Some(entries) => entries,
+    }
+}
