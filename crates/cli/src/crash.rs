@@ -33,6 +33,13 @@ pub(crate) struct Args {
     /// Faults, separated by commas (see `phelsuma list`) [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     faults: Vec<String>,
+    /// Try defects as well, at the same operations: the program or erase fails and its block is bad from then on, or a
+    /// page decays; cuts follow on them
+    #[arg(long)]
+    defects: bool,
+    /// So many percent of the blocks are bad from the factory
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=5))]
+    factory_bad: u32,
     /// Cut during each recovery as well; with a battery a recovery writes nothing, and there is nothing to cut
     #[arg(long, conflicts_with = "replay")]
     nested: bool,
@@ -78,7 +85,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
             let config = LabConfig { workload: *workload, ..config.clone() };
             let several = (configs.len() > 1, workloads.len() > 1);
             let begun = Instant::now();
-            reports.push(experiment(&config, &bars, several)?);
+            reports.push(experiment(&config, args.factory_bad, &bars, several)?);
             seconds.push(begun.elapsed().as_secs_f64());
         }
         found.extend(CrashReports::of(reports).map(|reports| Found { reports, seconds }));
@@ -99,12 +106,16 @@ pub(crate) fn main(args: &Args) -> Outcome {
 }
 
 /// One FTL under one workload; whether there are several of each.
-fn experiment(config: &LabConfig, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
+fn experiment(config: &LabConfig, factory_bad: u32, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
     let bar = bars.add(&config.ftl.name);
     let counter = bar.clone();
-    let report = Sweep::new(config).telling(&|now| counter.count("branches", now.branches)).run();
+    let factory_bad = (config.geometry.blocks() * factory_bad).div_ceil(100);
+    let sweep = Sweep::new(config).with_factory_bad(factory_bad);
+    let report = sweep.telling(&|now| counter.count("branches", now.branches)).run();
     bar.done();
-    report.and_then(|report| replayed_in_full(config, report)).map_err(|error| about(config, error, several))
+    report
+        .and_then(|report| replayed_in_full(config, report))
+        .map_err(|error| about(config, factory_bad > 0, error, several))
 }
 
 impl Args {
@@ -237,22 +248,26 @@ impl Args {
     }
 
     fn faults(&self) -> Outcome<Vec<Fault>> {
-        if self.faults.is_empty() || self.replay.is_some() {
-            return Ok(Fault::all());
+        let known = || Fault::all().into_iter().chain(Fault::defects());
+        if self.replay.is_some() {
+            return Ok(known().collect());
         }
-        let mut faults = Vec::new();
+        if self.faults.is_empty() {
+            return Ok(if self.defects { known().collect() } else { Fault::all() });
+        }
+        let mut faults: Vec<Fault> = if self.defects { Fault::defects().collect() } else { Vec::new() };
         for name in &self.faults {
             faults.extend(Fault::named(name.trim()).map_err(Failure::Input)?);
         }
         // In the order in which they are listed, each once.
-        Ok(Fault::all().into_iter().filter(|fault| faults.contains(fault)).collect())
+        Ok(known().filter(|fault| faults.contains(fault)).collect())
     }
 }
 
-fn about(config: &LabConfig, error: LabError, (ftls, workloads): (bool, bool)) -> Failure {
+fn about(config: &LabConfig, factory_bad: bool, error: LabError, (ftls, workloads): (bool, bool)) -> Failure {
     let names_it = matches!(error, LabError::NotPromised(..) | LabError::NoFault(..));
     let failure = match error {
-        LabError::NoSuchBranch(path) => Failure::Input(replay::no_such_branch(config, &path)),
+        LabError::NoSuchBranch(path) if !factory_bad => Failure::Input(replay::no_such_branch(config, &path)),
         LabError::Workload(error @ FtlError::DoesNotFit { .. }) => {
             let text = does_not_fit(&config.geometry, &config.ftl, &error);
             let more = if text.contains("--blocks") || text.contains("blocks (") { "" } else { ", or more --blocks" };
@@ -275,7 +290,7 @@ fn about(config: &LabConfig, error: LabError, (ftls, workloads): (bool, bool)) -
 /// A branch whose first cut exists need not have the others.
 fn replayed_in_full(config: &LabConfig, report: CrashReport) -> Result<CrashReport, LabError> {
     match &config.points {
-        Points::Replay(path) if !report.failed() && report.nested_cuts + 1 < path.0.len() as u64 => {
+        Points::Replay(path) if !report.failed() && report.defects + report.nested_cuts + 1 < path.0.len() as u64 => {
             Err(LabError::NoSuchBranch(path.clone()))
         }
         _ => Ok(report),
@@ -310,17 +325,28 @@ fn as_text(found: &[Found]) -> String {
     } else {
         headings.extend(["cuts", "nested cuts"]);
     }
+    let with_defects = found.iter().any(|found| found.reports.sum.defects > 0);
+    if with_defects {
+        headings.insert(headings.len() - 2, "defects");
+    }
     headings.extend(["covered", "lost", "corrupt", "stuck", "panics"]);
+    if with_defects {
+        headings.push("not\npromised");
+    }
     headings.push(if several { "worst\nrecovery ms" } else { "worst recovery ms" });
     headings.push("time s");
     let mut table = table::numbers(&headings);
     let mut add = |r: &CrashReport, seconds: f64| {
-        let counts = [r.cuts, r.nested_cuts, r.covered_by_equality, r.lost, r.corrupt, r.stuck, r.panics].map(count);
+        let mut counts = vec![r.cuts, r.nested_cuts, r.covered_by_equality, r.lost, r.corrupt, r.stuck, r.panics];
+        if with_defects {
+            counts.insert(0, r.defects);
+            counts.push(r.not_promised);
+        }
         let mut row = vec![r.ftl.clone()];
         if several {
             row.push(r.workload.unwrap_or("all of them").to_string());
         }
-        row.extend(counts);
+        row.extend(counts.into_iter().map(count));
         row.extend([number(r.worst_recovery_us / 1e3), format!("{seconds:.2}")]);
         table.add_row(row);
     };

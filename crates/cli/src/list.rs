@@ -2,7 +2,7 @@
 
 use crate::errors::Outcome;
 use crate::{output, table};
-use phelsuma_drive::lab::{Fault, Workload};
+use phelsuma_drive::lab::{Defect, Fault, Workload};
 use phelsuma_ftl::{PARAMETERS, PRESETS};
 use phelsuma_nand::TIMINGS;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
@@ -28,8 +28,18 @@ fn faults() -> Vec<(&'static str, &'static str, &'static str)> {
         Fault::Program(program) => (fault.name(), "program", program_fault(*program)),
         Fault::Erase(erase) => (fault.name(), "erase", erase_fault(*erase)),
         Fault::Announced => (fault.name(), "request", "it is done, and the battery has saved what RAM alone knew"),
+        Fault::Defect(defect) => match defect {
+            Defect::Fails => (fault.name(), "program, erase", "no cut: it fails, and its block is bad from then on"),
+            Defect::HostDecays => {
+                (fault.name(), "program, erase", "no cut: before its request a page of the host decays")
+            }
+            Defect::MetadataDecays => {
+                (fault.name(), "program, erase", "no cut: before its request a page of metadata decays")
+            }
+        },
     };
-    Fault::all().iter().chain(&[Fault::Announced]).map(described).collect()
+    let all: Vec<Fault> = Fault::all().into_iter().chain([Fault::Announced]).chain(Fault::defects()).collect();
+    all.iter().map(described).collect()
 }
 
 fn program_fault(fault: ProgramFault) -> &'static str {

@@ -12,6 +12,13 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
     let Some((cut, before)) = missing.and_then(|begin| begin.split_last()) else {
         return format!("no branch {path} in this experiment");
     };
+    let is_defect = |cut: &Cut| Fault::defects().any(|defect| defect.name() == cut.fault);
+    if path.0.iter().any(is_defect) {
+        return format!(
+            "no branch {path}: a defect comes first, and the power is cut at one of the few operations behind it (with \
+             another workload, seed, FTL, geometry or number of writes there are others)"
+        );
+    }
     let among = match before {
         [] => "the workload".to_string(),
         _ => format!("the recovery from {}", Path(before.to_vec())),

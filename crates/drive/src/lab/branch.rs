@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) points_done: AtomicU32,
+    pub(crate) defects: AtomicU64,
     pub(crate) cuts: AtomicU64,
     pub(crate) nested: AtomicU64,
     pub(crate) covered: AtomicU64,
@@ -38,7 +39,7 @@ pub(crate) struct Shared {
 pub(crate) fn workload_watcher(shared: Arc<Shared>, points: Arc<CutPoints>) -> Watcher {
     Box::new(move |point| {
         if points.take(point.operation) {
-            let cuts = branch_all(&shared, point, Way::BEGIN, shared.config.depth);
+            let cuts = branch_all(&shared, point, Way::BEGIN, shared.config.depth, &shared.config.faults);
             shared.counts.cuts.fetch_add(cuts, Ordering::Relaxed);
             shared.counts.points_done.fetch_add(1, Ordering::Relaxed);
         }
@@ -47,13 +48,13 @@ pub(crate) fn workload_watcher(shared: Arc<Shared>, points: Arc<CutPoints>) -> W
 
 fn recovery_watcher(shared: Arc<Shared>, way: Way, depth: u32) -> Watcher {
     Box::new(move |point| {
-        let cuts = branch_all(&shared, point, way, depth);
+        let cuts = branch_all(&shared, point, way, depth, &shared.config.faults);
         shared.counts.nested.fetch_add(cuts, Ordering::Relaxed);
     })
 }
 
-/// Every fault at one cut point; how many branches that made. `depth` counts this cut.
-fn branch_all(shared: &Arc<Shared>, point: &CutPoint<'_>, way: Way, depth: u32) -> u64 {
+/// Every fault of these at one cut point; how many branches that made. `depth` counts this cut.
+pub(crate) fn branch_all(shared: &Arc<Shared>, point: &CutPoint<'_>, way: Way, depth: u32, faults: &[Fault]) -> u64 {
     let config = &shared.config;
     let wanted = match &config.points {
         Points::Replay(replay) => match replay.0.get(usize::from(way.cuts)) {
@@ -63,7 +64,7 @@ fn branch_all(shared: &Arc<Shared>, point: &CutPoint<'_>, way: Way, depth: u32) 
         _ => None,
     };
     let mut cuts = 0;
-    for (number, fault) in config.faults.iter().enumerate() {
+    for (number, fault) in config.faults.iter().enumerate().filter(|(_, fault)| faults.contains(fault)) {
         let (program, erase) = match (fault, point.change.is_program()) {
             (Fault::Program(f), true) => (*f, EraseFault::NotStarted),
             (Fault::Erase(f), false) => (ProgramFault::NotStarted, *f),
@@ -101,7 +102,7 @@ pub(crate) fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expecta
     let subject = shared.config.ftl.as_ref();
     let mut nand = CutNand::new(flash, expectation.clone());
     if todo.expand {
-        nand.watch(recovery_watcher(Arc::clone(shared), step.to(key), depth));
+        nand.watch(recovery_watcher(Arc::clone(shared), step.to(key), depth), 0);
     }
     // What the branch came to, if it came so far: what fails from there on fails for all that came to the same.
     let mut settled = None;

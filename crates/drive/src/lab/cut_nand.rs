@@ -99,6 +99,8 @@ pub struct CutNand {
     in_flight: Vec<InFlight>,
     last_programmed: Option<Block>,
     pub(crate) operations: u32,
+    /// This one fails.
+    fails: Option<u32>,
     watcher: Option<Watcher>,
     /// What the host may expect, should the power fail now.
     pub(crate) expectation: Expectation,
@@ -112,16 +114,17 @@ impl CutNand {
             in_flight: Vec::new(),
             last_programmed: None,
             operations: 0,
+            fails: None,
             watcher: None,
             expectation,
         }
     }
 
-    /// Has every cut point from now on looked at.
-    pub(crate) fn watch(&mut self, watcher: Watcher) {
+    /// Has every cut point from now on looked at. The next operation is the one with this number.
+    pub(crate) fn watch(&mut self, watcher: Watcher, operations: u32) {
         self.settled = (self.sim.geometry().dies() > 1).then(|| self.sim.clone());
         self.in_flight.clear();
-        self.operations = 0;
+        self.operations = operations;
         self.watcher = Some(watcher);
     }
 
@@ -129,6 +132,22 @@ impl CutNand {
         self.watcher = None;
         self.settled = None;
         self.in_flight.clear();
+    }
+
+    /// The program or erase with this number will fail, and its block is bad then.
+    pub(crate) fn fail_at(&mut self, operation: u32) {
+        self.fails = Some(operation);
+    }
+
+    /// The block grows bad if this is the operation that is to fail.
+    fn break_if_due(&mut self, block: Block, break_it: fn(&mut SimNand, Block)) {
+        if self.fails == Some(self.operations) {
+            self.settle_die(self.sim.geometry().die_of(block));
+            break_it(&mut self.sim, block);
+            if let Some(settled) = &mut self.settled {
+                break_it(settled, block);
+            }
+        }
     }
 
     /// The power is off and on again, with nothing in flight.
@@ -214,6 +233,7 @@ impl Nand for CutNand {
     fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
         let block = self.sim.geometry().block_of(page);
         self.last_programmed = Some(block);
+        self.break_if_due(block, SimNand::break_at_program);
         if self.watcher.is_none() {
             self.operations += 1;
             return self.sim.program(page, content, spare, op);
@@ -237,6 +257,7 @@ impl Nand for CutNand {
     }
 
     fn erase(&mut self, block: Block, op: Op) -> Result<Time, EraseError> {
+        self.break_if_due(block, SimNand::break_at_erase);
         if self.watcher.is_none() {
             self.operations += 1;
             return self.sim.erase(block, op);
@@ -244,9 +265,19 @@ impl Nand for CutNand {
         let change = Change::Erase { block };
         let die = self.sim.geometry().die_of(block);
         self.about_to(&change, die, op.at);
-        let done = self.sim.erase(block, op)?;
-        self.begun(change, die, op.at, done);
-        Ok(done)
+        match self.sim.erase(block, op) {
+            Ok(done) => {
+                self.begun(change, die, op.at, done);
+                Ok(done)
+            }
+            Err(error) => {
+                // As with a program that fails.
+                if let Some(settled) = &mut self.settled {
+                    let _ = settled.erase(block, op);
+                }
+                Err(error)
+            }
+        }
     }
 
     fn is_bad(&self, block: Block) -> bool {

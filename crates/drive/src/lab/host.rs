@@ -3,6 +3,7 @@
 use super::announced::{cut_announced, save};
 use super::branch::Shared;
 use super::cut_nand::{CutNand, Watcher};
+use super::defects::Defects;
 use super::model::{Expectation, InProgress, Model, tag};
 use super::panics::in_branch;
 use super::points::{CutPoints, Operations};
@@ -12,7 +13,7 @@ use super::sweep::{LabConfig, LabError};
 use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{LogicalPage, SimNand, Time};
+use phelsuma_nand::{Block, LogicalPage, Nand, SimNand, Time};
 use std::sync::Arc;
 
 /// What can be cut, and who does.
@@ -34,6 +35,10 @@ impl Watch {
 pub(crate) struct Uncut {
     /// Programs and erases, or requests on a drive with a battery; as far as it came.
     pub(crate) operations: Operations,
+    /// Programs and erases in any case.
+    pub(crate) flash_operations: Operations,
+    /// By request: so many programs and erases come before it. One more entry stands for the end.
+    pub(crate) begins: Vec<u32>,
     /// Power cuts of its own.
     pub(crate) restarts: u32,
     /// The longest recovery from one of those.
@@ -43,7 +48,7 @@ pub(crate) struct Uncut {
 }
 
 /// Why the script did not come to its end.
-enum Stop {
+pub(crate) enum Stop {
     /// The FTL does not do it, and nothing was cut so far.
     Refused(FtlError),
     /// A finding.
@@ -56,17 +61,29 @@ impl From<Failure> for Stop {
     }
 }
 
+/// What is not part of every experiment.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Extras {
+    /// Programs that fail, spread evenly over the workload.
+    pub(crate) program_failures: u32,
+    /// Blocks that are bad from the factory.
+    pub(crate) factory_bad: u32,
+}
+
 /// Runs the script with nobody at the plug, and looks at everything when it is done.
-pub(crate) fn run_uncut(config: &LabConfig<Any>, program_failures: u32) -> Result<Uncut, LabError> {
-    let mut host = Host::new(config)?;
+pub(crate) fn run_uncut(config: &LabConfig<Any>, extras: Extras) -> Result<Uncut, LabError> {
+    let mut host = Host::new(config, extras)?;
     let watch = Watch::nobody(config.ftl.has_battery());
     let mut refused = None;
-    let outcome = in_branch(|| match host.run(program_failures, watch).and_then(|()| Ok(host.look_at_everything()?)) {
-        Ok(()) => Ok(()),
-        Err(Stop::Found(failure)) => Err(failure),
-        Err(Stop::Refused(error)) => {
-            refused = Some(error);
-            Ok(())
+    let outcome = in_branch(|| {
+        let done = host.run(extras, watch, None);
+        match done.and_then(|()| Ok(host.look_at_everything("after the workload")?)) {
+            Ok(()) => Ok(()),
+            Err(Stop::Found(failure)) => Err(failure),
+            Err(Stop::Refused(error)) => {
+                refused = Some(error);
+                Ok(())
+            }
         }
     });
     match refused {
@@ -76,8 +93,13 @@ pub(crate) fn run_uncut(config: &LabConfig<Any>, program_failures: u32) -> Resul
 }
 
 /// Runs the script, watched. It did come to its end with nobody watching.
-pub(crate) fn run_workload(config: &LabConfig<Any>, program_failures: u32, watch: Watch) -> Result<(), LabError> {
-    match Host::new(config)?.run(program_failures, watch) {
+pub(crate) fn run_workload(
+    config: &LabConfig<Any>,
+    extras: Extras,
+    watch: Watch,
+    defects: Option<&Defects>,
+) -> Result<(), LabError> {
+    match Host::new(config, extras)?.run(extras, watch, defects) {
         Ok(()) => Ok(()),
         Err(Stop::Refused(error)) => Err(error.into()),
         Err(Stop::Found(failure)) => {
@@ -87,19 +109,20 @@ pub(crate) fn run_workload(config: &LabConfig<Any>, program_failures: u32, watch
     }
 }
 
-struct Host<'a> {
-    subject: &'a dyn Subject,
-    script: Script,
-    ftl: Box<dyn Ftl<CutNand>>,
-    nand: CutNand,
-    model: Model,
-    at: Time,
+/// The host, with its drive.
+pub(crate) struct Host<'a> {
+    pub(crate) subject: &'a dyn Subject,
+    script: Arc<Script>,
+    pub(crate) ftl: Box<dyn Ftl<CutNand>>,
+    pub(crate) nand: CutNand,
+    pub(crate) model: Model,
+    pub(crate) at: Time,
     uncut: Uncut,
 }
 
 impl<'a> Host<'a> {
     /// With a blank drive, formatted.
-    fn new(config: &'a LabConfig<Any>) -> Result<Self, FtlError> {
+    fn new(config: &'a LabConfig<Any>, extras: Extras) -> Result<Self, FtlError> {
         let LabConfig { geometry, timing, workload, writes, seed, .. } = *config;
         let sim = SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(geometry, timing) });
         let subject = config.ftl.as_ref();
@@ -107,53 +130,94 @@ impl<'a> Host<'a> {
         let model = Model::new(logical_pages);
         let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
         let mut nand = CutNand::new(sim, expectation);
+        for number in 0..u64::from(extras.factory_bad) {
+            // Spread over the chips, one more or less by the seed.
+            let blocks = u64::from(geometry.blocks());
+            let block = (number * blocks / u64::from(extras.factory_bad) + seed % 3) % blocks;
+            nand.sim.mark_bad(Block(block as u32));
+        }
         let (ftl, at) = subject.format(&mut nand, Time::ZERO)?;
         nand.operations = 0;
         let cache_entries = entries_drawn_for(subject);
         let physical_pages = geometry.pages();
         let plan = Plan { workload, physical_pages, logical_pages, cache_entries, writes, seed };
-        let script = Script::new(&plan);
+        let script = Arc::new(Script::new(&plan));
         Ok(Self { subject, script, ftl, nand, model, at, uncut: Uncut::default() })
     }
 
     /// Runs the script.
-    fn run(&mut self, program_failures: u32, watch: Watch) -> Result<(), Stop> {
+    fn run(&mut self, extras: Extras, watch: Watch, defects: Option<&Defects>) -> Result<(), Stop> {
         let (of_requests, cutter) = match watch {
             Watch::Operations(watcher) => {
                 if let Some(watcher) = watcher {
-                    self.nand.watch(watcher);
+                    self.nand.watch(watcher, self.nand.operations);
                 }
                 (false, None)
             }
             Watch::Requests(cutter) => (true, cutter),
         };
-        for number in 0..self.script.requests.len() {
-            let request = self.script.requests[number];
-            if self.script.begins_part(number, program_failures) {
+        for number in 0..self.requests() {
+            if self.script.begins_part(number, extras.program_failures) {
                 self.nand.break_last_programmed();
             }
-            let in_workload = number >= self.script.preconditioning;
-            let number = number as u32;
-            let in_progress = InProgress { request, tag: tag(number, 0) };
-            self.nand.expectation = self.expectation(Some(in_progress));
-            let done = self.request(&request, number);
-            let operations = if of_requests { number + 1 } else { self.nand.operations };
-            if in_workload {
-                self.uncut.operations.workload = operations - self.uncut.operations.preconditioning;
-            } else {
-                self.uncut.operations.preconditioning = operations;
+            self.uncut.begins.push(self.nand.operations);
+            if let Some(defects) = defects {
+                defects.at_request(self, number);
+            }
+            let done = self.step(number);
+            let of = |operations: u32| if of_requests { number as u32 + 1 } else { operations };
+            for (counted, so_far) in [
+                (&mut self.uncut.operations, of(self.nand.operations)),
+                (&mut self.uncut.flash_operations, self.nand.operations),
+            ] {
+                if number >= self.script.preconditioning {
+                    counted.workload = so_far - counted.preconditioning;
+                } else {
+                    counted.preconditioning = so_far;
+                }
             }
             done?;
-            self.model.acknowledged(&request, number);
             if let Some((shared, points)) = &cutter {
-                cut_announced(shared, points, number, self.ftl.as_ref(), &self.nand, &self.model, self.at);
+                cut_announced(shared, points, number as u32, self.ftl.as_ref(), &self.nand, &self.model, self.at);
             }
         }
+        self.uncut.begins.push(self.nand.operations);
         self.nand.stop_watching();
         Ok(())
     }
 
-    fn expectation(&self, in_progress: Option<InProgress>) -> Expectation {
+    /// How many requests the script has.
+    pub(crate) fn requests(&self) -> usize {
+        self.script.requests.len()
+    }
+
+    /// Request `number` of the script.
+    pub(crate) fn step(&mut self, number: usize) -> Result<(), Stop> {
+        let request = self.script.requests[number];
+        let number = number as u32;
+        let in_progress = InProgress { request, tag: tag(number, 0) };
+        self.nand.expectation = self.expectation(Some(in_progress));
+        self.request(&request, number)?;
+        self.model.acknowledged(&request, number);
+        Ok(())
+    }
+
+    /// A drive of its own that is where this one is, at rest.
+    pub(crate) fn fork(&self) -> Host<'a> {
+        let (ftl, mut nand) = self.copies();
+        nand.operations = self.nand.operations;
+        Host {
+            subject: self.subject,
+            script: Arc::clone(&self.script),
+            ftl,
+            nand,
+            model: self.model.clone(),
+            at: self.at,
+            uncut: Uncut { restarts: self.uncut.restarts, ..Uncut::default() },
+        }
+    }
+
+    pub(crate) fn expectation(&self, in_progress: Option<InProgress>) -> Expectation {
         Expectation { model: Arc::new(self.model.clone()), in_progress }
     }
 
@@ -214,7 +278,7 @@ impl<'a> Host<'a> {
         let when = format!("after recovery {before} of the workload (request {number})");
         let expectation = self.expectation(None);
         let (mut ftl, mut nand) = self.copies();
-        consistent(ftl.as_mut(), &mut nand, &when)?;
+        consistent(ftl.as_mut(), &mut nand, &self.model, &when)?;
         observe(ftl.as_mut(), &mut nand, &expectation, &mut self.model, &when)?;
         Ok(report.done)
     }
@@ -223,10 +287,10 @@ impl<'a> Host<'a> {
         (self.ftl.copy(), CutNand::new(self.nand.sim.clone(), self.expectation(None)))
     }
 
-    /// Whether everything is there when the script has come to its end.
-    fn look_at_everything(&mut self) -> Result<(), Failure> {
+    /// Whether everything is there, with the power on.
+    pub(crate) fn look_at_everything(&self, when: &str) -> Result<(), Failure> {
         let (mut ftl, mut nand) = self.copies();
-        compare(ftl.as_mut(), &mut nand, &self.model, "after the workload")?;
-        consistent(ftl.as_mut(), &mut nand, "after the workload")
+        compare(ftl.as_mut(), &mut nand, &self.model, when)?;
+        consistent(ftl.as_mut(), &mut nand, &self.model, when)
     }
 }

@@ -17,12 +17,16 @@
 //!
 //! FTLs that are not of this house are tried in the same way (`subject.rs`).
 //!
+//! Defects besides cuts, alone and with cuts behind them, are in `defects.rs`.
+//!
 //! What is checked is in `verify.rs`; what the host may expect, in `model.rs`.
 
 mod announced;
 mod beside;
 mod branch;
 mod cut_nand;
+mod decay;
+mod defects;
 mod draw;
 mod host;
 mod model;
@@ -39,12 +43,12 @@ mod verify;
 mod workload;
 
 pub use cut_nand::CutNand;
-pub use path::{Cut, Fault, Path};
+pub use path::{Cut, Defect, Fault, Path};
 pub use points::Points;
 pub use report::{CrashReport, CrashReports, Failed};
 pub use script::Request;
 pub use soak::{SoakConfig, SoakFound, SoakState};
-pub use subject::{Ready, Subject};
+pub use subject::{Promise, Ready, Subject};
 pub use sweep::{LabConfig, LabError, Progress, Sweep};
 pub use verify::FailureKind;
 pub use workload::Workload;

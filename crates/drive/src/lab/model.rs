@@ -2,6 +2,7 @@
 //!
 //! Every page written carries a tag that says which logical page it is and which write it was. Tag 0 is zeros.
 
+use super::decay::Decayed;
 use super::script::Request;
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ pub(crate) enum Doubt {
 pub(crate) struct Model {
     pages: Vec<Expected>,
     hash: u128,
+    decayed: Decayed,
 }
 
 /// A request that was in progress when the power failed.
@@ -97,7 +99,7 @@ impl Model {
     pub(crate) fn new(logical_pages: u32) -> Self {
         let pages = vec![Expected::default(); logical_pages as usize];
         let hash = pages.iter().enumerate().fold(0, |h, (n, e)| h ^ page_hash(n as u32, e));
-        Self { pages, hash }
+        Self { pages, hash, decayed: Decayed::Nothing }
     }
 
     pub(crate) fn logical_pages(&self) -> u32 {
@@ -106,7 +108,17 @@ impl Model {
 
     /// A hash: equal models have equal ones.
     pub(crate) fn hash(&self) -> u128 {
-        self.hash
+        self.hash ^ self.decayed as u128
+    }
+
+    /// Pages of flash have decayed.
+    pub(crate) fn decayed(&mut self, what: Decayed) {
+        self.decayed = self.decayed.max(what);
+    }
+
+    /// Which pages of flash have decayed so far.
+    pub(crate) fn has_decayed(&self) -> Decayed {
+        self.decayed
     }
 
     fn set(&mut self, page: u32, to: Expected) {
@@ -193,7 +205,7 @@ impl Expectation {
                 u128::from(p.tag) << 64 | kind << 62 | u128::from(first) << 31 | u128::from(pages)
             }
         });
-        self.model.hash ^ in_progress.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+        self.model.hash() ^ in_progress.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
     }
 
     /// Whether `page` may read as this after the power cut; None stands for a page that cannot be read.

@@ -4,7 +4,32 @@ use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use std::fmt;
 use std::str::FromStr;
 
-/// What became of the operations in flight at a cut.
+/// What befalls a drive that is in use, besides a power cut.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Defect {
+    /// The program or erase fails, and its block is bad from then on.
+    Fails,
+    /// A page of the host decays before the request.
+    HostDecays,
+    /// A page of metadata decays before the request.
+    MetadataDecays,
+}
+
+impl Defect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Fails, Self::HostDecays, Self::MetadataDecays];
+
+    /// Its name on the command line and in ids.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fails => "fails",
+            Self::HostDecays => "host-decays",
+            Self::MetadataDecays => "metadata-decays",
+        }
+    }
+}
+
+/// What became of the operations in flight at a cut, or befell the drive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Fault {
     /// Of a program.
@@ -13,13 +38,20 @@ pub enum Fault {
     Erase(EraseFault),
     /// Of a request, on a drive with a battery: it is done, and so is what the battery pays for.
     Announced,
+    /// No cut.
+    Defect(Defect),
 }
 
 impl Fault {
-    /// All faults that meet a program or an erase.
+    /// All that a power cut can make of a program or an erase.
     pub fn all() -> Vec<Self> {
         let programs = ProgramFault::ALL.iter().map(|f| Self::Program(*f));
         programs.chain(EraseFault::ALL.iter().map(|f| Self::Erase(*f))).collect()
+    }
+
+    /// All defects.
+    pub fn defects() -> impl Iterator<Item = Self> {
+        Defect::ALL.into_iter().map(Self::Defect)
     }
 
     /// The fault's name on the command line and in ids. `not-started` and `unacknowledged` name one of each kind.
@@ -28,6 +60,7 @@ impl Fault {
             Self::Program(f) => f.name(),
             Self::Erase(f) => f.name(),
             Self::Announced => "announced",
+            Self::Defect(d) => d.name(),
         }
     }
 
@@ -36,7 +69,7 @@ impl Fault {
     /// # Errors
     /// One line with the names there are.
     pub fn named(name: &str) -> Result<Vec<Self>, String> {
-        let known = || Self::all().into_iter().chain([Self::Announced]);
+        let known = || Self::all().into_iter().chain([Self::Announced]).chain(Self::defects());
         let found: Vec<Self> = known().filter(|f| f.name() == name).collect();
         if found.is_empty() {
             let mut names: Vec<&str> = known().map(Self::name).collect();
@@ -65,8 +98,8 @@ pub struct Cut {
 /// What stands for no cut at all: the workload itself fails.
 const UNCUT: &str = "uncut";
 
-/// The cuts that led to a branch: the first in the workload, the others each in the recovery from the one before. None
-/// at all is the workload as it is.
+/// The cuts that led to a branch: the first in the workload, the others each in the recovery from the one before. Where
+/// the first is a defect, the second is a cut in the workload as well. None at all is the workload as it is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Path(pub Vec<Cut>);
 

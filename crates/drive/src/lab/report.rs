@@ -2,7 +2,9 @@
 
 use super::branch::Shared;
 use super::host::Uncut;
+use super::path::Path;
 use super::points::CutPoints;
+use super::subject::Promise;
 use super::verify::FailureKind;
 use phelsuma_nand::Time;
 use serde::Serialize;
@@ -47,7 +49,9 @@ pub struct CrashReport {
     pub cut_points: u32,
     /// Those of them that are before the workload.
     pub preconditioning_cut_points: u32,
-    /// Cuts with the drive in use: cut points times faults (and fates of operations beside).
+    /// Defects that befell the drive in use: operations that failed, and pages that decayed.
+    pub defects: u64,
+    /// Cuts with the drive in use, behind a defect or not: cut points times faults (and fates of operations beside).
     pub cuts: u64,
     /// Cuts during recoveries.
     pub nested_cuts: u64,
@@ -63,7 +67,7 @@ pub struct CrashReport {
     pub stuck: u64,
     /// Branches in which the FTL panicked.
     pub panics: u64,
-    /// Branches in which the design promises nothing.
+    /// Branches that failed, and in which the design promises nothing.
     pub not_promised: u64,
     /// The longest recovery, in simulated microseconds.
     pub worst_recovery_us: f64,
@@ -114,6 +118,7 @@ impl CrashReport {
         self.preconditioning_operations += other.preconditioning_operations;
         self.cut_points += other.cut_points;
         self.preconditioning_cut_points += other.preconditioning_cut_points;
+        self.defects += other.defects;
         self.cuts += other.cuts;
         self.nested_cuts += other.nested_cuts;
         self.covered_by_equality += other.covered_by_equality;
@@ -134,7 +139,12 @@ impl CrashReport {
 /// What a sweep found.
 pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> CrashReport {
     let (config, counts) = (&shared.config, &shared.counts);
-    let found = shared.seen.failures(&config.faults);
+    let promised = |path: &Path| {
+        let by = path.0.iter().flat_map(|cut| config.faults.iter().filter(|fault| fault.name() == cut.fault));
+        by.map(|fault| config.ftl.promise(*fault)).all(|promise| !matches!(promise, Promise::Nothing(_)))
+    };
+    let (found, not_promised): (Vec<_>, Vec<_>) =
+        shared.seen.failures(&config.faults).into_iter().partition(|(path, _)| promised(path));
     let count = |kind| found.iter().filter(|(_, f)| f.kind == kind).count() as u64;
     let failures: Vec<Failed> = found
         .iter()
@@ -158,6 +168,7 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
         preconditioning_operations: uncut.operations.preconditioning,
         cut_points: points.count(),
         preconditioning_cut_points: points.of_preconditioning(),
+        defects: counts.defects.load(Ordering::Relaxed),
         cuts: counts.cuts.load(Ordering::Relaxed),
         nested_cuts: counts.nested.load(Ordering::Relaxed),
         covered_by_equality: counts.covered.load(Ordering::Relaxed),
@@ -166,7 +177,7 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
         corrupt: count(FailureKind::Corrupt),
         stuck: count(FailureKind::Stuck),
         panics: count(FailureKind::Panic),
-        not_promised: 0,
+        not_promised: not_promised.len() as u64,
         worst_recovery_us: Time(counts.worst_recovery.load(Ordering::Relaxed).max(uncut.worst_recovery.0)).micros(),
         replay: failures.first().map(|f| f.id.clone()),
         depth: config.depth,

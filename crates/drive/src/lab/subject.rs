@@ -2,7 +2,8 @@
 //! others bring their own, and nothing else of the laboratory knows the difference.
 
 use super::cut_nand::CutNand;
-use phelsuma_ftl::{Config, Ftl, FtlError, RecoveryReport};
+use super::path::{Defect, Fault};
+use phelsuma_ftl::{Config, Ftl, FtlError, PowerPart, RecoveryReport};
 use phelsuma_nand::Time;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -96,6 +97,23 @@ pub trait Subject: Debug + Send + Sync {
     fn why_not_survivable(&self) -> Option<&'static str> {
         None
     }
+
+    /// What it promises where this befalls it. What is not promised is tried all the same, and counted apart.
+    fn promise(&self, _fault: Fault) -> Promise {
+        Promise::Kept
+    }
+}
+
+/// What an FTL promises where something befalls it. Whatever it is, nobody reads what was never written there, and the
+/// drive can be written afterwards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Promise {
+    /// Everything acknowledged reads as it was written.
+    Kept,
+    /// What is gone is a read error, for the pages concerned and no others.
+    Detected,
+    /// Nothing, and why.
+    Nothing(&'static str),
 }
 
 impl Subject for Config {
@@ -129,6 +147,29 @@ impl Subject for Config {
 
     fn why_not_survivable(&self) -> Option<&'static str> {
         self.composition.why_not_survivable()
+    }
+
+    fn promise(&self, fault: Fault) -> Promise {
+        let battery = self.composition.has_battery();
+        match fault {
+            Fault::Program(_) | Fault::Erase(_) if battery => {
+                Promise::Nothing("its battery tells of cuts (GeckoFTL section 5.3)")
+            }
+            Fault::Program(_) | Fault::Erase(_) | Fault::Announced | Fault::Defect(Defect::Fails) => Promise::Kept,
+            Fault::Defect(Defect::HostDecays | Defect::MetadataDecays)
+                if battery || self.composition.cache_entries().is_none() =>
+            {
+                Promise::Detected
+            }
+            Fault::Defect(Defect::HostDecays) if self.composition.power == PowerPart::GeckoRec => Promise::Nothing(
+                "of an entry that was dirty only its page tells; without it the translation page may name a place that \
+                 was written anew",
+            ),
+            Fault::Defect(Defect::HostDecays) => Promise::Detected,
+            Fault::Defect(Defect::MetadataDecays) => Promise::Nothing(
+                "an older version of a translation page answers where the newest says nothing any more",
+            ),
+        }
     }
 }
 

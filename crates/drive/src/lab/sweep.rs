@@ -2,7 +2,8 @@
 //! `points.rs` says and branched there as `branch.rs` does.
 
 use super::branch::{Shared, workload_watcher};
-use super::host::{Watch, run_uncut, run_workload};
+use super::defects::Defects;
+use super::host::{Extras, Watch, run_uncut, run_workload};
 use super::panics::quiet_in_branches;
 use super::path::{Fault, Path};
 use super::points::{CutPoints, Points};
@@ -89,21 +90,27 @@ pub struct Progress {
 /// A crash experiment with what is not part of every one.
 pub struct Sweep<'a, F = Config> {
     config: &'a LabConfig<F>,
-    program_failures: u32,
+    extras: Extras,
     progress: Option<&'a dyn Fn(Progress)>,
 }
 
 impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     /// The experiment as configured.
     pub fn new(config: &'a LabConfig<F>) -> Self {
-        Self { config, program_failures: 0, progress: None }
+        Self { config, extras: Extras::default(), progress: None }
     }
 
     /// So many programs of the workload fail besides, spread evenly over it: each time it is a block that is open for
     /// writing, and the block is bad from then on.
     #[must_use]
     pub fn with_program_failures(self, program_failures: u32) -> Self {
-        Self { program_failures, ..self }
+        Self { extras: Extras { program_failures, ..self.extras }, ..self }
+    }
+
+    /// So many blocks, spread over the chips, are bad from the factory.
+    #[must_use]
+    pub fn with_factory_bad(self, factory_bad: u32) -> Self {
+        Self { extras: Extras { factory_bad, ..self.extras }, ..self }
     }
 
     /// Has somebody told how far it is, a few times a second and at the end.
@@ -129,72 +136,92 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
             return Err(LabError::NotPromised(config.ftl.name().into(), why));
         }
         let battery = config.ftl.has_battery();
-        if battery && config.faults == Fault::all() {
-            config.faults = vec![Fault::Announced];
+        let (defects, mut cuts): (Vec<Fault>, Vec<Fault>) =
+            config.faults.iter().partition(|fault| matches!(fault, Fault::Defect(_)));
+        if battery && cuts == Fault::all() {
+            cuts = vec![Fault::Announced];
         }
-        config.faults.retain(|fault| (*fault == Fault::Announced) == battery);
+        cuts.retain(|fault| (*fault == Fault::Announced) == battery);
+        config.faults = cuts;
+        config.faults.extend(defects);
         if config.faults.is_empty() {
             let why = if battery { "it has a battery, and only cuts that are announced" } else { "it has no battery" };
             return Err(LabError::NoFault(config.ftl.name().into(), why));
         }
         quiet_in_branches();
         // Once without cuts but those of the workload itself: how many operations there are.
-        let uncut = run_uncut(&config, self.program_failures)?;
+        let uncut = run_uncut(&config, self.extras)?;
         let points = if uncut.failure.is_some() { &Points::Some(0) } else { &config.points };
-        let points = Arc::new(CutPoints::new(points, uncut.operations));
+        let has = |of: fn(&Fault) -> bool| config.faults.iter().any(of);
+        let or_none = |has: bool| if has { points.clone() } else { Points::Some(0) };
+        let defect_points = or_none(has(|fault| matches!(fault, Fault::Defect(_))));
+        let defect_points = Arc::new(CutPoints::new(&defect_points, uncut.flash_operations));
+        let points = or_none(has(|fault| !matches!(fault, Fault::Defect(_))));
+        let points = Arc::new(CutPoints::new(&points, uncut.operations));
         let shared = Arc::new(Shared { config, seen: Seen::new(), counts: Default::default() });
         match &uncut.failure {
             // What comes of cuts in a workload that fails without them says nothing.
             Some(failure) => shared.seen.fail_uncut(failure.clone()),
-            None => self.cut_everywhere(&shared, &points)?,
+            None => self.cut_everywhere(&shared, &points, &defect_points, Arc::new(uncut.begins.clone()))?,
         }
         let report = report(&shared, &uncut, &points);
         if let Points::Replay(path) = &self.config.points
             && !report.failed()
-            && report.cuts + report.nested_cuts < path.0.len() as u64
+            && report.defects + report.cuts + report.nested_cuts < path.0.len() as u64
         {
             return Err(LabError::NoSuchBranch(path.clone()));
         }
         Ok(report)
     }
 
-    fn cut_everywhere(&self, shared: &Arc<Shared>, points: &Arc<CutPoints>) -> Result<(), LabError> {
-        let program_failures = self.program_failures;
+    fn cut_everywhere(
+        &self,
+        shared: &Arc<Shared>,
+        points: &Arc<CutPoints>,
+        defect_points: &Arc<CutPoints>,
+        begins: Arc<Vec<u32>>,
+    ) -> Result<(), LabError> {
+        let extras = self.extras;
         std::thread::scope(|scope| {
             // Closed when the last thread has ended.
             let (running, ended) = channel::<()>();
             let workers: Vec<_> = (0..shared.config.threads.max(1))
                 .map(|_| {
                     let running = running.clone();
+                    let defects = (defect_points.count() > 0).then(|| Defects {
+                        shared: Arc::clone(shared),
+                        points: Arc::clone(defect_points),
+                        begins: Arc::clone(&begins),
+                    });
                     scope.spawn(move || {
                         let _running = running;
                         let (shared, points) = (Arc::clone(shared), Arc::clone(points));
-                        let watch = if shared.config.faults.contains(&Fault::Announced) {
+                        let watch = if shared.config.ftl.has_battery() {
                             Watch::Requests(Some((Arc::clone(&shared), points)))
                         } else {
                             Watch::Operations(Some(workload_watcher(Arc::clone(&shared), points)))
                         };
-                        run_workload(&shared.config, program_failures, watch)
+                        run_workload(&shared.config, extras, watch, defects.as_ref())
                     })
                 })
                 .collect();
             drop(running);
             while ended.recv_timeout(BETWEEN_REPORTS) == Err(RecvTimeoutError::Timeout) {
-                self.tell(shared, points);
+                self.tell(shared, &[points, defect_points]);
             }
-            self.tell(shared, points);
+            self.tell(shared, &[points, defect_points]);
             workers
                 .into_iter()
                 .try_for_each(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map(drop))
         })
     }
 
-    fn tell(&self, shared: &Shared, points: &CutPoints) {
+    fn tell(&self, shared: &Shared, points: &[&CutPoints]) {
         if let Some(progress) = self.progress {
             let counts = &shared.counts;
             progress(Progress {
                 done: counts.points_done.load(Ordering::Relaxed),
-                of: points.count(),
+                of: points.iter().map(|points| points.count()).sum(),
                 branches: counts.cuts.load(Ordering::Relaxed) + counts.nested.load(Ordering::Relaxed),
             });
         }

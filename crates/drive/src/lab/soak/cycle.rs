@@ -1,6 +1,7 @@
 //! A cycle of the soak: what decays, what the host asks for, and where the power fails. Drawn as a whole before any of it
 //! is done, so that a cycle, or a request of it, can be left out and the others stay what they are.
 
+use crate::lab::decay::Decays;
 use crate::lab::script::Request;
 use phelsuma_nand::sim::{Decay, EraseFault, ProgramFault};
 use rand_core::RngCore;
@@ -16,15 +17,6 @@ pub(crate) struct Cut {
     pub(crate) erase: EraseFault,
     /// Chooses what became of operations on other dies, and where a fault leaves a choice.
     pub(crate) seed: u64,
-}
-
-/// A page decays: the one with this number among those that are written and of metadata, or of the host (modulo how many
-/// there are).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Decays {
-    pub(crate) metadata: bool,
-    pub(crate) number: u32,
-    pub(crate) decay: Decay,
 }
 
 /// A block grows bad.

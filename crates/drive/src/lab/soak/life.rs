@@ -1,20 +1,18 @@
 //! A drive's life in the soak: from a blank chip through cycles of requests, decay and power cuts, everything looked at
 //! after each.
 
-use super::cycle::{Breaks, Cut, Cycle, Decays};
+use super::cycle::{Breaks, Cut, Cycle};
 use crate::lab::announced::save;
 use crate::lab::beside;
 use crate::lab::cut_nand::{CutNand, CutPoint};
-use crate::lab::model::{Doubt, Expectation, InProgress, Model, tag};
+use crate::lab::decay::decay;
+use crate::lab::model::{Expectation, InProgress, Model, tag};
 use crate::lab::script::Request;
 use crate::lab::subject::Any;
 use crate::lab::verify::{Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
-use phelsuma_nand::sim::{Decay, SimConfig};
-use phelsuma_nand::{
-    Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time,
-    Timing,
-};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Block, Geometry, LogicalPage, SimNand, Time, Timing};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a life is of.
@@ -64,7 +62,6 @@ pub(crate) struct Life<'a> {
     at: Time,
     /// The number of the next write.
     write: u32,
-    metadata_decayed: bool,
     /// It cannot be written any more.
     pub(crate) is_over: bool,
     pub(crate) tally: Tally,
@@ -81,17 +78,7 @@ impl<'a> Life<'a> {
         let mut nand = CutNand::new(sim, nothing_expected());
         let (ftl, at) = species.ftl.format(&mut nand, Time::ZERO)?;
         let model = Model::new(species.ftl.logical_pages());
-        Ok(Self {
-            species,
-            ftl,
-            nand,
-            model,
-            at,
-            write: 0,
-            metadata_decayed: false,
-            is_over: false,
-            tally: Tally::default(),
-        })
+        Ok(Self { species, ftl, nand, model, at, write: 0, is_over: false, tally: Tally::default() })
     }
 
     /// The drive is filled, and in use for a while.
@@ -112,7 +99,8 @@ impl<'a> Life<'a> {
     /// One cycle.
     pub(crate) fn cycle(&mut self, cycle: &Cycle) -> Checked<()> {
         if let Some(decays) = &cycle.decays {
-            self.decay(decays);
+            let decayed = decay(&mut self.nand.sim, &mut self.model, self.species.ftl.as_ref(), decays);
+            self.tally.decayed += u64::from(decayed);
         }
         match cycle.breaks {
             Some(Breaks::AtProgram) => self.nand.break_last_programmed(),
@@ -162,7 +150,7 @@ impl<'a> Life<'a> {
         };
         self.power_on(flash, if announced { &[] } else { &cycle.recovery_cuts })?;
         let expectation = Expectation { model: Arc::new(self.model.clone()), in_progress };
-        self.consistent("after recovery")?;
+        consistent(self.ftl.as_mut(), &mut self.nand, &self.model, "after recovery")?;
         observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, "after recovery")?;
         if cycle.overwrite && !self.is_over {
             self.overwrite()?;
@@ -196,7 +184,7 @@ impl<'a> Life<'a> {
             self.model.acknowledged(&request, number);
         }
         compare(self.ftl.as_mut(), &mut self.nand, &self.model, "after everything was written over")?;
-        self.consistent("after everything was written over")
+        consistent(self.ftl.as_mut(), &mut self.nand, &self.model, "after everything was written over")
     }
 
     /// The power off and on again, and everything looked at before and after.
@@ -213,11 +201,14 @@ impl<'a> Life<'a> {
     fn arm(&mut self, cut: &Cut) -> CutFlash {
         let flash = CutFlash::default();
         let (kept, cut) = (Arc::clone(&flash), *cut);
-        self.nand.watch(Box::new(move |point| {
-            if point.operation == cut.operation {
-                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(cut_at(point, &cut));
-            }
-        }));
+        self.nand.watch(
+            Box::new(move |point| {
+                if point.operation == cut.operation {
+                    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(cut_at(point, &cut));
+                }
+            }),
+            0,
+        );
         flash
     }
 
@@ -268,100 +259,6 @@ impl<'a> Life<'a> {
             FtlError::Full { bad_blocks } if bad_blocks >= BAD_BLOCKS_BORNE => Stop::EndOfLife,
             error => Failure { kind: FailureKind::Stuck, message: format!("{request:?} fails: {error}") }.into(),
         })
-    }
-
-    /// A page decays. What cannot be had from anywhere else is doubtful from then on.
-    fn decay(&mut self, decays: &Decays) {
-        let geometry = self.species.geometry;
-        let op = Op::new(Time::ZERO, Purpose::Recovery);
-        let mut written: Vec<(Page, Spare)> = Vec::new();
-        let mut last_of_block: Vec<Page> = Vec::new();
-        let mut alone: Vec<Page> = Vec::new();
-        for block in (0..geometry.blocks()).map(Block) {
-            let before = written.len();
-            for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
-                if let SpareRead::Written(spare) = self.nand.sim.read_spare(page, op).0 {
-                    written.push((page, spare));
-                }
-            }
-            last_of_block.extend(written[before..].last().map(|(page, _)| *page));
-            alone.extend(written[before..].iter().map(|(page, _)| *page).filter(|_| written.len() - before == 1));
-        }
-        let mut of_kind = written.iter().filter(|(_, spare)| (spare.kind != Kind::User) == decays.metadata);
-        let count = of_kind.clone().count();
-        let Some((page, spare)) = of_kind.nth(decays.number as usize % count.max(1)).copied() else { return };
-        // A recovery that goes by spare areas takes a block in which nothing can be read for one whose first program was
-        // torn, and writes it anew; what the table names there is another page then. With a battery it counts live pages.
-        if alone.contains(&page) && !self.species.ftl.has_battery() {
-            return;
-        }
-        self.tally.decayed += 1;
-        self.metadata_decayed |= decays.metadata;
-        let in_ram = self.species.ftl.cache_entries().is_none();
-        // A block's last page may have been in flight when the power failed.
-        let looks_torn = last_of_block.contains(&page);
-        let all = self.model.logical_pages();
-        let entries = geometry.page_bytes() / 4;
-        let newest_of = |translation_page: u32| {
-            let copies =
-                written.iter().filter(|(_, spare)| (spare.kind, spare.key) == (Kind::Translation, translation_page));
-            copies.map(|(_, spare)| (spare.version, spare.seq)).max()
-        };
-        // A cache without a battery: what its translation page does not know yet only the page itself says.
-        let known = newest_of(spare.key / entries).is_some_and(|(synchronized, _)| spare.seq < synchronized);
-        let only_itself = spare.kind == Kind::User && !known && !self.species.ftl.composition.has_battery();
-        // Nothing but spare areas says what is where if the mapping is not on flash; and bad data that a collection takes
-        // along look torn then, too.
-        let doubt = if looks_torn || in_ram || only_itself { Doubt::Forgotten } else { Doubt::Unreadable };
-        match spare.kind {
-            Kind::User => {
-                let tag = match self.nand.sim.read(page, op).0 {
-                    PageRead::Written { content: Content::Hollow(tag), .. } => tag,
-                    _ => 0,
-                };
-                if spare.key < all && self.model.now(spare.key) == tag {
-                    self.model.doubt(spare.key, doubt);
-                }
-            }
-            Kind::Translation => {
-                let first = spare.key.saturating_mul(entries);
-                // An inner node of a tree stands for all; and so does a page that does not say any more which one it was.
-                let says_which = first < all && matches!(decays.decay, Decay::Data(_));
-                let pages = if says_which { first..(first + entries).min(all) } else { 0..all };
-                if newest_of(spare.key) == Some((spare.version, spare.seq)) {
-                    pages.for_each(|page| self.model.doubt(page, doubt));
-                }
-            }
-            // Which pages are trimmed nothing else says.
-            Kind::Tombstone => {
-                let trimmed: Vec<u32> = (0..all).filter(|page| self.model.now(*page) == 0).collect();
-                trimmed.into_iter().for_each(|page| self.model.doubt(page, Doubt::Forgotten));
-            }
-            _ => {}
-        }
-        self.nand.sim.decay(page, decays.decay);
-    }
-
-    /// Whether the FTL's structures agree with each other and with the flash; where they stand on what has decayed they
-    /// need not.
-    fn consistent(&mut self, when: &str) -> Checked<()> {
-        if self.metadata_decayed {
-            return Ok(());
-        }
-        if self.tally.decayed == 0 {
-            return consistent(self.ftl.as_mut(), &mut self.nand, when);
-        }
-        // A mapped page that has decayed is a finding, and here it is to be expected. So is a page that has decayed, was
-        // given up, and counts as live until its block is collected: the power failed before validity had heard of it.
-        let expected = |finding: &&String| {
-            finding.ends_with("whose spare area says Unreadable")
-                || finding.contains("pages are valid, and neither mapped nor unidentified")
-        };
-        let findings = self.ftl.check(&mut self.nand);
-        match findings.iter().find(|finding| !expected(finding)) {
-            None => Ok(()),
-            Some(finding) => failure(FailureKind::Corrupt, format!("{when}: {finding}")),
-        }
     }
 }
 

@@ -1,0 +1,114 @@
+//! Pages that decay, long after they were written and without any power cut; and what a host may expect then.
+
+use super::model::{Doubt, Model};
+use super::subject::Subject;
+use phelsuma_nand::sim::Decay;
+use phelsuma_nand::{Block, Content, Kind, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time};
+
+/// A page decays: the one with this number among those that are written and of metadata, or of the host (modulo how many
+/// there are).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Decays {
+    pub(crate) metadata: bool,
+    pub(crate) number: u32,
+    pub(crate) decay: Decay,
+}
+
+/// What has decayed so far.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Decayed {
+    #[default]
+    Nothing,
+    /// Pages of the host.
+    Host,
+    /// Also metadata.
+    Metadata,
+}
+
+/// What is written.
+struct Written {
+    pages: Vec<(Page, Spare)>,
+    /// The last readable page of each block, and pages that are the only readable ones of theirs.
+    last: Vec<Page>,
+    alone: Vec<Page>,
+}
+
+const AT_REST: Op = Op { at: Time::ZERO, purpose: Purpose::Recovery };
+
+impl Written {
+    fn on(sim: &mut SimNand) -> Self {
+        let geometry = *sim.geometry();
+        let (mut pages, mut last, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+        for block in (0..geometry.blocks()).map(Block) {
+            let before = pages.len();
+            for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
+                if let SpareRead::Written(spare) = sim.read_spare(page, AT_REST).0 {
+                    pages.push((page, spare));
+                }
+            }
+            let of_block: Vec<Page> = pages[before..].iter().map(|(page, _)| *page).collect();
+            last.extend(of_block.last());
+            alone.extend(of_block.first().filter(|_| of_block.len() == 1));
+        }
+        Self { pages, last, alone }
+    }
+
+    /// Of the copies of a translation page the newest: when it was synchronized, and when programmed.
+    fn newest_of(&self, translation_page: u32) -> Option<(u64, u64)> {
+        let is_copy = |spare: &Spare| (spare.kind, spare.key) == (Kind::Translation, translation_page);
+        self.pages.iter().filter(|(_, spare)| is_copy(spare)).map(|(_, spare)| (spare.version, spare.seq)).max()
+    }
+}
+
+/// A page decays. What cannot be had from anywhere else is doubtful from then on. Whether any page did.
+pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject, decays: &Decays) -> bool {
+    let written = Written::on(sim);
+    let mut of_kind = written.pages.iter().filter(|(_, spare)| (spare.kind != Kind::User) == decays.metadata);
+    let count = of_kind.clone().count();
+    let Some((page, spare)) = of_kind.nth(decays.number as usize % count.max(1)).copied() else { return false };
+    // A recovery that goes by spare areas takes a block in which nothing can be read for one whose first program was
+    // torn, and writes it anew; what the table names there is another page then. With a battery it counts live pages.
+    if written.alone.contains(&page) && !subject.has_battery() {
+        return false;
+    }
+    model.decayed(if decays.metadata { Decayed::Metadata } else { Decayed::Host });
+    let in_ram = subject.cache_entries().is_none();
+    // A block's last page may have been in flight when the power failed.
+    let looks_torn = written.last.contains(&page);
+    let all = model.logical_pages();
+    let entries = sim.geometry().page_bytes() / 4;
+    // A cache without a battery: what its translation page does not know yet only the page itself says.
+    let known = written.newest_of(spare.key / entries).is_some_and(|(synchronized, _)| spare.seq < synchronized);
+    let only_itself = spare.kind == Kind::User && !known && !subject.has_battery();
+    // Nothing but spare areas says what is where if the mapping is not on flash; and bad data that a collection takes
+    // along look torn then, too.
+    let doubt = if looks_torn || in_ram || only_itself { Doubt::Forgotten } else { Doubt::Unreadable };
+    match spare.kind {
+        Kind::User => {
+            let tag = match sim.read(page, AT_REST).0 {
+                PageRead::Written { content: Content::Hollow(tag), .. } => tag,
+                _ => 0,
+            };
+            if spare.key < all && model.now(spare.key) == tag {
+                model.doubt(spare.key, doubt);
+            }
+        }
+        Kind::Translation => {
+            let first = spare.key.saturating_mul(entries);
+            // An inner node of a tree stands for all; and so does a page that does not say any more which one it was.
+            let says_which = first < all && matches!(decays.decay, Decay::Data(_));
+            let pages = if says_which { first..(first + entries).min(all) } else { 0..all };
+            if written.newest_of(spare.key) == Some((spare.version, spare.seq)) {
+                pages.for_each(|page| model.doubt(page, doubt));
+            }
+        }
+        // Which pages are trimmed nothing else says.
+        Kind::Tombstone => {
+            let trimmed: Vec<u32> = (0..all).filter(|page| model.now(*page) == 0).collect();
+            trimmed.into_iter().for_each(|page| model.doubt(page, Doubt::Forgotten));
+        }
+        _ => {}
+    }
+    sim.decay(page, decays.decay);
+    true
+}
