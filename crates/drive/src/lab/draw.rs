@@ -28,6 +28,11 @@ const UNCUT_MAX: u32 = 12;
 /// The most pages that a request of `mixed` writes.
 const RUN_MAX: u32 = 8;
 
+/// The most pages of a large request.
+const LARGE: u32 = 96;
+/// Requests, on the average, after which everything is trimmed.
+const WIPED_AFTER: u32 = 120;
+
 /// Numbers by chance.
 struct Chance(Xoshiro256PlusPlus);
 
@@ -102,10 +107,13 @@ impl Draw {
             // Stretches with many flushes, and stretches with hardly any: trims stay pending over many collections.
             let many_flushes = (written / FLUSHES_CHANGE).is_multiple_of(2);
             let request = match plan.workload {
-                Workload::Mixed | Workload::Reads | Workload::Restarts => self.mixed(many_flushes),
+                Workload::Mixed | Workload::Reads | Workload::Restarts | Workload::Flushes => self.mixed(many_flushes),
                 Workload::Trims => self.trims(&mut trimmed),
                 Workload::Hot => self.hot_or_not(&hot),
                 Workload::Slow => self.sequential(&mut next),
+                Workload::Large => self.large(),
+                Workload::Skewed => self.skewed(),
+                Workload::Wiped => self.wiped(&mut next),
             };
             let is_write = matches!(request, Request::Write { .. });
             match plan.workload {
@@ -130,6 +138,9 @@ impl Draw {
             }
             written += u32::from(is_write);
             requests.push(request);
+            if plan.workload == Workload::Flushes && is_write && written < plan.writes {
+                requests.push(Request::Flush);
+            }
         }
     }
 
@@ -186,6 +197,36 @@ impl Draw {
         match (self.below(ELSEWHERE), hot.get(n)) {
             (1.., Some(page)) => Request::Write { first: *page, pages: 1 },
             _ => self.write(1),
+        }
+    }
+
+    /// Long writes, single ones in between, and trims as long.
+    fn large(&mut self) -> Request {
+        let all = self.logical_pages;
+        let first = self.below(all);
+        match self.below(16) {
+            0..=3 => self.write(1),
+            4 => Request::Trim { first, pages: self.chance.up_to(LARGE, first, all) },
+            _ => Request::Write { first, pages: self.chance.up_to(LARGE, first, all) },
+        }
+    }
+
+    /// Single pages, nine of ten in a twentieth of the space.
+    fn skewed(&mut self) -> Request {
+        let space = if self.below(10) == 0 { self.logical_pages } else { self.logical_pages.div_ceil(20) };
+        match self.below(64) {
+            0 => Request::Flush,
+            _ => Request::Write { first: self.below(space), pages: 1 },
+        }
+    }
+
+    /// Everything is trimmed; then runs are written on from where it was, and single pages anywhere.
+    fn wiped(&mut self, next: &mut u32) -> Request {
+        match self.below(WIPED_AFTER) {
+            0 => Request::Trim { first: 0, pages: self.logical_pages },
+            1 => Request::Flush,
+            n if n % 2 == 0 => self.sequential(next),
+            _ => self.write(RUN_MAX),
         }
     }
 

@@ -104,13 +104,12 @@ pub trait Subject: Debug + Send + Sync {
     }
 }
 
-/// What an FTL promises where something befalls it. Whatever it is, nobody reads what was never written there, and the
-/// drive can be written afterwards.
+/// What an FTL promises where something befalls it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Promise {
-    /// Everything acknowledged reads as it was written.
+    /// Everything acknowledged reads as it was written, and the drive can be written.
     Kept,
-    /// What is gone is a read error, for the pages concerned and no others.
+    /// What is gone is a read error, for the pages concerned and no others, and the drive can be written.
     Detected,
     /// Nothing, and why.
     Nothing(&'static str),

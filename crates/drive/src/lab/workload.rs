@@ -17,11 +17,30 @@ pub enum Workload {
     Slow,
     /// The requests of `Mixed`, the power cut every few of them.
     Restarts,
+    /// The requests of `Mixed`, a flush after each write.
+    Flushes,
+    /// Requests of a block's pages and more.
+    Large,
+    /// Nearly everything in a small part of the space.
+    Skewed,
+    /// The whole drive discarded and written again in part.
+    Wiped,
 }
 
 impl Workload {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 6] = [Self::Mixed, Self::Reads, Self::Trims, Self::Hot, Self::Slow, Self::Restarts];
+    pub const ALL: [Self; 10] = [
+        Self::Mixed,
+        Self::Reads,
+        Self::Trims,
+        Self::Hot,
+        Self::Slow,
+        Self::Restarts,
+        Self::Flushes,
+        Self::Large,
+        Self::Skewed,
+        Self::Wiped,
+    ];
 
     /// Its name on the command line and in reports.
     pub fn name(self) -> &'static str {
@@ -32,6 +51,10 @@ impl Workload {
             Self::Hot => "hot",
             Self::Slow => "slow",
             Self::Restarts => "restarts",
+            Self::Flushes => "flushes",
+            Self::Large => "large",
+            Self::Skewed => "skewed",
+            Self::Wiped => "wiped",
         }
     }
 
@@ -48,6 +71,12 @@ impl Workload {
             Self::Hot => "fewer pages than the cache has entries, over and over: hardly any entry is ever evicted",
             Self::Slow => "long sequential runs, single writes in between: blocks of what is seldom written stay open",
             Self::Restarts => "the requests of mixed, the power cut and the drive recovered every few of them",
+            Self::Flushes => "the requests of mixed, a flush after each write: nothing is ever pending for long",
+            Self::Large => "requests of a block's pages and more: one request meets collections of several blocks",
+            Self::Skewed => {
+                "nine writes of ten in a twentieth of the space: victims are nearly empty, or cold for ever"
+            }
+            Self::Wiped => "the drive discarded whole and written again in part: hardly anything is live, then much",
         }
     }
 
