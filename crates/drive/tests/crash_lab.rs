@@ -1,9 +1,9 @@
-//! The crash laboratory, and the proof that it notices a forgotten barrier.
+//! The crash laboratory, and with mutants (`make mutants`) the proof that it notices a forgotten barrier.
 
 #![allow(clippy::unwrap_used)]
 
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Points, Progress, Sweep, Workload};
-use phelsuma_ftl::{Barrier, Config, PRESETS, PowerPart, Preset};
+use phelsuma_ftl::{Config, PRESETS, PowerPart, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
 fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
@@ -76,125 +76,59 @@ fn every_ftl_survives_cuts_that_meet_operations_on_several_dies() {
     }
 }
 
-/// What is not noticed, and on how many channels and dies.
-const MISSED: [(Barrier, (u32, u32)); 1] = [
-    // With little to spare for four dies' open blocks, trims are written before a block comes to be reused.
-    (Barrier::TrimsBeforeReuse, FOUR_DIES),
-];
-
 const TWO_DIES: (u32, u32) = (2, 1);
 const FOUR_DIES: (u32, u32) = (2, 2);
-
-/// A drive of one die, and drives of dies that work at the same time.
-const SHAPES: [(u32, u32); 3] = [(1, 1), TWO_DIES, FOUR_DIES];
 
 fn faults(names: &[&str]) -> Vec<Fault> {
     names.iter().flat_map(|name| Fault::named(name).unwrap()).collect()
 }
 
-/// The experiment in which an FTL that forgets `barrier` must be caught: where the barrier is at work.
-fn trap(barrier: Barrier, dies: (u32, u32)) -> LabConfig {
-    let mut config = match barrier {
-        // At work when a cut during recovery meets a suspect.
-        Barrier::FallbacksHeld => {
-            let (writes, points) = if dies == (1, 1) { (1_200, Points::Every) } else { (800, Points::Some(100)) };
-            let faults = faults(&["unstable", "unacknowledged"]);
-            LabConfig { points, faults, seed: 2, ..config("page", writes, 2, dies) }
-        }
-        // At work when trims stay pending until their pages' blocks are reused: in the workload's second half, on a
-        // drive with few blocks to spare.
-        Barrier::TrimsBeforeReuse => {
-            let mut config = LabConfig { faults: faults(&["not-started"]), ..config("page", 1_800, 1, dies) };
-            if dies == TWO_DIES {
-                config.ftl.logical_pages = 1_000;
-            }
-            config
-        }
-        _ => LabConfig { points: Points::Some(150), ..config("page", 300, 1, dies) },
-    };
-    config.ftl.forgets = Some(barrier);
+/// The usual experiment.
+fn usual(dies: (u32, u32)) -> LabConfig {
+    LabConfig { points: Points::Some(150), ..config("page", 300, 1, dies) }
+}
+
+/// Where a cut during recovery meets a suspect.
+fn recoveries_meet_suspects(dies: (u32, u32)) -> LabConfig {
+    let (writes, points) = if dies == (1, 1) { (1_200, Points::Every) } else { (800, Points::Some(100)) };
+    let faults = faults(&["unstable", "unacknowledged"]);
+    LabConfig { points, faults, seed: 2, ..config("page", writes, 2, dies) }
+}
+
+/// Where trims stay pending until their pages' blocks are reused: in the workload's second half, on a drive with few
+/// blocks to spare.
+fn trims_stay_pending(dies: (u32, u32)) -> LabConfig {
+    let mut config = LabConfig { faults: faults(&["not-started"]), ..config("page", 1_800, 1, dies) };
+    if dies == TWO_DIES {
+        config.ftl.logical_pages = 1_000;
+    }
     config
-}
-
-/// The same experiment on the FTL that forgets nothing.
-fn without_mutant(trap: &LabConfig) -> LabConfig {
-    let mut sound = trap.clone();
-    sound.ftl.forgets = None;
-    sound
-}
-
-/// Every failure that the report shows is found by its id alone.
-fn assert_replays(trap: &LabConfig, report: &CrashReport) {
-    for failed in &report.failures {
-        let again = run(&LabConfig { points: Points::Replay(failed.id.parse().unwrap()), ..trap.clone() });
-        let found = again.failures.iter().any(|f| (f.kind, &f.message) == (failed.kind, &failed.message));
-        assert!(found, "{:?}: {} replays as {:?}", trap.ftl.forgets, failed.id, again.failures);
-    }
-}
-
-#[test]
-fn every_barrier_that_is_forgotten_is_noticed_on_one_die_and_on_several() {
-    let mut missed = Vec::new();
-    for dies in SHAPES {
-        for barrier in Barrier::OF_SCANNING {
-            let trap = trap(*barrier, dies);
-            let report = run(&trap);
-            let failed = (report.lost, report.corrupt, report.stuck, report.panics);
-            println!(
-                "{barrier:?} on {dies:?} dies: lost, corrupt, stuck, panics {failed:?}, first {:?}",
-                report.replay
-            );
-            if report.failed() {
-                assert_replays(&trap, &report);
-            } else {
-                missed.push((*barrier, dies));
-            }
-        }
-    }
-    assert_eq!(missed, MISSED);
 }
 
 #[test]
 fn the_experiments_in_which_a_forgotten_barrier_is_noticed_find_nothing_on_an_ftl_that_forgets_none() {
     for dies in [(1, 1), FOUR_DIES] {
-        // All others are one experiment.
-        for barrier in [Barrier::SuspectsVerified, Barrier::FallbacksHeld, Barrier::TrimsBeforeReuse] {
-            assert_sound(&run(&without_mutant(&trap(barrier, dies))));
+        for experiment in [usual, recoveries_meet_suspects, trims_stay_pending] {
+            assert_sound(&run(&experiment(dies)));
         }
     }
+}
+
+/// The reports of one experiment on one thread and on several, which are the same.
+fn report_on_any_number_of_threads(config: &LabConfig) -> String {
+    let json = |threads| serde_json::to_string(&run(&LabConfig { threads, ..config.clone() })).unwrap();
+    let one = json(1);
+    for threads in [2, 5] {
+        assert_eq!(one, json(threads));
+    }
+    one
 }
 
 #[test]
 fn the_same_experiment_gives_the_same_report_on_any_number_of_threads() {
     let healthy = LabConfig { points: Points::Some(60), ..config("page", 170, 2, (1, 1)) };
-    // Found at once; found when the drive has come up and joined others; found in cuts of recoveries alone.
-    let at_once = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsVerified, (1, 1)) };
-    let joined = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsCopied, (1, 1)) };
-    let several_dies = trap(Barrier::SuspectsCopied, FOUR_DIES);
-    let nested = trap(Barrier::FallbacksHeld, TWO_DIES);
-    for (config, fails) in [(healthy, false), (at_once, true), (joined, true), (several_dies, true), (nested, true)] {
-        let json = |threads| serde_json::to_string(&run(&LabConfig { threads, ..config.clone() })).unwrap();
-        let one = json(1);
-        assert_eq!(one.contains("message"), fails, "{one}");
-        for threads in [2, 5] {
-            assert_eq!(one, json(threads), "{:?}", config.ftl.forgets);
-        }
-    }
-}
-
-#[test]
-fn what_fails_after_branches_have_joined_is_reported_with_an_id_that_replays_it() {
-    for barrier in [Barrier::SuspectsCopied, Barrier::EraseBeforeUse] {
-        for dies in [(1, 1), TWO_DIES] {
-            let trap = LabConfig { depth: 2, points: Points::Some(24), ..trap(barrier, dies) };
-            let report = run(&trap);
-            assert!(report.joined_after_recovery > 0);
-            // What is found right after the recovery is found before branches join.
-            let late = report.failures.iter().filter(|f| !f.message.starts_with("after recovery")).count();
-            assert!(late > 0, "{barrier:?} on {dies:?}: {:?}", report.failures);
-            assert_replays(&trap, &report);
-        }
-    }
+    let report = report_on_any_number_of_threads(&healthy);
+    assert!(!report.contains("message"), "{report}");
 }
 
 #[test]
@@ -205,14 +139,6 @@ fn the_cut_points_are_the_workloads_and_few_are_spent_on_filling_the_drive() {
     assert_eq!(report.preconditioning_cut_points, 32);
     assert!(of_workload > 150, "collection is at work from the first write on: {report:?}");
     assert_eq!(report.cuts, u64::from(report.cut_points));
-}
-
-#[test]
-fn an_id_does_not_depend_on_the_number_of_writes_nor_on_points_faults_and_threads() {
-    let trap = trap(Barrier::SuspectsVerified, (1, 1));
-    let report = run(&trap);
-    let longer = LabConfig { writes: 2 * trap.writes, faults: Fault::all(), threads: 3, points: Points::Every, ..trap };
-    assert_replays(&longer, &report);
 }
 
 #[test]
@@ -305,17 +231,6 @@ fn a_tree_and_a_bitmap_in_flash_survive_every_cut_that_is_announced() {
 }
 
 #[test]
-fn a_battery_that_saves_nothing_is_noticed() {
-    let mut config = announced(100, (1, 1));
-    config.ftl.forgets = Some(Barrier::BatterySaves);
-    let report = run(&config);
-    assert!(report.lost + report.corrupt > 0, "{report:#?}");
-    let id = report.replay.unwrap();
-    config.points = Points::Replay(id.parse().unwrap());
-    assert!(run(&config).failed(), "{id} replays");
-}
-
-#[test]
 fn what_cannot_be_cut_is_refused() {
     let refused = |config: &LabConfig| Sweep::new(config).run().unwrap_err();
     let mut nothing = config("page", 20, 1, (1, 1));
@@ -326,4 +241,110 @@ fn what_cannot_be_cut_is_refused() {
     assert!(matches!(error, LabError::NoFault(..)), "{error}");
     let error = refused(&LabConfig { faults: vec![Fault::Announced], ..config("page", 20, 1, (1, 1)) });
     assert!(matches!(error, LabError::NoFault(..)), "{error}");
+}
+
+/// The laboratory notices what an FTL forgets.
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    /// What is not noticed, and on how many channels and dies.
+    const MISSED: [(Barrier, (u32, u32)); 1] = [
+        // With little to spare for four dies' open blocks, trims are written before a block comes to be reused.
+        (Barrier::TrimsBeforeReuse, FOUR_DIES),
+    ];
+
+    /// A drive of one die, and drives of dies that work at the same time.
+    const SHAPES: [(u32, u32); 3] = [(1, 1), TWO_DIES, FOUR_DIES];
+
+    /// The experiment in which an FTL that forgets `barrier` must be caught: where the barrier is at work.
+    fn trap(barrier: Barrier, dies: (u32, u32)) -> LabConfig {
+        let mut config = match barrier {
+            Barrier::FallbacksHeld => recoveries_meet_suspects(dies),
+            Barrier::TrimsBeforeReuse => trims_stay_pending(dies),
+            _ => usual(dies),
+        };
+        config.ftl.forgets = Some(barrier);
+        config
+    }
+
+    /// Every failure that the report shows is found by its id alone.
+    fn assert_replays(trap: &LabConfig, report: &CrashReport) {
+        for failed in &report.failures {
+            let again = run(&LabConfig { points: Points::Replay(failed.id.parse().unwrap()), ..trap.clone() });
+            let found = again.failures.iter().any(|f| (f.kind, &f.message) == (failed.kind, &failed.message));
+            assert!(found, "{:?}: {} replays as {:?}", trap.ftl.forgets, failed.id, again.failures);
+        }
+    }
+
+    #[test]
+    fn every_barrier_that_is_forgotten_is_noticed_on_one_die_and_on_several() {
+        let mut missed = Vec::new();
+        for dies in SHAPES {
+            for barrier in Barrier::OF_SCANNING {
+                let trap = trap(*barrier, dies);
+                let report = run(&trap);
+                let failed = (report.lost, report.corrupt, report.stuck, report.panics);
+                println!(
+                    "{barrier:?} on {dies:?} dies: lost, corrupt, stuck, panics {failed:?}, first {:?}",
+                    report.replay
+                );
+                if report.failed() {
+                    assert_replays(&trap, &report);
+                } else {
+                    missed.push((*barrier, dies));
+                }
+            }
+        }
+        assert_eq!(missed, MISSED);
+    }
+
+    #[test]
+    fn what_an_ftl_forgets_gives_the_same_report_on_any_number_of_threads() {
+        // Found at once; found when the drive has come up and joined others; found in cuts of recoveries alone.
+        let at_once = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsVerified, (1, 1)) };
+        let joined = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsCopied, (1, 1)) };
+        let several_dies = trap(Barrier::SuspectsCopied, FOUR_DIES);
+        let nested = trap(Barrier::FallbacksHeld, TWO_DIES);
+        for config in [at_once, joined, several_dies, nested] {
+            let report = report_on_any_number_of_threads(&config);
+            assert!(report.contains("message"), "{:?}: {report}", config.ftl.forgets);
+        }
+    }
+
+    #[test]
+    fn what_fails_after_branches_have_joined_is_reported_with_an_id_that_replays_it() {
+        for barrier in [Barrier::SuspectsCopied, Barrier::EraseBeforeUse] {
+            for dies in [(1, 1), TWO_DIES] {
+                let trap = LabConfig { depth: 2, points: Points::Some(24), ..trap(barrier, dies) };
+                let report = run(&trap);
+                assert!(report.joined_after_recovery > 0);
+                // What is found right after the recovery is found before branches join.
+                let late = report.failures.iter().filter(|f| !f.message.starts_with("after recovery")).count();
+                assert!(late > 0, "{barrier:?} on {dies:?}: {:?}", report.failures);
+                assert_replays(&trap, &report);
+            }
+        }
+    }
+
+    #[test]
+    fn an_id_does_not_depend_on_the_number_of_writes_nor_on_points_faults_and_threads() {
+        let trap = trap(Barrier::SuspectsVerified, (1, 1));
+        let report = run(&trap);
+        let longer =
+            LabConfig { writes: 2 * trap.writes, faults: Fault::all(), threads: 3, points: Points::Every, ..trap };
+        assert_replays(&longer, &report);
+    }
+
+    #[test]
+    fn a_battery_that_saves_nothing_is_noticed() {
+        let mut config = announced(100, (1, 1));
+        config.ftl.forgets = Some(Barrier::BatterySaves);
+        let report = run(&config);
+        assert!(report.lost + report.corrupt > 0, "{report:#?}");
+        let id = report.replay.unwrap();
+        config.points = Points::Replay(id.parse().unwrap());
+        assert!(run(&config).failed(), "{id} replays");
+    }
 }

@@ -1,10 +1,10 @@
-//! Every workload of the crash laboratory with every FTL that survives power cuts, and the proof that each workload
-//! notices what it is there for.
+//! Every workload of the crash laboratory with every FTL that survives power cuts, and with mutants (`make
+//! mutants`) the proof that each workload notices what it is there for.
 
 #![allow(clippy::unwrap_used)]
 
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
-use phelsuma_ftl::{Barrier, Config, PRESETS, Preset};
+use phelsuma_ftl::{Config, PRESETS, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
 fn config(name: &str, workload: Workload, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
@@ -136,97 +136,134 @@ fn a_workload_that_cuts_the_power_itself_gives_the_same_report_on_any_number_of_
     }
 }
 
-/// An experiment in which an FTL that forgets a barrier must be caught.
-struct Trap {
-    workload: Workload,
-    ftl: &'static str,
-    barrier: Barrier,
-    cuts: u32,
-    /// Whether `mixed` does not notice it with as many cuts.
-    mixed_misses: bool,
-}
+/// Every workload notices something that an FTL forgets.
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
 
-const TRAPS: [Trap; 7] = [
-    Trap { workload: Workload::Mixed, ftl: "page", barrier: Barrier::SuspectsVerified, cuts: 12, mixed_misses: false },
-    Trap {
-        workload: Workload::Reads,
-        ftl: "geckoftl",
-        barrier: Barrier::JudgedBeforeMoved,
-        cuts: 16,
-        mixed_misses: false,
-    },
-    // Trims stay pending until the blocks of the trimmed pages are written again: without a flush that takes long.
-    Trap { workload: Workload::Trims, ftl: "page", barrier: Barrier::TrimsBeforeReuse, cuts: 12, mixed_misses: true },
-    // What was written before the pages became hot rests in the cache, dirty, and would never be synchronized.
-    Trap { workload: Workload::Hot, ftl: "geckoftl", barrier: Barrier::CheckpointsTaken, cuts: 12, mixed_misses: true },
-    // Of what was overwritten in order hardly anything is moved: the block of moved pages stays open.
-    Trap { workload: Workload::Slow, ftl: "geckoftl", barrier: Barrier::OldestOpenListed, cuts: 6, mixed_misses: true },
-    Trap {
-        workload: Workload::Restarts,
-        ftl: "geckoftl",
-        barrier: Barrier::RunsCoverOnce,
-        cuts: 30,
-        mixed_misses: false,
-    },
-    // Found without any other cut.
-    Trap { workload: Workload::Restarts, ftl: "page", barrier: Barrier::VersionOrder, cuts: 4, mixed_misses: false },
-];
-
-impl Trap {
-    /// The experiment, with a workload, on an FTL that forgets a barrier or none.
-    fn experiment(&self, workload: Workload, forgets: Option<Barrier>) -> LabConfig {
-        let points = Points::Some(self.cuts);
-        let mut config = LabConfig { points, ..config(self.ftl, workload, 400, 1, (1, 1)) };
-        if self.barrier == Barrier::OldestOpenListed {
-            // A stream of its own for what is moved.
-            config.ftl.composition.set("placement", "host-gc").unwrap();
-        }
-        config.ftl.forgets = forgets;
-        config
+    /// An experiment in which an FTL that forgets a barrier must be caught.
+    struct Trap {
+        workload: Workload,
+        ftl: &'static str,
+        barrier: Barrier,
+        cuts: u32,
+        /// Whether `mixed` does not notice it with as many cuts.
+        mixed_misses: bool,
     }
-}
 
-#[test]
-fn every_workload_notices_a_barrier_that_is_forgotten_and_some_one_that_mixed_does_not() {
-    for trap in TRAPS {
-        let Trap { workload, barrier, .. } = trap;
-        let config = trap.experiment(workload, Some(barrier));
-        let report = run(&config);
-        println!("{barrier:?} under {workload:?}: {:?}", report.failures.first());
-        assert!(report.failed(), "{workload:?} does not notice {barrier:?}");
-        for failed in report.failures.iter().take(3) {
-            assert_eq!(failed.workload, workload.name());
-            let again = run(&LabConfig { points: Points::Replay(failed.id.parse().unwrap()), ..config.clone() });
-            let found = again.failures.iter().any(|f| (f.kind, &f.message) == (failed.kind, &failed.message));
-            assert!(found, "{barrier:?} under {workload:?}: {} replays as {:?}", failed.id, again.failures);
-        }
-        assert_sound(&run(&trap.experiment(workload, None)));
-        if trap.mixed_misses {
-            let mixed = run(&trap.experiment(Workload::Mixed, Some(barrier)));
-            assert!(!mixed.failed(), "mixed notices {barrier:?} as well: {:?}", mixed.failures.first());
+    const TRAPS: [Trap; 7] = [
+        Trap {
+            workload: Workload::Mixed,
+            ftl: "page",
+            barrier: Barrier::SuspectsVerified,
+            cuts: 12,
+            mixed_misses: false,
+        },
+        Trap {
+            workload: Workload::Reads,
+            ftl: "geckoftl",
+            barrier: Barrier::JudgedBeforeMoved,
+            cuts: 16,
+            mixed_misses: false,
+        },
+        // Trims stay pending until the blocks of the trimmed pages are written again: without a flush that takes long.
+        Trap {
+            workload: Workload::Trims,
+            ftl: "page",
+            barrier: Barrier::TrimsBeforeReuse,
+            cuts: 12,
+            mixed_misses: true,
+        },
+        // What was written before the pages became hot rests in the cache, dirty, and would never be synchronized.
+        Trap {
+            workload: Workload::Hot,
+            ftl: "geckoftl",
+            barrier: Barrier::CheckpointsTaken,
+            cuts: 12,
+            mixed_misses: true,
+        },
+        // Of what was overwritten in order hardly anything is moved: the block of moved pages stays open.
+        Trap {
+            workload: Workload::Slow,
+            ftl: "geckoftl",
+            barrier: Barrier::OldestOpenListed,
+            cuts: 6,
+            mixed_misses: true,
+        },
+        Trap {
+            workload: Workload::Restarts,
+            ftl: "geckoftl",
+            barrier: Barrier::RunsCoverOnce,
+            cuts: 30,
+            mixed_misses: false,
+        },
+        // Found without any other cut.
+        Trap {
+            workload: Workload::Restarts,
+            ftl: "page",
+            barrier: Barrier::VersionOrder,
+            cuts: 4,
+            mixed_misses: false,
+        },
+    ];
+
+    impl Trap {
+        /// The experiment, with a workload, on an FTL that forgets a barrier or none.
+        fn experiment(&self, workload: Workload, forgets: Option<Barrier>) -> LabConfig {
+            let points = Points::Some(self.cuts);
+            let mut config = LabConfig { points, ..config(self.ftl, workload, 400, 1, (1, 1)) };
+            if self.barrier == Barrier::OldestOpenListed {
+                // A stream of its own for what is moved.
+                config.ftl.composition.set("placement", "host-gc").unwrap();
+            }
+            config.ftl.forgets = forgets;
+            config
         }
     }
-    for workload in Workload::ALL {
-        assert!(TRAPS.iter().any(|trap| trap.workload == workload), "{workload:?}");
-    }
-}
 
-#[test]
-fn what_is_wrong_with_a_workload_without_any_other_cut_is_a_finding_with_an_id_of_its_own() {
-    for (name, barrier, workload) in [
-        ("page", Barrier::VersionOrder, Workload::Restarts),
-        ("dftl", Barrier::BatterySaves, Workload::Restarts),
-        ("geckoftl", Barrier::VictimClearsUip, Workload::Reads),
-    ] {
-        let mut config = LabConfig { points: Points::Some(4), ..config(name, workload, 400, 1, (1, 1)) };
-        config.ftl.forgets = Some(barrier);
-        let report = run(&config);
-        println!("{barrier:?} under {workload:?}: {:?}", report.failures);
-        assert_eq!((report.replay.as_deref(), report.failures.len(), report.cuts), (Some("uncut"), 1, 0));
-        let again = run(&LabConfig { points: Points::Replay("uncut".parse().unwrap()), ..config.clone() });
-        assert_eq!(again.failures[0].message, report.failures[0].message);
-        config.ftl.forgets = None;
-        assert_sound(&run(&config));
-        assert!(!run(&LabConfig { points: Points::Replay("uncut".parse().unwrap()), ..config }).failed());
+    #[test]
+    fn every_workload_notices_a_barrier_that_is_forgotten_and_some_one_that_mixed_does_not() {
+        for trap in TRAPS {
+            let Trap { workload, barrier, .. } = trap;
+            let config = trap.experiment(workload, Some(barrier));
+            let report = run(&config);
+            println!("{barrier:?} under {workload:?}: {:?}", report.failures.first());
+            assert!(report.failed(), "{workload:?} does not notice {barrier:?}");
+            for failed in report.failures.iter().take(3) {
+                assert_eq!(failed.workload, workload.name());
+                let again = run(&LabConfig { points: Points::Replay(failed.id.parse().unwrap()), ..config.clone() });
+                let found = again.failures.iter().any(|f| (f.kind, &f.message) == (failed.kind, &failed.message));
+                assert!(found, "{barrier:?} under {workload:?}: {} replays as {:?}", failed.id, again.failures);
+            }
+            assert_sound(&run(&trap.experiment(workload, None)));
+            if trap.mixed_misses {
+                let mixed = run(&trap.experiment(Workload::Mixed, Some(barrier)));
+                assert!(!mixed.failed(), "mixed notices {barrier:?} as well: {:?}", mixed.failures.first());
+            }
+        }
+        for workload in Workload::ALL {
+            assert!(TRAPS.iter().any(|trap| trap.workload == workload), "{workload:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_workload_without_any_other_cut_is_a_finding_with_an_id_of_its_own() {
+        for (name, barrier, workload) in [
+            ("page", Barrier::VersionOrder, Workload::Restarts),
+            ("dftl", Barrier::BatterySaves, Workload::Restarts),
+            ("geckoftl", Barrier::VictimClearsUip, Workload::Reads),
+        ] {
+            let mut config = LabConfig { points: Points::Some(4), ..config(name, workload, 400, 1, (1, 1)) };
+            config.ftl.forgets = Some(barrier);
+            let report = run(&config);
+            println!("{barrier:?} under {workload:?}: {:?}", report.failures);
+            assert_eq!((report.replay.as_deref(), report.failures.len(), report.cuts), (Some("uncut"), 1, 0));
+            let again = run(&LabConfig { points: Points::Replay("uncut".parse().unwrap()), ..config.clone() });
+            assert_eq!(again.failures[0].message, report.failures[0].message);
+            config.ftl.forgets = None;
+            assert_sound(&run(&config));
+            assert!(!run(&LabConfig { points: Points::Replay("uncut".parse().unwrap()), ..config }).failed());
+        }
     }
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use phelsuma_drive::lab::{LabError, SoakConfig, SoakState};
-use phelsuma_ftl::{Barrier, Config, FtlError, Preset};
+use phelsuma_ftl::{Config, FtlError, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
 /// A drive of at most 256 pages, with room for a few bad blocks.
@@ -81,28 +81,6 @@ fn pages_that_decay() {
     }
 }
 
-/// A soak sees what it is for, shortens it, and shows it again.
-#[test]
-fn what_an_ftl_forgets_is_found_and_a_life_can_be_lived_again() {
-    for (name, barrier) in [
-        ("page", Barrier::SuspectsCopied),
-        ("page", Barrier::EraseBeforeUse),
-        ("geckoftl", Barrier::SuspectsVerified),
-        ("geckoftl", Barrier::FallbacksHeld),
-        ("lazyftl", Barrier::FallbacksHeld),
-        ("ib-ftl", Barrier::FallbacksHeld),
-        ("lazyftl", Barrier::CopiesBeforeErase),
-        ("ib-ftl", Barrier::PagesPointBack),
-    ] {
-        let mut config = config(name, (1, 1));
-        config.ftl.forgets = Some(barrier);
-        let state = soak(&config, 100_000);
-        let found = state.found.first().unwrap_or_else(|| panic!("{name} without {barrier:?}: {state:?}"));
-        assert!(!found.script.is_empty() && found.script.len() as u64 <= found.cycle + 1, "{found:#?}");
-        assert_eq!(config.relive(found.life).unwrap().as_ref(), Some(found));
-    }
-}
-
 #[test]
 fn lives_add_up_whoever_lives_them() {
     let two = config("geckoftl", (1, 1));
@@ -115,4 +93,29 @@ fn lives_add_up_whoever_lives_them() {
     let mut at_once = SoakState::new(&one);
     one.soak(&mut at_once, u64::MAX, &mut |state| state.lives < in_parts.lives).unwrap();
     assert_eq!(SoakState { seconds: in_parts.seconds, ..at_once }, in_parts);
+}
+
+/// A soak finds what an FTL forgets.
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    /// A soak sees what it is for, shortens it, and shows it again.
+    #[test]
+    fn what_an_ftl_forgets_is_found_and_a_life_can_be_lived_again() {
+        for (name, barrier) in [
+            ("page", Barrier::EraseBeforeUse),
+            ("geckoftl", Barrier::SuspectsVerified),
+            ("lazyftl", Barrier::CopiesBeforeErase),
+            ("ib-ftl", Barrier::PagesPointBack),
+        ] {
+            let mut config = config(name, (1, 1));
+            config.ftl.forgets = Some(barrier);
+            let state = soak(&config, 100_000);
+            let found = state.found.first().unwrap_or_else(|| panic!("{name} without {barrier:?}: {state:?}"));
+            assert!(!found.script.is_empty() && found.script.len() as u64 <= found.cycle + 1, "{found:#?}");
+            assert_eq!(config.relive(found.life).unwrap().as_ref(), Some(found));
+        }
+    }
 }

@@ -1,10 +1,10 @@
-//! Power cuts on LazyFTL and IB-FTL, which synchronize before they go on, and the proof that the laboratory notices when a
-//! rule is forgotten that their recovery stands on.
+//! Power cuts on LazyFTL and IB-FTL, which synchronize before they go on. That the laboratory notices when a rule is
+//! forgotten that their recovery stands on is in `mutants/`.
 
 #![allow(clippy::unwrap_used)]
 
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
-use phelsuma_ftl::{Barrier, Config, Preset};
+use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
 const FTLS: [&str; 2] = ["lazyftl", "ib-ftl"];
@@ -72,34 +72,4 @@ fn they_survive_cuts_that_meet_operations_on_several_dies() {
             assert_sound(&run(&LabConfig { points, ..config(ftl, 300, 1, dies) }));
         }
     }
-}
-
-/// Too seldom in so small an experiment: the block must be written anew before the page is copied.
-const MISSED: &[Barrier] = &[Barrier::FallbacksHeld];
-
-/// The barriers of a list whose absence the laboratory does not notice.
-fn missed(ftl: &str, barriers: &[Barrier]) -> Vec<Barrier> {
-    let mut missed = Vec::new();
-    for barrier in barriers {
-        let mut trap = LabConfig { points: Points::Some(150), ..config(ftl, 400, 1, (1, 1)) };
-        trap.ftl.forgets = Some(*barrier);
-        let report = run(&trap);
-        let failed = (report.lost, report.corrupt, report.stuck, report.panics);
-        println!("{ftl} {barrier:?}: lost, corrupt, stuck, panics {failed:?}, first {:?}", report.replay);
-        if !report.failed() {
-            missed.push(*barrier);
-        }
-    }
-    missed
-}
-
-#[test]
-fn a_rule_of_the_recovery_that_is_forgotten_is_noticed() {
-    assert_eq!(missed("lazyftl", Barrier::OF_SYNCHRONIZING), MISSED);
-}
-
-#[test]
-fn a_rule_of_pages_that_point_back_that_is_forgotten_is_noticed() {
-    assert_eq!(missed("ib-ftl", Barrier::OF_SYNCHRONIZING), MISSED);
-    assert_eq!(missed("ib-ftl", Barrier::OF_POINTING_BACK), []);
 }

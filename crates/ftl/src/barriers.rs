@@ -1,32 +1,60 @@
 //! Barriers: the rules that an FTL's data stand on, and how a test double forgets one.
+//!
+//! Every one of them is kept at a spot that asks [`Barriers::forget`]. In any build but that of `make mutants` the answer
+//! is no, known to the compiler: nothing is left of the question.
+
+#[cfg(all(phelsuma_mutants, not(debug_assertions)))]
+compile_error!("FTLs that forget a barrier are for tests alone: phelsuma_mutants is no part of a release");
 
 /// The barriers that an FTL keeps: all of them, unless it is a test double.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Barriers {
-    #[cfg(feature = "mutants")]
+    #[cfg(phelsuma_mutants)]
     pub(crate) forgets: Option<Barrier>,
 }
 
 impl Barriers {
     /// Whether this is a test double that forgets `barrier`.
-    #[cfg(feature = "mutants")]
+    #[cfg(phelsuma_mutants)]
     pub(crate) fn forget(self, barrier: Barrier) -> bool {
         self.forgets == Some(barrier)
     }
 
     /// No FTL forgets a barrier outside the proof of the laboratory.
-    #[cfg(not(feature = "mutants"))]
+    #[cfg(not(phelsuma_mutants))]
     #[inline(always)]
     pub(crate) fn forget(self, _barrier: Barrier) -> bool {
         false
     }
 }
 
-/// What an FTL must never forget: each is a rule that its data stand on. The first of them only when the power is cut;
-/// those of lazily identified pages also without; and the last is what keeps a drive writable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(not(feature = "mutants"), allow(dead_code, unreachable_pub))]
-pub enum Barrier {
+/// The enum, and what its documentation says as text: so each rule is written down once.
+macro_rules! barriers {
+    ($($(#[doc = $rule:literal])+ $name:ident,)+) => {
+        /// What an FTL must never forget: each is a rule that its data stand on, or that keeps a drive writable.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[cfg_attr(not(phelsuma_mutants), allow(dead_code, unreachable_pub))]
+        pub enum Barrier {
+            $($(#[doc = $rule])+ $name,)+
+        }
+
+        #[cfg(phelsuma_mutants)]
+        impl Barrier {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The rule, in a line.
+            pub fn rule(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!($($rule,)+).trim_ascii(),)+
+                }
+            }
+        }
+    };
+}
+
+barriers! {
+    // What a mapping table in RAM stands on when the power fails.
     /// A victim is erased only after its live pages are on flash elsewhere.
     CopiesBeforeErase,
     /// Pending trims are on flash before a block that held the trimmed pages can be reused.
@@ -43,31 +71,109 @@ pub enum Barrier {
     EraseBeforeUse,
     /// Version decides between copies of a page.
     VersionOrder,
+    /// The last page of every block is read in full, however old it is.
+    OldLastPagesVerified,
+    /// What read well once is copied from that reading.
+    SuspectsReadOnce,
+    /// The last page of a part-filled block is copied even if it is old.
+    PartFilledCopied,
+    /// What a recovery copies is labelled as that.
+    CopiesLabelled,
+    /// Both clocks skip ahead at a recovery.
+    ClocksSkip,
+    /// A tombstone page does not speak of what is younger than it.
+    TombstoneVersion,
+    /// Of a region's tombstone pages the newest counts.
+    NewestTombstones,
+    /// A tombstone page is not written before everything so far is on flash.
+    TombstonesAfterRewrites,
+
+    // What the pool, collection and bad blocks stand on.
+    /// A block is not erased before what replaced its pages is on flash, though nobody waits for that.
+    ErasedWhenSafe,
+    /// No program starts before all but the last few are done.
+    WindowKept,
+    /// There is a reserve of free blocks, and collection fills it up.
+    ReserveKept,
+    /// When next to nothing is free the victim is the emptiest block, whatever the policy.
+    EmptiestInEmergency,
+    /// What a program failed to write is written again elsewhere.
+    FailedWrittenAgain,
+    /// A block that failed is marked bad only when what it held is on flash elsewhere.
+    RetiredWhenSafe,
+
+    // What is checked of data that are read.
+    /// A host's read believes the CRC of the data.
+    HostDataVerified,
+    /// A host's read looks whose page it is.
+    OwnerChecked,
+    /// A read of metadata believes the CRC.
+    MetadataVerified,
+    /// Collection does not copy data that have gone bad, where the table can say that they are lost.
+    MovedVerified,
+    /// What collection cannot read any more is written into its translation page before the block is erased.
+    LostWrittenThrough,
+
+    // What a battery's contract stands on.
     /// A battery saves the entries that translation pages do not know of.
     BatterySaves,
+    /// No more entries are dirty than the battery is made for, or a recovery scans for.
+    DirtyLimitKept,
+    /// The blocks that the battery may need are not used for anything else.
+    BatteryFindsRoom,
+    /// A seal is believed only if nothing is younger.
+    SealIsYoungest,
+    /// What is damaged is not sealed.
+    DamageNotSealed,
+    /// Of the copies of a translation page the newest counts.
+    NewestTranslationPages,
+
+    // What lazily identified pages stand on, also without any power cut.
     /// A migrated page that is not cached has no unidentified before-image (against GeckoFTL section 4: "treated like
     /// application writes").
     MigratedHasNoBeforeImage,
     /// A before-image found in a victim is unidentified no longer (GeckoFTL section 4.1 is silent).
     VictimClearsUip,
+    /// A synchronization reports the before-images of marked entries (UIP) alone.
+    UipChecked,
     /// All pages of a victim are judged before the first is moved (GeckoFTL section 4.1 is silent).
     JudgedBeforeMoved,
-    /// An erase clears what the buffer holds of the block (GeckoFTL algorithm 2 is silent).
-    EraseClearsBuffer,
     /// A page of which nothing can be read is not taken for torn where a translation page names it (GeckoFTL appendix C
     /// is silent).
     SilentLookedUp,
     /// What a failed program left behind is reported as stale.
     FailuresReported,
+    /// A translation page is not written before the pages that it names are on flash.
+    EntriesAfterPages,
+
+    // What Logarithmic Gecko stands on.
+    /// An erase is reported to whoever keeps on flash what is stale.
+    ErasesReported,
+    /// An erase makes void what runs say of the block: the erase flag (GeckoFTL section 3).
+    EraseFlag,
+    /// An erase clears what the buffer holds of the block (GeckoFTL algorithm 2 is silent).
+    EraseClearsBuffer,
+    /// In a merge an erase flag makes void what older runs say.
+    EraseOverrulesInMerges,
+    /// Erase flags stay while there are older runs.
+    FlagsKept,
+    /// A flush is not written before what it reports as replaced is on flash.
+    ReportsAfterReplacements,
     /// Metadata that takes too much space is collected (against GeckoFTL section 4.2): a page that stays live keeps its
     /// block, and each power cut leaves a part-filled one.
     MetadataBounded,
+
+    // What GeckoRec stands on.
     /// A page that was written before its translation page was synchronized is known to it (GeckoFTL section 4.3 takes
     /// every page that a recovery finds for a dirty entry).
     SynchronizedIsKnown,
     /// What a translation page names is stale only if it was written before that page was synchronized (GeckoFTL
     /// appendix C.2.2 and C.3.2 look at the logical page alone).
     SeqBeforeSynchronization,
+    /// What a translation page names is the before-image only if it still is the same logical page.
+    BeforeImageIsOfThePage,
+    /// Whether a before-image was reported is looked into for every entry that a recovery has found.
+    UnsureLookedInto,
     /// Older copies of a logical page that a recovery meets are reported (against GeckoFTL appendix C.2, which rebuilds
     /// the buffer from synchronizations alone).
     OlderCopiesReported,
@@ -75,6 +181,8 @@ pub enum Barrier {
     CheckpointsTaken,
     /// From where on to scan is read from flash (GeckoFTL section 4.3 counts 2 C pages back).
     ScanFromWritten,
+    /// From where on to scan is written for all entries that are dirty.
+    DirtyInRuns,
     /// A block that is open for long is scanned as well (GeckoFTL appendix C, step 1, goes by first pages).
     OldestOpenListed,
     /// Blocks of stale pages are not erased before Gecko's buffer is flushed (GeckoFTL appendix C.2.2).
@@ -85,6 +193,14 @@ pub enum Barrier {
     /// A flush says what it has heard of (GeckoFTL appendix C.2.1 goes by when the run was made): what a synchronization
     /// made stale may not have been reported yet.
     FlushSaysWhatItHeard,
+    /// Pages that have left a victim are reported before the victim is empty.
+    LeavingReported,
+    /// A block in which nothing is live is reported before it is erased.
+    FreedReported,
+    /// Metadata that may have been in flight and read well are not read again.
+    MetadataReadOnce,
+
+    // What recoveries that synchronize, and page validity logs, stand on.
     /// A translation page says from where on a recovery must scan for all entries that are dirty, its own included.
     DirtyInMark,
     /// Where a page validity log is to survive power cuts, each user page names the one that it made stale (GeckoFTL
@@ -92,17 +208,19 @@ pub enum Barrier {
     PagesPointBack,
     /// The entries of trimmed pages name the pages that were, for the same reason.
     TrimsPointBack,
-    /// What collection cannot read any more is written into its translation page before the block is erased.
-    LostWrittenThrough,
+    /// A block that points back to what the log has not heard of is not erased before the log is flushed.
+    YoungFlushed,
     /// Cleaning a page validity log keeps pace with what is inserted (against GeckoFTL appendix E, which cleans until the
     /// log is short).
     LogCleaningBounded,
+    /// A page of the log that was cleaned counts until what was kept of it is on flash.
+    CleanedUntilKept,
     /// Entries of a page validity log that say what a newer one says are dropped where the log is too long (GeckoFTL
     /// appendix E counts on there being none).
     RepeatsDropped,
 }
 
-#[cfg(feature = "mutants")]
+#[cfg(phelsuma_mutants)]
 impl Barrier {
     /// Those that a mapping table in RAM stands on when the power fails.
     pub const OF_SCANNING: &'static [Self] = &[

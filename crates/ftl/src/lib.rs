@@ -22,7 +22,7 @@ mod ram;
 mod recovery_report;
 
 pub use anchor::ANCHOR_BLOCKS;
-#[cfg(feature = "mutants")]
+#[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
     Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart,

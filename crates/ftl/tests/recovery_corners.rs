@@ -1,13 +1,14 @@
-//! Where the rules of recovery that the GeckoFTL paper gives, of its own FTL and of IB-FTL, lose data or get stuck: each
-//! repair is taken away again, and some run of power cuts goes wrong; with it, none does. That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen
-//! so that the fewest free blocks are left.
+//! Where the rules of recovery that the GeckoFTL paper gives, of its own FTL and of IB-FTL, lose data or get stuck: with
+//! each repair no run of power cuts goes wrong; and with mutants (`make mutants`) each is taken away again, and some run
+//! does. That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen so that the fewest free blocks
+//! are left.
 
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
 use common::{Host, Step, below, chips, most_pages_of, small};
-use phelsuma_ftl::{Barrier, Config, Preset};
+use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::Geometry;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -42,13 +43,13 @@ fn geometry() -> Geometry {
     small(32, 128, 1, 1)
 }
 
-fn drive(ftl: &str, cuts: Cuts, forgets: Option<Barrier>, seed: u64) -> Host {
+fn drive(ftl: &str, cuts: Cuts, prepare: &dyn Fn(&mut Config), seed: u64) -> Host {
     let mut composition = Preset::named(ftl).unwrap().composition;
     composition.set("mapping.cache", &cuts.cache.to_string()).unwrap();
     composition.set("placement", cuts.placement).unwrap();
     let logical_pages = (f64::from(most_pages_of(composition, geometry())) * cuts.share) as u32;
     let mut config = Config::new(ftl, composition, logical_pages, 7);
-    config.forgets = forgets;
+    prepare(&mut config);
     Host::new(chips(geometry()), config, seed)
 }
 
@@ -66,9 +67,9 @@ fn step(habit: Habit, n: u32, pages: u32, rng: &mut Xoshiro256PlusPlus) -> Step 
 }
 
 /// Power cuts on one drive, until it goes wrong or there were enough. Panics at what is wrong.
-fn suffer(ftl: &str, cuts: Cuts, forgets: Option<Barrier>, seed: u64) {
+fn suffer(ftl: &str, cuts: Cuts, prepare: &dyn Fn(&mut Config), seed: u64) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut host = drive(ftl, cuts, forgets, seed);
+    let mut host = drive(ftl, cuts, prepare, seed);
     for _ in 0..2 {
         host.overwrite().unwrap();
     }
@@ -117,10 +118,10 @@ fn trials() -> Vec<Cuts> {
     ]
 }
 
-fn goes_wrong(ftl: &str, forgets: Option<Barrier>, seeds: core::ops::RangeInclusive<u64>) -> Option<String> {
+fn goes_wrong(ftl: &str, prepare: &dyn Fn(&mut Config), seeds: core::ops::RangeInclusive<u64>) -> Option<String> {
     seeds.into_iter().find_map(|seed| {
         trials().into_iter().find_map(|cuts| {
-            let panic = catch_unwind(AssertUnwindSafe(|| suffer(ftl, cuts, forgets, seed))).err()?;
+            let panic = catch_unwind(AssertUnwindSafe(|| suffer(ftl, cuts, prepare, seed))).err()?;
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or(panic.downcast_ref::<&str>().map(|t| (*t).to_string())).unwrap_or_default();
             Some(format!("{cuts:?}, seed {seed}: {text}"))
@@ -128,32 +129,39 @@ fn goes_wrong(ftl: &str, forgets: Option<Barrier>, seeds: core::ops::RangeInclus
     })
 }
 
-/// Of these barriers, those without which nothing goes wrong.
-fn missed(ftl: &str, barriers: &[Barrier]) -> Vec<Barrier> {
-    let mut missed = Vec::new();
-    for barrier in barriers {
-        let wrong = goes_wrong(ftl, Some(*barrier), 1..=4);
-        println!("{ftl} {barrier:?}: {}", wrong.as_deref().unwrap_or("nothing").lines().next().unwrap_or_default());
-        if wrong.is_none() {
-            missed.push(*barrier);
-        }
-    }
-    missed
-}
-
 #[test]
 fn with_every_repair_no_run_of_cuts_goes_wrong() {
     for ftl in ["geckoftl", "lazyftl", "ib-ftl"] {
-        assert_eq!(goes_wrong(ftl, None, 1..=2), None);
+        assert_eq!(goes_wrong(ftl, &|_| {}, 1..=2), None);
     }
 }
 
-#[test]
-fn without_any_one_of_gecko_recs_repairs_some_run_of_cuts_goes_wrong() {
-    assert_eq!(missed("geckoftl", Barrier::OF_GECKO_REC_IN_THE_LONG_RUN), []);
-}
+/// What goes wrong without a repair.
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
 
-#[test]
-fn without_any_one_of_the_repairs_of_pages_that_point_back_some_run_of_cuts_goes_wrong() {
-    assert_eq!(missed("ib-ftl", Barrier::OF_POINTING_BACK), []);
+    /// Of these barriers, those without which nothing goes wrong.
+    fn missed(ftl: &str, barriers: &[Barrier]) -> Vec<Barrier> {
+        let mut missed = Vec::new();
+        for barrier in barriers {
+            let wrong = goes_wrong(ftl, &|config| config.forgets = Some(*barrier), 1..=4);
+            println!("{ftl} {barrier:?}: {}", wrong.as_deref().unwrap_or("nothing").lines().next().unwrap_or_default());
+            if wrong.is_none() {
+                missed.push(*barrier);
+            }
+        }
+        missed
+    }
+
+    #[test]
+    fn without_any_one_of_gecko_recs_repairs_some_run_of_cuts_goes_wrong() {
+        assert_eq!(missed("geckoftl", Barrier::OF_GECKO_REC_IN_THE_LONG_RUN), []);
+    }
+
+    #[test]
+    fn without_any_one_of_the_repairs_of_pages_that_point_back_some_run_of_cuts_goes_wrong() {
+        assert_eq!(missed("ib-ftl", Barrier::OF_POINTING_BACK), []);
+    }
 }

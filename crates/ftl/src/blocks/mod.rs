@@ -170,6 +170,16 @@ impl Blocks {
         }
     }
 
+    /// Whether this is a test double that forgets `barrier`.
+    pub(crate) fn forget(&self, barrier: Barrier) -> bool {
+        self.barriers.forget(barrier)
+    }
+
+    /// How far a recovery has both clocks skip ahead.
+    pub(crate) fn epoch(&self) -> u64 {
+        if self.barriers.forget(Barrier::ClocksSkip) { 0 } else { EPOCH }
+    }
+
     pub(crate) fn geometry(&self) -> &Geometry {
         &self.geometry
     }
@@ -254,7 +264,8 @@ impl Blocks {
             self.failing.swap_remove(at);
             // Bad blocks are not read by a recovery: what replaced its pages has to be on flash first.
             self.uses[block.index()] = BlockUse::Fixed;
-            self.retiring.push((block, self.clock.horizon()));
+            let safe = if self.barriers.forget(Barrier::RetiredWhenSafe) { Time::ZERO } else { self.clock.horizon() };
+            self.retiring.push((block, safe));
             return;
         }
         self.uses[block.index()] = BlockUse::Free;
@@ -383,7 +394,8 @@ impl Blocks {
             if !self.read_before.is_empty() {
                 self.read_before.retain(|(page, ..)| self.geometry.block_of(*page) != block);
             }
-            match nand.erase(block, Op::new(at.max(self.pool_safe), purpose)) {
+            let safe = if self.barriers.forget(Barrier::ErasedWhenSafe) { at } else { at.max(self.pool_safe) };
+            match nand.erase(block, Op::new(safe, purpose)) {
                 Ok(ready) => {
                     self.uses[block.index()] = BlockUse::Open;
                     self.news.erased(block);
@@ -437,7 +449,9 @@ impl Blocks {
         loop {
             let slot = self.slot(nand, stream, purpose, at)?;
             let Some(open) = &mut self.open[slot] else { return Err(FtlError::Full { bad_blocks: self.bad }) };
-            let (seq, start) = self.clock.next_program(at.max(open.ready));
+            let earliest = at.max(open.ready);
+            let (seq, start) = self.clock.next_program(earliest);
+            let start = if self.barriers.forget(Barrier::WindowKept) { earliest } else { start };
             if open.next == 0 {
                 open.first_seq = seq;
             }
@@ -449,7 +463,11 @@ impl Blocks {
             };
             let spare = Spare {
                 kind: page.kind,
-                stream: if self.recovering { RECOVERY_STREAM } else { stream },
+                stream: if self.recovering && !self.barriers.forget(Barrier::CopiesLabelled) {
+                    RECOVERY_STREAM
+                } else {
+                    stream
+                },
                 key: page.key,
                 version: page.version,
                 seq,
@@ -469,6 +487,15 @@ impl Blocks {
                         self.close(block, stream);
                     }
                     return Ok((to, done));
+                }
+                Err(ProgramError::Failed(_)) if self.barriers.forget(Barrier::FailedWrittenAgain) => {
+                    self.clock.programmed(start);
+                    self.counters.add(block);
+                    if full {
+                        self.open[slot] = None;
+                        self.close(block, stream);
+                    }
+                    return Ok((to, start));
                 }
                 Err(ProgramError::Failed(_) | ProgramError::Bad(_)) => {
                     self.clock.programmed(start);

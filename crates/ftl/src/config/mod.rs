@@ -18,7 +18,7 @@ pub use parts::{
 };
 pub use power::PowerPart;
 
-#[cfg(feature = "mutants")]
+#[cfg(phelsuma_mutants)]
 use crate::barriers::Barrier;
 use crate::barriers::Barriers;
 use alloc::string::{String, ToString};
@@ -69,7 +69,7 @@ pub struct Config {
     /// Its parts.
     pub composition: Composition,
     /// The barrier that this FTL forgets: for the proof that the crash laboratory notices.
-    #[cfg(feature = "mutants")]
+    #[cfg(phelsuma_mutants)]
     pub forgets: Option<Barrier>,
 }
 
@@ -81,14 +81,14 @@ impl Config {
             logical_pages,
             seed,
             composition,
-            #[cfg(feature = "mutants")]
+            #[cfg(phelsuma_mutants)]
             forgets: None,
         }
     }
 
     pub(crate) fn barriers(&self) -> Barriers {
         Barriers {
-            #[cfg(feature = "mutants")]
+            #[cfg(phelsuma_mutants)]
             forgets: self.forgets,
         }
     }

@@ -37,7 +37,8 @@ impl PageMapped {
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
-        while self.blocks.free() < self.shape.reserve_blocks {
+        let reserve = if self.barriers.forget(Barrier::ReserveKept) { 1 } else { self.shape.reserve_blocks };
+        while self.blocks.free() < reserve {
             let known = self.look_for_victims(nand, at);
             match self.next_victim().filter(|(victim, _)| self.can_gain(*victim)) {
                 Some((victim, why)) => {
@@ -94,7 +95,7 @@ impl PageMapped {
             let emptiest = self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
             return emptiest.map(|block| (block, Why::TooMuchMetadata));
         }
-        if self.blocks.emergency() {
+        if self.blocks.emergency() && !self.barriers.forget(Barrier::EmptiestInEmergency) {
             // The critical reserve rests on its being the emptiest of all.
             debug_assert!(self.blocks.counters.sample().is_none_or(|sample| sample.is_all_sure()));
             let block = self.blocks.counters.least_by_scan()?;
@@ -152,7 +153,8 @@ impl PageMapped {
             done = done.max(io.done());
         }
         self.settle(nand, at)?;
-        if self.blocks.is_young(victim) || self.gives_up_pages() {
+        let young = self.blocks.is_young(victim) && !self.barriers.forget(Barrier::YoungFlushed);
+        if young || self.gives_up_pages() {
             self.validity.checkpoint(validity_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
         }
@@ -199,7 +201,7 @@ impl PageMapped {
         if !one_by_one && (answer != Answer::Exact || self.mapping.is_lazy()) {
             self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
         }
-        let on_flash = matches!(self.mapping, Mapping::Paged(_));
+        let on_flash = matches!(self.mapping, Mapping::Paged(_)) && !self.barriers.forget(Barrier::MovedVerified);
         let mut moving = core::mem::take(&mut self.moving);
         let mut done = Ok(at);
         for batch in live.chunks(if one_by_one { 1 } else { move_buffer::PAGES }) {

@@ -4,6 +4,7 @@
 //! an append takes a free block from the reserve, which is filled up before the next host page.
 
 use crate::FtlError;
+use crate::barriers::Barrier;
 use crate::blocks::{Blocks, NewPage, ScanFrom};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 
@@ -45,7 +46,12 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// As [`MetaIo::read`], with the content's version.
     #[inline]
     pub(crate) fn read_version(&mut self, page: Page, kind: Kind, key: u32) -> Option<(&[u8], u64)> {
-        match self.read_any(page).verified() {
+        let unverified = self.blocks.forget(Barrier::MetadataVerified);
+        let read = match self.read_any(page) {
+            PageRead::Written { content, spare, .. } if unverified => Some((content, spare)),
+            read => read.verified(),
+        };
+        match read {
             Some((Content::Bytes(bytes), spare)) if spare.kind == kind && spare.key == key => {
                 Some((bytes, spare.version))
             }
@@ -56,7 +62,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// As it stands, whatever it is.
     #[inline]
     pub(crate) fn read_any(&mut self, page: Page) -> PageRead<'_> {
-        if let Some((_, spare, bytes)) = self.blocks.read_before.iter().find(|(other, ..)| *other == page) {
+        let again = self.blocks.forget(Barrier::MetadataReadOnce);
+        if let Some((_, spare, bytes)) = self.blocks.read_before.iter().find(|(other, ..)| *other == page && !again) {
             return PageRead::Written { content: Content::Bytes(bytes), spare: *spare, corrected: 0 };
         }
         self.counts.reads += 1;
@@ -122,6 +129,9 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// from where on to scan.
     pub(crate) fn flush_marks(&self) -> (u64, ScanFrom) {
         match (&self.blocks.held, &self.blocks.young) {
+            (Some(held), _) if self.blocks.forget(Barrier::DirtyInRuns) => {
+                (held.freezes(self.seq()), self.scan_from_now())
+            }
             (Some(held), _) => (held.freezes(self.seq()), held.scan_from),
             (None, Some(young)) => {
                 let from = young.freezes(self.scan_from_now());
@@ -174,9 +184,11 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.blocks.clock.seq()
     }
 
-    /// Nothing starts from now on before everything so far is on flash.
-    pub(crate) fn barrier(&mut self) {
-        self.now = self.now.max(self.blocks.clock.horizon());
+    /// Nothing starts from now on before everything so far is on flash, for the sake of this rule.
+    pub(crate) fn barrier(&mut self, barrier: Barrier) {
+        if !self.blocks.forget(barrier) {
+            self.now = self.now.max(self.blocks.clock.horizon());
+        }
     }
 
     /// When everything read here is there.

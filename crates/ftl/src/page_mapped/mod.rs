@@ -32,7 +32,7 @@ use alloc::vec::Vec;
 use mapping::{Before, LastPlace, Mapping, PagedMapping, Place, RamMapping};
 use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 use placement::{HostGc, OneStream, Placement};
 use sampling::Sampling;
 use shape::{Streams, cache_entries};
@@ -229,7 +229,9 @@ impl PageMapped {
             match item {
                 Item::Closed(block) => self.victim.closed(&self.blocks.counters, block),
                 Item::Lowered(block) => self.victim.invalidated(&self.blocks.counters, block),
+                Item::Erased(_) if self.barriers.forget(Barrier::ErasesReported) => {}
                 Item::Erased(block) => self.validity.erased(validity_io!(self, nand, at), block)?,
+                Item::Freed(_) if self.barriers.forget(Barrier::FreedReported) => {}
                 Item::Freed(block) => {
                     if let Some(held) = &mut self.blocks.held {
                         held.heard_of(block);
@@ -337,6 +339,11 @@ impl PageMapped {
 }
 
 impl PageMapped {
+    /// Whether so few blocks are free that nothing is written but by the battery.
+    fn below_batterys_needs(&self) -> bool {
+        self.battery && self.blocks.free() < self.least_free && !self.barriers.forget(Barrier::BatteryFindsRoom)
+    }
+
     /// Where a logical page is, and when that is known.
     #[inline]
     fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
@@ -354,7 +361,7 @@ impl PageMapped {
         // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
         if self.blocks.free() < self.shape.reserve_blocks {
             let _ = self.make_space(nand, at);
-            if self.battery && self.blocks.free() < self.least_free {
+            if self.below_batterys_needs() {
                 // Nodes of a tree may be written more than once: what the battery needs is not touched.
                 let io = mapping_io!(self, nand, at);
                 let place = self.mapping.peek(io, key);
@@ -450,8 +457,15 @@ impl<N: Nand> Ftl<N> for PageMapped {
             };
             let (read, ready) = nand.read(page, Op::new(found, cause));
             done = done.max(ready);
-            match PageRead::verified(read) {
-                Some((content, spare)) if spare.kind == Kind::User && spare.key == key.0 => {
+            let read = match read {
+                PageRead::Written { content, spare, .. } if self.barriers.forget(Barrier::HostDataVerified) => {
+                    Some((content, spare))
+                }
+                read => read.verified(),
+            };
+            let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
+            match read {
+                Some((content, spare)) if is_sought(&spare) || self.barriers.forget(Barrier::OwnerChecked) => {
                     sink.page(key, HostPage::Data(content));
                 }
                 _ => {
@@ -474,7 +488,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
                 // battery needs is not touched; and a translation page may open a block, and one more if that fails.
                 let made = self.make_space(nand, at);
-                if self.battery && self.blocks.free() < self.least_free {
+                if self.below_batterys_needs() {
                     made?;
                 }
             }

@@ -20,6 +20,7 @@ use super::PageMapped;
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;
 use crate::FtlError;
+use crate::barriers::Barrier;
 use crate::blocks::Item;
 use phelsuma_nand::{Geometry, Kind, Nand, Purpose, Time};
 
@@ -164,7 +165,8 @@ impl PageMapped {
 
     /// Whether what is in RAM is all that there is to know, so that it may be sealed.
     fn is_sound(&self) -> bool {
-        !self.mapping.is_damaged() && !self.validity.is_damaged() && !self.blocks.counters.may_be_low
+        self.barriers.forget(Barrier::DamageNotSealed)
+            || !self.mapping.is_damaged() && !self.validity.is_damaged() && !self.blocks.counters.may_be_low
     }
 
     /// The power has failed: writes dirty entries, then all else that only RAM knows.

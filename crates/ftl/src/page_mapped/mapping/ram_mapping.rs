@@ -3,6 +3,7 @@
 use super::Place;
 use super::ram_table::RamTable;
 use super::trim_map::{PENDING_MAX, TrimMap, regions};
+use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
@@ -94,7 +95,7 @@ impl RamMapping {
     /// Writes the tombstone pages of all pending regions. Not before everything so far is on flash: a tombstone page
     /// leaves out what has been rewritten since, and must not outlive the rewriting. How many were written.
     pub(crate) fn write_pending<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
-        io.barrier();
+        io.barrier(Barrier::TombstonesAfterRewrites);
         let written = self.tombstones_written;
         while let Some(region) = self.trims.take_pending() {
             self.write_tombstone(io, region)?;
@@ -131,7 +132,7 @@ impl RamMapping {
 
     /// Writes the tombstone pages that stand in `victim` anew, from the table.
     pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
-        io.barrier();
+        io.barrier(Barrier::TombstonesAfterRewrites);
         let geometry = *io.geometry();
         let before = self.tombstones_written;
         for region in 0..self.trims.regions() {

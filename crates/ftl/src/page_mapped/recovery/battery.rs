@@ -24,6 +24,7 @@
 //!   or, on several dies, beside it: then the copy before it counts.
 
 use super::steps::Steps;
+use crate::barriers::Barrier;
 use crate::blocks::{Clock, EPOCH};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
@@ -59,6 +60,8 @@ struct Scan {
     unreadable: Vec<Unreadable>,
     /// The stream of a bitmap in flash.
     bitmap_stream: Option<u8>,
+    /// In a test double that takes any copy for the newest.
+    any: bool,
 }
 
 impl Scan {
@@ -73,7 +76,7 @@ impl Scan {
         if spare.kind == Kind::Translation {
             self.holds_translation[block.index()] = true;
             if let Some(newest) = self.newest.get_mut(spare.key as usize)
-                && newest.is_none_or(|(_, version, seq)| (spare.version, spare.seq) > (version, seq))
+                && newest.is_none_or(|(_, version, seq)| self.any || (spare.version, spare.seq) > (version, seq))
             {
                 *newest = Some((page, spare.version, spare.seq));
             }
@@ -176,6 +179,7 @@ impl PageMapped {
             newest: vec![None; paged.translation_pages() as usize],
             unreadable: Vec::new(),
             bitmap_stream,
+            any: ftl.barriers.forget(Barrier::NewestTranslationPages),
         };
         for block in &usable {
             scan.block(nand, &mut steps, *block);

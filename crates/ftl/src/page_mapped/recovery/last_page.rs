@@ -31,6 +31,11 @@ impl LastPage {
         steps.report.last_pages += 1;
         let data = match steps.read(nand, last.page) {
             PageRead::Written { content, .. } if barriers.forget(Barrier::SuspectsVerified) => Some(Owned::of(content)),
+            PageRead::Written { content, .. }
+                if barriers.forget(Barrier::OldLastPagesVerified) && !bid.may_have_been_in_flight(&last.spare) =>
+            {
+                Some(Owned::of(content))
+            }
             read => read.verified().map(|(content, _)| Owned::of(content)),
         };
         match data {

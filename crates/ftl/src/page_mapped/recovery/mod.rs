@@ -25,7 +25,7 @@ use super::mapping::{Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
 use super::{PageMapped, anchor};
 use crate::barriers::Barrier;
-use crate::blocks::{Clock, EPOCH, NewPage};
+use crate::blocks::{Clock, NewPage};
 use crate::config::PowerPart;
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
@@ -127,7 +127,8 @@ impl PageMapped {
             scan.block(&mut ftl, nand, &mut steps, *block);
         }
         let uncertain = scan.end(&mut ftl, nand, &mut steps);
-        ftl.blocks.clock = Clock::new(geometry.dies(), scan.version_max + EPOCH, scan.seq_max + EPOCH);
+        let epoch = ftl.blocks.epoch();
+        ftl.blocks.clock = Clock::new(geometry.dies(), scan.version_max + epoch, scan.seq_max + epoch);
         steps.report.last_pages = scan.lasts_read;
         steps.report.last_pages_bad = scan.lasts_bad;
 
@@ -234,7 +235,7 @@ impl PageMapped {
             match self.table().lookup(key) {
                 Place::At(page) => {
                     if let SpareRead::Written(spare) = steps.read_spare(nand, page)
-                        && spare.version < tombstone.spare.version
+                        && (spare.version < tombstone.spare.version || self.barriers.forget(Barrier::TombstoneVersion))
                     {
                         self.table().set(key, Place::Trimmed);
                         self.drop_entered(page);
@@ -312,8 +313,8 @@ impl PageMapped {
         let key = LogicalPage(found.spare.key);
         let again;
         let data = match data {
-            Some(data) => data,
-            None => match steps.read(nand, found.page).verified() {
+            Some(data) if !self.barriers.forget(Barrier::SuspectsReadOnce) => data,
+            _ => match steps.read(nand, found.page).verified() {
                 Some((content, _)) => {
                     again = Owned::of(content);
                     &again

@@ -84,6 +84,11 @@ impl Scan {
         self.lasts_read += 1;
         let data = match steps.read(nand, found.page) {
             PageRead::Written { content, .. } if ftl.barriers.forget(Barrier::SuspectsVerified) => Owned::of(content),
+            PageRead::Written { content, .. }
+                if ftl.barriers.forget(Barrier::OldLastPagesVerified) && !self.uncertain(&found.spare) =>
+            {
+                Owned::of(content)
+            }
             read => match read.verified() {
                 Some((content, _)) => Owned::of(content),
                 None => {
@@ -105,7 +110,7 @@ impl Scan {
         let certain: Vec<Uncertain> = certain;
         for last in certain {
             self.enter(ftl, nand, steps, last.found);
-            if last.part_filled {
+            if last.part_filled && !ftl.barriers.forget(Barrier::PartFilledCopied) {
                 self.part_filled.push(last.found);
             }
         }
@@ -176,7 +181,8 @@ impl Scan {
             }
             Kind::Tombstone => {
                 let slot = self.tombstones.get_mut(key as usize)?;
-                if slot.is_none_or(|other| newer(&found.spare, &other.spare)) {
+                let any = ftl.barriers.forget(Barrier::NewestTombstones);
+                if slot.is_none_or(|other| any || newer(&found.spare, &other.spare)) {
                     return slot.replace(found).map(|old| ftl.blocks.geometry().block_of(old.page));
                 }
                 None

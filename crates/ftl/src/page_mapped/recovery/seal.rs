@@ -5,6 +5,7 @@
 //! nothing.
 
 use super::steps::Steps;
+use crate::barriers::Barrier;
 use crate::blocks::{Clock, EPOCH};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::saved::{SavedPages, sealed};
@@ -31,12 +32,15 @@ struct Found {
     last: Option<(Page, Spare)>,
     /// By number: the newest copy of a saved page, and its seq.
     saved: Vec<Option<(Page, u64)>>,
+    /// In a test double that takes no notice of what is younger than the seal.
+    seals_alone: bool,
 }
 
 impl Found {
     fn note(&mut self, page: Page, block: Block, spare: &Spare) {
         self.version_max = self.version_max.max(spare.version);
-        if self.last.is_none_or(|(_, last)| spare.seq > last.seq) {
+        let counts = !self.seals_alone || SavedPages::is_seal(spare.kind, spare.key);
+        if counts && self.last.is_none_or(|(_, last)| spare.seq > last.seq) {
             self.last = Some((page, *spare));
         }
         let found = &mut self.blocks[block.index()];
@@ -88,6 +92,7 @@ impl PageMapped {
             version_max: 0,
             last: None,
             saved: vec![None; pages.count() as usize],
+            seals_alone: self.barriers.forget(Barrier::SealIsYoungest),
             pages,
         };
         steps.begin("find what the battery saved");

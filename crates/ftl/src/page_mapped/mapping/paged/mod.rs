@@ -337,7 +337,7 @@ impl PagedMapping {
         let identified = before.len();
         for slot in self.cache.dirty_of(part) {
             let index = self.cache.key(slot) % self.entries_per_page;
-            if self.cache.is_uip(slot)
+            if (self.cache.is_uip(slot) || self.barriers.forget(Barrier::UipChecked))
                 && let Place::At(page) = self.place(get(&self.page, index))
             {
                 before.push(page);
@@ -345,7 +345,7 @@ impl PagedMapping {
             put(&mut self.page, index, self.cache.value(slot));
         }
         // What it names must be on flash before it is: older copies are not looked for then.
-        io.barrier();
+        io.barrier(Barrier::EntriesAfterPages);
         // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
         // the seq of user pages.
         let version = io.seq() + 1;

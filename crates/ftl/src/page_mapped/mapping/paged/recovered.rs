@@ -96,6 +96,7 @@ impl PagedMapping {
             if self.cache.is_uip(slot)
                 && let Place::At(page) = place_of(get(&self.page, key % self.entries_per_page))
                 && self.is_before_image(io, key, page)
+                && !self.barriers.forget(Barrier::UnsureLookedInto)
             {
                 before.push(page);
             }
@@ -108,7 +109,10 @@ impl PagedMapping {
     fn is_before_image<N: Nand>(&self, io: &mut MetaIo<'_, N>, key: u32, page: Page) -> bool {
         io.is_in_use(page)
             && match io.read_spare(page) {
-                SpareRead::Written(spare) if spare.kind == Kind::User && spare.key == key => {
+                SpareRead::Written(spare)
+                    if spare.kind == Kind::User
+                        && (spare.key == key || self.barriers.forget(Barrier::BeforeImageIsOfThePage)) =>
+                {
                     spare.seq < self.loaded || self.barriers.forget(Barrier::SeqBeforeSynchronization)
                 }
                 _ => false,

@@ -53,7 +53,9 @@ impl PagedMapping {
         }
         let is_dirty = self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot));
         let Some(queue) = &mut self.queue else { return Ok(()) };
-        if let Some(oldest) = queue.must_go(&self.cache, is_dirty) {
+        if let Some(oldest) = queue.must_go(&self.cache, is_dirty)
+            && !self.barriers.forget(Barrier::DirtyLimitKept)
+        {
             self.tally.limit_synchronizations += 1;
             self.begin_draining(io, oldest);
             self.synchronize(io, self.translation_page_of(self.cache.key(oldest)), before)?;
@@ -132,7 +134,7 @@ impl PagedMapping {
         for (key, place) in found {
             put(&mut self.page, key % self.entries_per_page, entry_of(place));
         }
-        io.barrier();
+        io.barrier(Barrier::EntriesAfterPages);
         let version = io.seq() + 1;
         let aux = scan_mark::encode(version, scan_from);
         self.table.write(io, aux, translation_page, version, &self.page)?;

@@ -60,7 +60,7 @@ impl Gathered {
         steps: &mut Steps,
         frozen: u64,
     ) -> TranslationPages {
-        let mut translation = TranslationPages::new(ftl.paged().translation_pages(), frozen);
+        let mut translation = TranslationPages::new(ftl.paged().translation_pages(), frozen, ftl.barriers);
         let mut suspects = Vec::new();
         for information in self.bid.translation.clone() {
             let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block);

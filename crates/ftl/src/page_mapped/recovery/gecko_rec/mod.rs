@@ -26,7 +26,7 @@ use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::last_page::Silent;
 use super::steps::Steps;
 use crate::barriers::Barrier;
-use crate::blocks::{Clock, EPOCH, ScanFrom};
+use crate::blocks::{Clock, ScanFrom};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
@@ -115,7 +115,8 @@ impl PageMapped {
         ftl.paged().take_checkpoints(scan_from);
         let user = g.bid.user_since(nand, &mut steps, scan_from.oldest_open.min(frozen));
         g.scan_user(&mut ftl, nand, &mut steps, scan_from, &translation, &user)?;
-        ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + EPOCH, g.bid.seq_max + EPOCH);
+        let epoch = ftl.blocks.epoch();
+        ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + epoch, g.bid.seq_max + epoch);
         if let Some(held) = &mut ftl.blocks.held {
             held.frozen = Some(frozen);
             held.scan_from = scan_from;

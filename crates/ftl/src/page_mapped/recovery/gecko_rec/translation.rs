@@ -6,6 +6,7 @@
 //! against the one that the flush had heard of. What a version in between named was a dirty entry when that was written,
 //! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
 
+use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::recovery::Found;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -34,12 +35,15 @@ pub(super) struct TranslationPages {
     before: Vec<Option<Version>>,
     /// The newest since: of which translation page, and the version.
     since: Vec<(u32, Version)>,
+    /// In a test double that takes any copy for the newest.
+    any: bool,
 }
 
 impl TranslationPages {
     /// Of a table of so many pages; the last flush had heard of everything up to `frozen`.
-    pub(super) fn new(translation_pages: u32, frozen: u64) -> Self {
-        Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new() }
+    pub(super) fn new(translation_pages: u32, frozen: u64, barriers: Barriers) -> Self {
+        let any = barriers.forget(Barrier::NewestTranslationPages);
+        Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), any }
     }
 
     pub(super) fn note(&mut self, found: &Found) {
@@ -47,7 +51,7 @@ impl TranslationPages {
         let version = Version { page: found.page, synchronized: found.spare.version, seq: found.spare.seq };
         if version.synchronized > self.frozen {
             self.since.push((found.spare.key, version));
-        } else if before.is_none_or(|other| other.order() < version.order()) {
+        } else if before.is_none_or(|other| self.any || other.order() < version.order()) {
             *before = Some(version);
         }
     }

@@ -28,7 +28,7 @@ use super::last_page::LastPage;
 use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, Clock, EPOCH, NewPage};
+use crate::blocks::{BlockUse, Clock, NewPage};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::Validity;
@@ -101,7 +101,8 @@ impl PageMapped {
 
         steps.begin("pages written last");
         let mut found = g.scan_user(&mut ftl, nand, &mut steps, &translation, scan_from);
-        ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + EPOCH, g.bid.seq_max + EPOCH);
+        let epoch = ftl.blocks.epoch();
+        ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + epoch, g.bid.seq_max + epoch);
         g.keep_suspects(&mut translation, &mut found);
         found.choose(&mut ftl, &translation);
         g.find_stale(&mut ftl, nand, &mut steps, &translation, &found);

@@ -96,6 +96,7 @@ impl Buffer {
 
     fn void(&mut self, block: u32, flags: u8) {
         let first = block * self.layout.parts;
+        let flags = if self.barriers.forget(Barrier::EraseFlag) { flags & !ERASED } else { flags };
         if self.barriers.forget(Barrier::EraseClearsBuffer) {
             let at = self.entry(first);
             self.flags[at] = flags;

@@ -4,6 +4,7 @@ use super::buffer::Buffer;
 use super::page::{ERASED, FREE, GeckoPage, GeckoPageBuilder, Layout, RunHeader};
 use super::run::{DirectoryEntry, Run, RunDirectory};
 use crate::FtlError;
+use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -88,16 +89,18 @@ pub(super) struct MergeBuffers {
     inputs: Vec<Vec<u8>>,
     output: GeckoPageBuilder,
     words: Vec<u32>,
+    barriers: Barriers,
 }
 
 impl MergeBuffers {
-    pub(super) fn new(layout: Layout, page_bytes: usize) -> Self {
+    pub(super) fn new(layout: Layout, page_bytes: usize, barriers: Barriers) -> Self {
         Self {
             layout,
             page_bytes,
             inputs: Vec::new(),
             output: GeckoPageBuilder::new(layout, page_bytes),
             words: vec![0; layout.words],
+            barriers,
         }
     }
 
@@ -120,7 +123,9 @@ impl MergeBuffers {
         let mut output = Output { directory: Vec::new(), header: *header, version, parts: self.layout.parts };
         let page = &mut self.output;
         page.clear();
-        let inputs = Inputs { layout: self.layout, buffer, runs, pages: &mut self.inputs, words: &mut self.words };
+        let overrules = !self.barriers.forget(Barrier::EraseOverrulesInMerges);
+        let inputs =
+            Inputs { layout: self.layout, buffer, runs, pages: &mut self.inputs, words: &mut self.words, overrules };
         let combined = inputs.combine(io, self.page_bytes, false, |io, key, words, flags| {
             // Where no older run remains, what an erase made void is nowhere any more.
             let flags = if oldest && flags & FREE == 0 { 0 } else { flags };
@@ -147,8 +152,14 @@ impl MergeBuffers {
         runs: &[Run],
         mut entry: impl FnMut(u32, &[u32], u8),
     ) -> (Vec<Vec<u32>>, bool) {
-        let inputs =
-            Inputs { layout: self.layout, buffer: None, runs, pages: &mut self.inputs, words: &mut self.words };
+        let inputs = Inputs {
+            layout: self.layout,
+            buffer: None,
+            runs,
+            pages: &mut self.inputs,
+            words: &mut self.words,
+            overrules: true,
+        };
         let combined = inputs.combine(io, self.page_bytes, true, |_, key, words, flags| {
             entry(key, words, flags);
             Ok(())
@@ -164,6 +175,8 @@ struct Inputs<'a> {
     runs: &'a [Run],
     pages: &'a mut Vec<Vec<u8>>,
     words: &'a mut [u32],
+    /// An erase overrules what is older.
+    overrules: bool,
 }
 
 impl Inputs<'_> {
@@ -222,7 +235,7 @@ impl Inputs<'_> {
                             view.flags(input.at)
                         }
                     };
-                    if own & ERASED != 0 && erased.0 != block {
+                    if own & ERASED != 0 && erased.0 != block && self.overrules {
                         erased = (block, rank);
                     }
                     flags |= own;

@@ -25,7 +25,7 @@ mod restore;
 mod run;
 
 use super::Answer;
-use crate::barriers::Barriers;
+use crate::barriers::{Barrier, Barriers};
 use crate::blocks::ScanFrom;
 use crate::config::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
@@ -118,7 +118,7 @@ impl LogarithmicGecko {
             barriers,
             buffer: Buffer::new(tuning.layout, barriers),
             runs: Vec::new(),
-            merging: MergeBuffers::new(tuning.layout, page_bytes),
+            merging: MergeBuffers::new(tuning.layout, page_bytes, barriers),
             page: vec![0; page_bytes],
             stale: vec![0; tuning.layout.parts as usize * tuning.layout.words],
             flushes: 0,
@@ -161,7 +161,7 @@ impl LogarithmicGecko {
     /// nothing else tells that the page is stale. Where neither happens, the entry is gone with the victim's.
     #[inline]
     pub(super) fn leave(&mut self, geometry: &Geometry, page: Page) {
-        if self.tells_of_leaving {
+        if self.tells_of_leaving && !self.barriers.forget(Barrier::LeavingReported) {
             self.set(geometry, page);
         }
     }
@@ -195,7 +195,7 @@ impl LogarithmicGecko {
     /// Turns the buffer into a run, even if that is empty but for its header, and merges.
     pub(super) fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         // What is reported stale must have been replaced on flash, and what is reported erased be erased.
-        io.barrier();
+        io.barrier(Barrier::ReportsAfterReplacements);
         self.flushes += 1;
         let frozen = io.flush_marks();
         match self.tuning.merge {
@@ -250,7 +250,7 @@ impl LogarithmicGecko {
             frozen,
             scan_from,
         };
-        let oldest = runs == self.runs.len();
+        let oldest = runs == self.runs.len() || self.barriers.forget(Barrier::FlagsKept);
         let buffer = with_buffer.then_some(&self.buffer);
         let (directory, lost) = self.merging.merge(io, buffer, merged, &header, oldest)?;
         self.tally.merges += u64::from(runs > 0);

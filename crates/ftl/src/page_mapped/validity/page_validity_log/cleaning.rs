@@ -87,13 +87,11 @@ impl Cleaning {
     }
 
     #[cfg(test)]
-    #[cfg(feature = "mutants")]
     pub(super) fn repeats(&self) -> u64 {
         self.repeats
     }
 
     #[cfg(test)]
-    #[cfg(feature = "mutants")]
     pub(super) fn reinserted(&self) -> u64 {
         self.reinserted
     }

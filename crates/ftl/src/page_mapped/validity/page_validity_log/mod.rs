@@ -24,7 +24,7 @@ mod page;
 mod restore;
 
 use super::Answer;
-use crate::barriers::Barriers;
+use crate::barriers::{Barrier, Barriers};
 use crate::blocks::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
@@ -203,7 +203,7 @@ impl PageValidityLog {
     /// `page` has left a victim. The entry that frees the victim will tell; but a flush may come before.
     #[inline]
     pub(super) fn leave(&mut self, page: Page) {
-        if self.tells_of_leaving {
+        if self.tells_of_leaving && !self.barriers.forget(Barrier::LeavingReported) {
             self.leaving.push(page);
         }
     }
@@ -216,7 +216,7 @@ impl PageValidityLog {
     /// Writes what RAM alone knows, even if that is nothing but from where on to scan, and cleans.
     pub(super) fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         // What is reported stale must have been replaced on flash, and what is void be erased.
-        io.barrier();
+        io.barrier(Barrier::ReportsAfterReplacements);
         let seq = io.seq();
         let leaving = self.leaving.len();
         for n in 0..leaving {
@@ -239,7 +239,10 @@ impl PageValidityLog {
         let entries = self.buffer.len().min(self.entries_per_page);
         let number = self.next_number();
         // Of which cleaned pages everything that was kept is on flash with this one.
-        let done_with = self.cleaning.kept_below(self.buffered_from() + entries as u64);
+        let done_with = match self.barriers.forget(Barrier::CleanedUntilKept) {
+            true => self.cleaning.cleaned(),
+            false => self.cleaning.kept_below(self.buffered_from() + entries as u64),
+        };
         let header = Header {
             damaged: self.damaged,
             number,
@@ -249,7 +252,7 @@ impl PageValidityLog {
             scan_from: marks.1,
         };
         page::encode(&mut self.page, &header, &self.buffer[..entries]);
-        io.barrier();
+        io.barrier(Barrier::ReportsAfterReplacements);
         let version = io.next_version();
         let page = io.append(Kind::ValidityLog, number as u32, version, &self.page)?;
         self.marks = marks;

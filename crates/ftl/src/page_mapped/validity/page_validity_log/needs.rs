@@ -72,10 +72,8 @@ impl PageValidityLog {
 }
 
 #[cfg(test)]
-#[cfg(feature = "mutants")]
 mod tests {
     use super::*;
-    use crate::barriers::Barrier;
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::meta_io::MetaIo;
     use crate::page_mapped::validity::Validity;
@@ -92,14 +90,14 @@ mod tests {
     }
 
     impl Drive {
-        fn new(pages_per_block: u32, logical_pages: u32, forgets: Option<Barrier>) -> Self {
+        fn new(pages_per_block: u32, logical_pages: u32, prepare: impl Fn(&mut Config)) -> Self {
             let geometry = Geometry::new(512, pages_per_block, 16_384 / u64::from(pages_per_block), 1, 1).unwrap();
             let page = Preset::named("page").unwrap().composition;
             let mut composition = Composition { validity: ValidityPart::PageValidityLog, ..page };
             composition.power = crate::PowerPart::Nothing;
             let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
             let mut config = Config::new("any", composition, logical_pages, 1);
-            config.forgets = forgets;
+            prepare(&mut config);
             let (ftl, _) = PageMapped::format(&mut nand, &config, Time::ZERO).unwrap();
             Self { nand, ftl, random: 1 }
         }
@@ -190,7 +188,7 @@ mod tests {
     fn reports_that_are_repeated_for_ever_neither_turn_the_log_for_ever_nor_outgrow_its_room() {
         // A buffer of 38 entries; blocks with more pages, and with fewer.
         for pages_per_block in [16, 128] {
-            let mut drive = Drive::new(pages_per_block, 10_000, None);
+            let mut drive = Drive::new(pages_per_block, 10_000, |_| {});
             (0..10_000).for_each(|page| drive.write(page));
             drive.overwrite();
             let (longest, most) = drive.report_again(150_000);
@@ -201,18 +199,12 @@ mod tests {
             assert!(longest * 5 > drive.limit() * 4, "it came to {longest} of {} pages", drive.limit());
             drive.overwrite();
             assert_eq!(drive.ftl.check(&mut drive.nand), Vec::<alloc::string::String>::new());
-            // Without looking for them the log outgrows what is set aside for it.
-            let mut forgetful = Drive::new(pages_per_block, 10_000, Some(Barrier::RepeatsDropped));
-            (0..10_000).for_each(|page| forgetful.write(page));
-            forgetful.overwrite();
-            let outgrown = forgetful.report_again(150_000).0;
-            assert!(outgrown > forgetful.limit(), "{outgrown} of {}", forgetful.limit());
         }
     }
 
     #[test]
     fn no_collection_programs_more_than_is_stated_and_the_log_stays_near_x() {
-        let mut drive = Drive::new(32, 13_000, None);
+        let mut drive = Drive::new(32, 13_000, |_| {});
         (0..13_000).for_each(|page| drive.write(page));
         let per_collection = u64::from(drive.ftl.shape.metadata_programs_per_collection);
         let x = Bounds::new(drive.ftl.blocks.geometry(), 13_000, 38).pages_max;
@@ -232,5 +224,23 @@ mod tests {
         // Appendix E: on average an entry is inserted again at the most once.
         let tally = drive.log();
         assert!(tally.cleaning.reinserted() <= tally.tally.inserts, "half of what is cleaned is obsolete, or more");
+    }
+
+    #[cfg(phelsuma_mutants)]
+    mod mutants {
+        use super::*;
+        use crate::barriers::Barrier;
+
+        #[test]
+        fn repeats_that_nobody_looks_for_outgrow_what_is_set_aside_for_the_log() {
+            for pages_per_block in [16, 128] {
+                let forget = |config: &mut Config| config.forgets = Some(Barrier::RepeatsDropped);
+                let mut forgetful = Drive::new(pages_per_block, 10_000, forget);
+                (0..10_000).for_each(|page| forgetful.write(page));
+                forgetful.overwrite();
+                let outgrown = forgetful.report_again(150_000).0;
+                assert!(outgrown > forgetful.limit(), "{outgrown} of {}", forgetful.limit());
+            }
+        }
     }
 }

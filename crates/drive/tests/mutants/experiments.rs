@@ -1,0 +1,197 @@
+//! Every mutant, with the experiments that catch it: one for each recovery that keeps the rule by code of its own. And
+//! those that no experiment of the laboratory catches.
+
+use super::trap::{Drive, Trap};
+use phelsuma_drive::lab::Workload;
+use phelsuma_ftl::Barrier;
+
+/// A drive of 256 pages, three quarters full.
+const SMALL: Drive =
+    Drive { ftl: "page", set: &[], page_bytes: 512, pages_per_block: 4, blocks: 64, dies: (1, 1), cache: 16, full: 75 };
+/// The same of four dies on two channels.
+const DIES: Drive = Drive { pages_per_block: 8, blocks: 128, dies: (2, 2), ..SMALL };
+/// Four dies with next to no room.
+const CROWDED_DIES: Drive = Drive { blocks: 64, pages_per_block: 4, full: 99, ..DIES };
+/// A drive of blocks with 32 pages.
+const LARGER: Drive = Drive { pages_per_block: 32, blocks: 128, cache: 64, full: 60, ..SMALL };
+
+fn soak(ftl: &'static str) -> Trap {
+    Trap::Soak { drive: Drive { ftl, ..SMALL }, decay: 0, bad: 0 }
+}
+
+/// On this drive instead.
+fn soak_on(drive: Drive, ftl: &'static str) -> Trap {
+    Trap::Soak { drive: Drive { ftl, ..drive }, decay: 0, bad: 0 }
+}
+
+fn decaying(ftl: &'static str) -> Trap {
+    Trap::Soak { drive: Drive { ftl, ..SMALL }, decay: 10, bad: 0 }
+}
+
+/// A sweep of GeckoFTL.
+fn sweep(workload: Workload, writes: u32, points: u32) -> Trap {
+    let drive = Drive { ftl: "geckoftl", ..LARGER };
+    Trap::Sweep { drive, workload, writes, points, faults: &[], failing: 0 }
+}
+
+/// Who is caught by what.
+pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
+    use Barrier as B;
+    let fails = |drive, bad| Trap::Soak { drive, decay: 0, bad };
+    // A program fails now and then, and what it left behind lies there for long.
+    let failing = Trap::Sweep {
+        drive: Drive { ftl: "geckoftl", pages_per_block: 16, blocks: 256, full: 55, ..LARGER },
+        workload: Workload::Mixed,
+        writes: 6_000,
+        points: 4,
+        faults: &[],
+        failing: 8,
+    };
+    // A stream of its own for what is moved: of what was overwritten in order hardly anything is, and its block stays open.
+    let open_for_long = Trap::Sweep {
+        drive: Drive { ftl: "geckoftl", set: &[("placement", "host-gc")], ..LARGER },
+        workload: Workload::Slow,
+        writes: 400,
+        points: 6,
+        faults: &[],
+        failing: 0,
+    };
+    // Pages so large that the log is flushed seldom, and a die that runs out of blocks while others have many: there a
+    // block is used again soon after it was collected.
+    let one_die_short = Trap::Sweep {
+        drive: Drive {
+            ftl: "ib-ftl",
+            page_bytes: 4096,
+            pages_per_block: 4,
+            blocks: 4096,
+            dies: (2, 2),
+            cache: 512,
+            full: 70,
+            ..SMALL
+        },
+        workload: Workload::Hot,
+        writes: 9_000,
+        points: 40,
+        faults: &["not-started"],
+        failing: 0,
+    };
+    vec![
+        (B::SilentLookedUp, decaying("ib-ftl")),
+        (B::SilentLookedUp, decaying("geckoftl")),
+        (B::CopiesBeforeErase, soak("page")),
+        (B::CopiesBeforeErase, soak("geckoftl")),
+        (B::CopiesBeforeErase, soak("lazyftl")),
+        (B::CopiesBeforeErase, soak("ib-ftl")),
+        (B::TrimsBeforeReuse, soak("page")),
+        (B::TrimsAtFlush, soak("page")),
+        (B::SuspectsVerified, soak("page")),
+        (B::SuspectsVerified, soak("geckoftl")),
+        (B::SuspectsVerified, soak("lazyftl")),
+        (B::SuspectsVerified, soak("ib-ftl")),
+        (B::SuspectsCopied, soak("page")),
+        (B::SuspectsCopied, soak("geckoftl")),
+        (B::SuspectsCopied, soak("lazyftl")),
+        (B::SuspectsCopied, soak("ib-ftl")),
+        (B::FallbacksHeld, soak("page")),
+        (B::FallbacksHeld, soak("geckoftl")),
+        (B::FallbacksHeld, soak("lazyftl")),
+        (B::FallbacksHeld, soak("ib-ftl")),
+        (B::EraseBeforeUse, soak("page")),
+        (B::EraseBeforeUse, soak("geckoftl")),
+        (B::EraseBeforeUse, soak("lazyftl")),
+        (B::EraseBeforeUse, soak("ib-ftl")),
+        (B::VersionOrder, soak("page")),
+        (B::VersionOrder, soak("lazyftl")),
+        (B::VersionOrder, soak("ib-ftl")),
+        (B::OldLastPagesVerified, soak("page")),
+        (B::SuspectsReadOnce, soak("page")),
+        (B::TombstoneVersion, soak("page")),
+        (B::NewestTombstones, soak("page")),
+        (B::TombstonesAfterRewrites, soak_on(CROWDED_DIES, "page")),
+        (B::ErasedWhenSafe, soak_on(CROWDED_DIES, "fifo")),
+        (B::ReserveKept, soak("page")),
+        (B::EmptiestInEmergency, soak_on(Drive { full: 99, ..SMALL }, "fifo")),
+        (B::FailedWrittenAgain, fails(SMALL, 30)),
+        (B::RetiredWhenSafe, fails(DIES, 10)),
+        (B::HostDataVerified, decaying("page")),
+        (B::MetadataVerified, decaying("dftl")),
+        (B::MovedVerified, decaying("lazyftl")),
+        (B::BatterySaves, soak("dftl")),
+        (B::BatterySaves, soak("mu-ftl-pvb")),
+        (B::DirtyLimitKept, soak("lazyftl")),
+        (B::SealIsYoungest, decaying("dftl")),
+        (B::DamageNotSealed, decaying("dftl")),
+        (B::NewestTranslationPages, decaying("dftl")),
+        (B::NewestTranslationPages, soak("geckoftl")),
+        (B::MigratedHasNoBeforeImage, soak("lazyftl")),
+        (B::VictimClearsUip, sweep(Workload::Reads, 1_000, 8)),
+        (B::UipChecked, soak("geckoftl")),
+        (B::JudgedBeforeMoved, sweep(Workload::Reads, 1_000, 8)),
+        (B::FailuresReported, failing),
+        (B::EntriesAfterPages, soak_on(DIES, "lazyftl")),
+        (B::EntriesAfterPages, soak_on(DIES, "geckoftl")),
+        (B::ErasesReported, soak("geckoftl")),
+        (B::ErasesReported, soak("mu-ftl-pvb")),
+        (B::ErasesReported, soak("ib-ftl")),
+        (B::EraseFlag, soak("geckoftl")),
+        (B::EraseOverrulesInMerges, soak("geckoftl")),
+        (B::FlagsKept, sweep(Workload::Reads, 1_000, 8)),
+        (B::ReportsAfterReplacements, soak_on(DIES, "geckoftl")),
+        (B::ReportsAfterReplacements, soak_on(DIES, "ib-ftl")),
+        (B::SynchronizedIsKnown, soak("geckoftl")),
+        (B::SynchronizedIsKnown, soak("lazyftl")),
+        (B::SynchronizedIsKnown, soak("ib-ftl")),
+        (B::SeqBeforeSynchronization, soak("geckoftl")),
+        (B::UnsureLookedInto, soak("geckoftl")),
+        (B::OlderCopiesReported, soak("geckoftl")),
+        (B::CheckpointsTaken, soak("geckoftl")),
+        (B::ScanFromWritten, soak("geckoftl")),
+        (B::DirtyInRuns, soak("geckoftl")),
+        (B::OldestOpenListed, open_for_long),
+        (B::HeldUntilFlush, soak("geckoftl")),
+        (B::RunsCoverOnce, sweep(Workload::Restarts, 400, 30)),
+        (B::FlushSaysWhatItHeard, soak_on(Drive { pages_per_block: 8, blocks: 128, ..SMALL }, "ib-ftl")),
+        (B::LeavingReported, soak("ib-ftl")),
+        (B::FreedReported, soak("geckoftl")),
+        (B::MetadataReadOnce, soak("geckoftl")),
+        (B::MetadataReadOnce, soak("lazyftl")),
+        (B::MetadataReadOnce, soak("ib-ftl")),
+        (B::DirtyInMark, soak("lazyftl")),
+        (B::PagesPointBack, soak("ib-ftl")),
+        (B::TrimsPointBack, soak("ib-ftl")),
+        (B::YoungFlushed, one_die_short),
+    ]
+}
+
+/// Caught by a test that `make mutants` runs as well: what goes wrong takes more than the laboratory has workloads for.
+pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
+    (Barrier::LostWrittenThrough, "crates/ftl/tests/unreadable.rs"),
+    (Barrier::EraseClearsBuffer, "crates/ftl/tests/corners.rs"),
+    (Barrier::MetadataBounded, "crates/ftl/tests/corners.rs"),
+    (Barrier::LogCleaningBounded, "crates/ftl/tests/corners.rs"),
+    (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
+];
+
+/// Noticed by no experiment so far, and why that may be.
+pub(crate) const UNNOTICED: &[(Barrier, &str)] = &[
+    (
+        Barrier::PartFilledCopied,
+        "recovery reads the last page of every block in full each time, and what may have been in flight is copied anyway",
+    ),
+    (
+        Barrier::CopiesLabelled,
+        "what an interrupted recovery has not copied is the last page of a part-filled block, and copied as such",
+    ),
+    (
+        Barrier::ClocksSkip,
+        "no fault of the simulated chips makes a page readable again that was not when it was looked for",
+    ),
+    (
+        Barrier::WindowKept,
+        "last pages of blocks are read in full wherever they stand in program order, and copied where the block has room",
+    ),
+    (Barrier::OwnerChecked, "a second line: no table named another's page in any experiment"),
+    (Barrier::BatteryFindsRoom, "the reserve is rarely so far used up that nothing more can be collected"),
+    (Barrier::BeforeImageIsOfThePage, "the moment of the synchronization tells nearly all that the logical page would"),
+    (Barrier::CleanedUntilKept, "what cleaning keeps stands on the very next page of the log, in nearly every case"),
+];
