@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// What the host asks for, separated by commas (see `phelsuma list`), or `all`: each is an experiment of its own
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = Workload::Mixed.name())]
     workload: Vec<String>,
+    /// Each workload with so many seeds, from --seed on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: u32,
     /// Write requests of the workload. Before it the drive is filled and overwritten, and cut in that as well
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     writes: u32,
@@ -81,8 +84,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let mut found = Vec::with_capacity(configs.len());
     for config in &configs {
         let (mut reports, mut seconds) = (Vec::new(), Vec::new());
-        for workload in &workloads {
-            let config = LabConfig { workload: *workload, ..config.clone() };
+        let seeds = (0..u64::from(args.seeds)).map(|n| config.seed.wrapping_add(n));
+        let each = workloads.iter().flat_map(|workload| seeds.clone().map(|seed| (*workload, seed)));
+        for (workload, seed) in each {
+            let config = LabConfig { workload, seed, ..config.clone() };
             let several = (configs.len() > 1, workloads.len() > 1);
             let begun = Instant::now();
             reports.push(experiment(&config, args.factory_bad, &bars, several)?);
@@ -132,6 +137,9 @@ impl Args {
             }
             workloads.extend(named);
         }
+        if let (Some(path), 2..) = (&self.replay, self.seeds) {
+            return Err(Failure::Input(format!("{path} is a branch with one seed; one --seed would be right")));
+        }
         match (&self.replay, workloads.as_slice()) {
             (Some(path), [_, _, ..]) => {
                 Err(Failure::Input(format!("{path} is a branch of one workload; one --workload would be right")))
@@ -152,7 +160,10 @@ impl Args {
                 [one] => format!(" of workload {}", one.name()),
                 _ => " of each workload".to_string(),
             },
-            self.lab.seed
+            match self.seeds {
+                1 => self.lab.seed.to_string(),
+                n => format!("{} and the {} after it", self.lab.seed, n - 1),
+            }
         );
         let ftls = configs.iter().map(|config| &config.ftl);
         let changed = ftls.filter_map(|ftl| remarks::changed_of(&ftl.name, &ftl.composition));
@@ -177,7 +188,7 @@ impl Args {
                 count(r.preconditioning_cut_points.into())
             );
             if workloads.len() > 1 {
-                line += &format!(", {} workloads together", workloads.len());
+                line += &format!(", {} experiments together", workloads.len());
             }
             if r.restarts > 0 {
                 let restarts = count(r.restarts.into());
@@ -319,6 +330,8 @@ fn replayed(path: &Path, found: &[Found]) -> String {
 
 fn as_text(found: &[Found]) -> String {
     let several = found.iter().any(|found| found.reports.workloads.len() > 1);
+    let several_seeds =
+        found.iter().any(|found| found.reports.workloads.windows(2).any(|pair| pair[0].seed != pair[1].seed));
     let mut headings = vec!["FTL"];
     if several {
         headings.extend(["workload", "cuts", "nested\ncuts"]);
@@ -344,7 +357,11 @@ fn as_text(found: &[Found]) -> String {
         }
         let mut row = vec![r.ftl.clone()];
         if several {
-            row.push(r.workload.unwrap_or("all of them").to_string());
+            row.push(match r.workload {
+                Some(workload) if several_seeds => format!("{workload}, seed {}", r.seed),
+                Some(workload) => workload.to_string(),
+                None => "all of them".to_string(),
+            });
         }
         row.extend(counts.into_iter().map(count));
         row.extend([number(r.worst_recovery_us / 1e3), format!("{seconds:.2}")]);
@@ -359,7 +376,10 @@ fn as_text(found: &[Found]) -> String {
     let mut text = format!("{table}\n");
     for report in found.iter().flat_map(|found| &found.reports.workloads) {
         let shown = report.failures.len() as u64;
-        let name = called(report, report.workload.unwrap_or_default());
+        let mut name = called(report, report.workload.unwrap_or_default());
+        if several_seeds {
+            name += &format!(", seed {}", report.seed);
+        }
         for failed in &report.failures {
             let _ = writeln!(text, "{name}: {}: {}: {}", failed.id, failed.kind, failed.message);
         }

@@ -18,6 +18,8 @@ const SHOWN_MAX: usize = 10;
 pub struct Failed {
     /// The workload that it is a branch of.
     pub workload: &'static str,
+    /// With this seed.
+    pub seed: u64,
     /// The id that replays it, with this workload; `uncut` is the workload itself.
     pub id: String,
     /// `lost`, `corrupt`, `stuck` or `panic`.
@@ -151,7 +153,7 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
         .take(SHOWN_MAX)
         .map(|(path, f)| {
             let (id, kind) = (path.to_string(), f.kind.name());
-            Failed { workload: config.workload.name(), id, kind, message: f.message.clone() }
+            Failed { workload: config.workload.name(), seed: config.seed, id, kind, message: f.message.clone() }
         })
         .collect();
     let mut faults: Vec<&'static str> = config.faults.iter().map(|f| f.name()).collect();

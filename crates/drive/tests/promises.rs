@@ -1,0 +1,69 @@
+//! The table of promises in docs/TESTING.md is what the code says (`Subject::promise`). With `PHELSUMA_UPDATE_PROMISES`
+//! set it is written anew.
+
+#![allow(clippy::unwrap_used)]
+
+use phelsuma_drive::lab::{Fault, Promise, Subject};
+use phelsuma_ftl::{Config, PRESETS};
+use std::fmt::Write;
+use std::path::Path;
+
+const BEGIN: &str = "<!-- promises: generated -->\n";
+const END: &str = "<!-- end of promises -->\n";
+
+fn table() -> String {
+    let ftls: Vec<Config> =
+        PRESETS.iter().map(|preset| Config::new(preset.name, preset.composition, 1_000, 1)).collect();
+    let mut faults: Vec<Fault> = Vec::new();
+    for fault in Fault::all().into_iter().chain([Fault::Announced]).chain(Fault::defects()) {
+        // Those of programs and of erases that are called the same are promised together.
+        if !faults.iter().any(|other| other.name() == fault.name()) {
+            faults.push(fault);
+        }
+    }
+    let mut why: Vec<&'static str> = Vec::new();
+    let mut number = |reason: &'static str| {
+        let known = why.iter().position(|other| *other == reason);
+        1 + known.unwrap_or_else(|| {
+            why.push(reason);
+            why.len() - 1
+        })
+    };
+    let mut text = String::from("| fault |");
+    ftls.iter().for_each(|ftl| _ = write!(text, " {} |", ftl.name));
+    text += "\n| --- |";
+    ftls.iter().for_each(|_| text += " --- |");
+    text.push('\n');
+    for fault in faults {
+        _ = write!(text, "| `{}` |", fault.name());
+        for ftl in &ftls {
+            let promise = match ftl.why_not_survivable() {
+                Some(reason) => format!("no ({})", number(reason)),
+                None => match ftl.promise(fault) {
+                    Promise::Kept => "kept".to_string(),
+                    Promise::Detected => "detected".to_string(),
+                    Promise::Nothing(reason) => format!("no ({})", number(reason)),
+                },
+            };
+            _ = write!(text, " {promise} |");
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    (1..).zip(&why).for_each(|(number, reason)| _ = writeln!(text, "{number}. Not promised: {reason}."));
+    text
+}
+
+#[test]
+fn the_documentation_promises_what_the_code_does() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TESTING.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let (documented, after) = rest.split_once(END).unwrap();
+    let table = table();
+    if std::env::var_os("PHELSUMA_UPDATE_PROMISES").is_some() {
+        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+    } else {
+        assert!(documented == table, "docs/TESTING.md promises something else: PHELSUMA_UPDATE_PROMISES=1 writes it anew");
+    }
+}
