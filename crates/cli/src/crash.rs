@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// Cut during each recovery as well; with a battery a recovery writes nothing, and there is nothing to cut
     #[arg(long, conflicts_with = "replay")]
     nested: bool,
+    /// Cut each recovery at each of its operations, and the next recovery at the same, N times in a row
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    again: u32,
     /// How deep cuts are nested: 1 cuts the workload alone, 2 the recoveries from that as well, which is what --nested
     /// does, and 3 the recoveries from those
     #[arg(long, value_name = "D", conflicts_with = "replay")]
@@ -90,7 +93,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
             let config = LabConfig { workload, seed, ..config.clone() };
             let several = (configs.len() > 1, workloads.len() > 1);
             let begun = Instant::now();
-            reports.push(experiment(&config, args.factory_bad, &bars, several)?);
+            reports.push(experiment(&config, args, &bars, several)?);
             seconds.push(begun.elapsed().as_secs_f64());
         }
         found.extend(CrashReports::of(reports).map(|reports| Found { reports, seconds }));
@@ -111,11 +114,11 @@ pub(crate) fn main(args: &Args) -> Outcome {
 }
 
 /// One FTL under one workload; whether there are several of each.
-fn experiment(config: &LabConfig, factory_bad: u32, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
+fn experiment(config: &LabConfig, args: &Args, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
     let bar = bars.add(&config.ftl.name);
     let counter = bar.clone();
-    let factory_bad = (config.geometry.blocks() * factory_bad).div_ceil(100);
-    let sweep = Sweep::new(config).with_factory_bad(factory_bad);
+    let factory_bad = (config.geometry.blocks() * args.factory_bad).div_ceil(100);
+    let sweep = Sweep::new(config).with_factory_bad(factory_bad).cutting_recoveries_again(args.again);
     let report = sweep.telling(&|now| counter.count("branches", now.branches)).run();
     bar.done();
     report

@@ -99,6 +99,20 @@ fn every_ftl_survives_every_workload_on_several_dies() {
     }
 }
 
+/// However often the power fails while a drive comes up, it does come up when it is left alone.
+#[test]
+fn recoveries_that_are_cut_again_and_again_come_up_in_the_end() {
+    for (name, _) in survivors().filter(|(name, _)| !has_battery(name)) {
+        let faults = Fault::named("not-started").unwrap();
+        let points = Points::Some(if thorough() { 24 } else { 1 });
+        let config = LabConfig { faults, points, ..config(name, Workload::Mixed, 300, 1, (1, 1)) };
+        let times = if thorough() { 300 } else { 40 };
+        let report = Sweep::new(&config).cutting_recoveries_again(times).run().unwrap();
+        assert_sound(&report);
+        assert!(report.nested_cuts >= u64::from(times), "{name}: {} nested cuts", report.nested_cuts);
+    }
+}
+
 #[test]
 fn operations_of_the_recoveries_in_a_workload_are_counted_and_cut() {
     for name in ["page", "geckoftl"] {

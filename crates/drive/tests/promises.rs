@@ -64,6 +64,9 @@ fn the_documentation_promises_what_the_code_does() {
     if std::env::var_os("PHELSUMA_UPDATE_PROMISES").is_some() {
         std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
     } else {
-        assert!(documented == table, "docs/TESTING.md promises something else: PHELSUMA_UPDATE_PROMISES=1 writes it anew");
+        assert!(
+            documented == table,
+            "docs/TESTING.md promises something else: PHELSUMA_UPDATE_PROMISES=1 writes it anew"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Branching: at a cut point the flash is copied, once for every fault, and each copy is brought up and checked, its
 //! recovery cut in the same way.
 
+use super::again::cut_again;
 use super::beside;
 use super::cut_nand::{CutNand, CutPoint, Watcher};
 use super::model::Expectation;
@@ -31,6 +32,8 @@ pub(crate) struct Counts {
 /// What all threads of a sweep work on.
 pub(crate) struct Shared {
     pub(crate) config: LabConfig<Any>,
+    /// So many times in a row each recovery from a cut of the workload is cut at each of its operations.
+    pub(crate) again: u32,
     pub(crate) seen: Seen,
     pub(crate) counts: Counts,
 }
@@ -83,7 +86,11 @@ pub(crate) fn branch_all(shared: &Arc<Shared>, point: &CutPoint<'_>, way: Way, d
             }
             point.change.cut(&mut flash, program, erase, seed);
             cuts += 1;
-            branch(shared, flash, point.expectation, way.step(point.operation, number, choice), depth - 1);
+            let step = way.step(point.operation, number, choice);
+            if shared.again > 0 && way == Way::BEGIN {
+                cut_again(shared, &flash, point.expectation, step, shared.again);
+            }
+            branch(shared, flash, point.expectation, step, depth - 1);
         }
     }
     cuts

@@ -21,6 +21,7 @@
 //!
 //! What is checked is in `verify.rs`; what the host may expect, in `model.rs`.
 
+mod again;
 mod announced;
 mod beside;
 mod branch;

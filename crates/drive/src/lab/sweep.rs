@@ -91,13 +91,14 @@ pub struct Progress {
 pub struct Sweep<'a, F = Config> {
     config: &'a LabConfig<F>,
     extras: Extras,
+    again: u32,
     progress: Option<&'a dyn Fn(Progress)>,
 }
 
 impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     /// The experiment as configured.
     pub fn new(config: &'a LabConfig<F>) -> Self {
-        Self { config, extras: Extras::default(), progress: None }
+        Self { config, extras: Extras::default(), again: 0, progress: None }
     }
 
     /// So many programs of the workload fail besides, spread evenly over it: each time it is a block that is open for
@@ -111,6 +112,13 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     #[must_use]
     pub fn with_factory_bad(self, factory_bad: u32) -> Self {
         Self { extras: Extras { factory_bad, ..self.extras }, ..self }
+    }
+
+    /// Each recovery from a cut of the workload is cut besides at each of its operations, so many times in a row: the
+    /// next recovery at the same, and so on. These count as nested cuts.
+    #[must_use]
+    pub fn cutting_recoveries_again(self, again: u32) -> Self {
+        Self { again, ..self }
     }
 
     /// Has somebody told how far it is, a few times a second and at the end.
@@ -158,7 +166,7 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
         let defect_points = Arc::new(CutPoints::new(&defect_points, uncut.flash_operations));
         let points = or_none(has(|fault| !matches!(fault, Fault::Defect(_))));
         let points = Arc::new(CutPoints::new(&points, uncut.operations));
-        let shared = Arc::new(Shared { config, seen: Seen::new(), counts: Default::default() });
+        let shared = Arc::new(Shared { config, again: self.again, seen: Seen::new(), counts: Default::default() });
         match &uncut.failure {
             // What comes of cuts in a workload that fails without them says nothing.
             Some(failure) => shared.seen.fail_uncut(failure.clone()),

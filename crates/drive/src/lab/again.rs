@@ -1,0 +1,95 @@
+//! The power fails at the n-th operation of a recovery, at the n-th operation of the next one, and so on: each recovery
+//! leaves something behind, and however often that happens, one that is left alone must come up, on a drive that can
+//! be written.
+
+use super::branch::Shared;
+use super::cut_nand::CutNand;
+use super::model::Expectation;
+use super::panics::in_branch;
+use super::seen::Step;
+use super::verify::{Failure, bring_up, verify};
+use phelsuma_nand::SimNand;
+use phelsuma_nand::Time;
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What becomes of the operation, in turn.
+const FATES: [(ProgramFault, EraseFault); 3] = [
+    (ProgramFault::TornSeen, EraseFault::PartialMixed),
+    (ProgramFault::NotStarted, EraseFault::NotStarted),
+    (ProgramFault::Unstable, EraseFault::UnstableErase),
+];
+
+/// Cuts the recovery of `flash` at each of its operations, so many times in a row.
+pub(crate) fn cut_again(shared: &Arc<Shared>, flash: &SimNand, expectation: &Expectation, step: Step, times: u32) {
+    for operation in 0.. {
+        let (mut flash, mut cuts) = (flash.clone(), 0);
+        let mut failed = None;
+        while cuts < times {
+            match cut_once(shared, flash.clone(), expectation, operation, cuts) {
+                Ok(Some(cut)) => flash = cut,
+                // This recovery has no such operation: it came up.
+                Ok(None) => break,
+                Err(failure) => {
+                    failed = Some(failure);
+                    break;
+                }
+            }
+            cuts += 1;
+        }
+        if cuts == 0 && failed.is_none() {
+            return;
+        }
+        shared.counts.nested.fetch_add(u64::from(cuts), Ordering::Relaxed);
+        let key = flash.fingerprint().unwrap_or_default() ^ expectation.hash();
+        let outcome = failed.map_or_else(|| comes_up(shared, flash, expectation), Err);
+        if let Err(Failure { kind, message }) = outcome {
+            let message = format!("after recoveries were cut {cuts} times at operation {operation}: {message}");
+            shared.seen.reach(key, step, 0);
+            shared.seen.fail(key, None, Failure { kind, message });
+        }
+    }
+}
+
+/// Cuts the recovery at this operation, if it has so many; what that leaves.
+fn cut_once(
+    shared: &Shared,
+    flash: SimNand,
+    expectation: &Expectation,
+    operation: u32,
+    number: u32,
+) -> Result<Option<SimNand>, Failure> {
+    let left = Arc::new(Mutex::new(None));
+    let (kept, seed) = (Arc::clone(&left), shared.config.seed ^ u64::from(number));
+    let (program, erase) = FATES[number as usize % FATES.len()];
+    let mut nand = CutNand::new(flash, expectation.clone());
+    nand.watch(
+        Box::new(move |point| {
+            if point.operation == operation {
+                let mut flash = point.flash.clone();
+                flash.power_cycle();
+                point.change.cut(&mut flash, program, erase, seed);
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(flash);
+            }
+        }),
+        0,
+    );
+    let subject = shared.config.ftl.as_ref();
+    let came_up = in_branch(|| bring_up(&mut nand, subject).map(drop));
+    match left.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        // What becomes of a recovery after the power has failed is of no interest.
+        Some(flash) => Ok(Some(flash)),
+        None => came_up.map(|()| None),
+    }
+}
+
+fn comes_up(shared: &Shared, flash: SimNand, expectation: &Expectation) -> Result<(), Failure> {
+    let subject = shared.config.ftl.as_ref();
+    let mut nand = CutNand::new(flash, expectation.clone());
+    in_branch(|| {
+        let (ftl, took): (_, Time) = bring_up(&mut nand, subject)?;
+        shared.counts.worst_recovery.fetch_max(took.0, Ordering::Relaxed);
+        verify(&mut nand, ftl, subject, expectation, &mut |_| false)
+    })
+}
