@@ -118,7 +118,7 @@ fn experiment(config: &LabConfig, args: &Args, bars: &Bars, several: (bool, bool
     let bar = bars.add(&config.ftl.name);
     let counter = bar.clone();
     let factory_bad = (config.geometry.blocks() * args.factory_bad).div_ceil(100);
-    let sweep = Sweep::new(config).with_factory_bad(factory_bad).cutting_recoveries_again(args.again);
+    let sweep = Sweep::new(config).with_factory_bad(factory_bad).cutting_recoveries_again(args.again).shortening();
     let report = sweep.telling(&|now| counter.count("branches", now.branches)).run();
     bar.done();
     report
@@ -311,6 +311,15 @@ fn replayed_in_full(config: &LabConfig, report: CrashReport) -> Result<CrashRepo
     }
 }
 
+/// A short way to a failure, where one was found.
+fn shortest(script: &[String]) -> String {
+    if script.is_empty() {
+        return String::new();
+    }
+    let requests = format!("Shown by {} requests: {}", script.len(), script.join("; "));
+    table::wrapped(&requests, table::PROSE_WIDTH_MAX) + "\n"
+}
+
 /// How a report is called: by its workload as well, unless that is the usual one.
 fn called(report: &CrashReport, workload: &str) -> String {
     match workload == Workload::default().name() {
@@ -385,6 +394,7 @@ fn as_text(found: &[Found]) -> String {
         }
         for failed in &report.failures {
             let _ = writeln!(text, "{name}: {}: {}: {}", failed.id, failed.kind, failed.message);
+            text += &shortest(&failed.script);
         }
         let all = report.lost + report.corrupt + report.stuck + report.panics;
         if all > shown {

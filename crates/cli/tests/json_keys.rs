@@ -96,8 +96,14 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
 
     // No FTL here fails, so the one failure is made up.
     let mut crash = json("crash --ftl page --writes 10 --cuts 2 --json");
-    let failed =
-        Failed { workload: "mixed", seed: 1, id: "1.torn-seen".into(), kind: "lost", message: "page 7".into() };
+    let failed = Failed {
+        workload: "mixed",
+        seed: 1,
+        id: "1.torn-seen".into(),
+        kind: "lost",
+        message: "page 7".into(),
+        script: vec!["write 7".into()],
+    };
     crash[0]["workloads"][0]["failures"] = serde_json::to_value([&failed]).unwrap();
     crash[0]["failures"] = serde_json::to_value([failed]).unwrap();
     check("phelsuma.crash/1", &[crash, json("crash --ftl dftl --workload hot,slow --writes 10 --cuts 2 --json")]);

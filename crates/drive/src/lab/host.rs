@@ -7,8 +7,8 @@ use super::defects::Defects;
 use super::model::{Expectation, InProgress, Model, tag};
 use super::panics::in_branch;
 use super::points::{CutPoints, Operations};
-use super::script::{Plan, Request, Script};
-use super::subject::{Any, Subject, entries_drawn_for};
+use super::script::{Request, Script};
+use super::subject::{Any, Subject};
 use super::sweep::{LabConfig, LabError};
 use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
@@ -25,7 +25,7 @@ pub(crate) enum Watch {
 }
 
 impl Watch {
-    fn nobody(battery: bool) -> Self {
+    pub(crate) fn nobody(battery: bool) -> Self {
         if battery { Self::Requests(None) } else { Self::Operations(None) }
     }
 }
@@ -71,8 +71,12 @@ pub(crate) struct Extras {
 }
 
 /// Runs the script with nobody at the plug, and looks at everything when it is done.
-pub(crate) fn run_uncut(config: &LabConfig<Any>, extras: Extras) -> Result<Uncut, LabError> {
-    let mut host = Host::new(config, extras)?;
+pub(crate) fn run_uncut(
+    config: &LabConfig<Any>,
+    extras: Extras,
+    script: Option<&Arc<Script>>,
+) -> Result<Uncut, LabError> {
+    let mut host = Host::new(config, extras, script)?;
     let watch = Watch::nobody(config.ftl.has_battery());
     let mut refused = None;
     let outcome = in_branch(|| {
@@ -98,8 +102,9 @@ pub(crate) fn run_workload(
     extras: Extras,
     watch: Watch,
     defects: Option<&Defects>,
+    script: Option<&Arc<Script>>,
 ) -> Result<(), LabError> {
-    match Host::new(config, extras)?.run(extras, watch, defects) {
+    match Host::new(config, extras, script)?.run(extras, watch, defects) {
         Ok(()) => Ok(()),
         Err(Stop::Refused(error)) => Err(error.into()),
         Err(Stop::Found(failure)) => {
@@ -121,9 +126,9 @@ pub(crate) struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// With a blank drive, formatted.
-    fn new(config: &'a LabConfig<Any>, extras: Extras) -> Result<Self, FtlError> {
-        let LabConfig { geometry, timing, workload, writes, seed, .. } = *config;
+    /// With a blank drive, formatted; and another script than the workload's.
+    fn new(config: &'a LabConfig<Any>, extras: Extras, script: Option<&Arc<Script>>) -> Result<Self, FtlError> {
+        let LabConfig { geometry, timing, seed, .. } = *config;
         let sim = SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(geometry, timing) });
         let subject = config.ftl.as_ref();
         let logical_pages = subject.logical_pages();
@@ -138,10 +143,7 @@ impl<'a> Host<'a> {
         }
         let (ftl, at) = subject.format(&mut nand, Time::ZERO)?;
         nand.operations = 0;
-        let cache_entries = entries_drawn_for(subject);
-        let physical_pages = geometry.pages();
-        let plan = Plan { workload, physical_pages, logical_pages, cache_entries, writes, seed };
-        let script = Arc::new(Script::new(&plan));
+        let script = script.map_or_else(|| Arc::new(config.script()), Arc::clone);
         Ok(Self { subject, script, ftl, nand, model, at, uncut: Uncut::default() })
     }
 

@@ -37,6 +37,7 @@ mod points;
 mod report;
 mod script;
 mod seen;
+mod shrink;
 mod soak;
 mod subject;
 mod sweep;

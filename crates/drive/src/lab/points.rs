@@ -55,6 +55,11 @@ impl CutPoints {
         Self { points, preconditioning: sparse, next: AtomicUsize::new(0) }
     }
 
+    /// At these.
+    pub(crate) fn at(operations: std::ops::Range<u32>) -> Self {
+        Self { points: operations.collect(), preconditioning: 0, next: AtomicUsize::new(0) }
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> u32 {
         self.points.len() as u32

@@ -26,6 +26,9 @@ pub struct Failed {
     pub kind: &'static str,
     /// What was found.
     pub message: String,
+    /// Requests that lead to the same kind of failure, a line each, as few as were found: of the first failure alone, and
+    /// if that was asked for.
+    pub script: Vec<String>,
 }
 
 /// What a crash experiment found, or several of one FTL together.
@@ -153,7 +156,14 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
         .take(SHOWN_MAX)
         .map(|(path, f)| {
             let (id, kind) = (path.to_string(), f.kind.name());
-            Failed { workload: config.workload.name(), seed: config.seed, id, kind, message: f.message.clone() }
+            Failed {
+                workload: config.workload.name(),
+                seed: config.seed,
+                id,
+                kind,
+                message: f.message.clone(),
+                script: Vec::new(),
+            }
         })
         .collect();
     let mut faults: Vec<&'static str> = config.faults.iter().map(|f| f.name()).collect();

@@ -2,6 +2,7 @@
 
 use super::draw::Draw;
 use super::workload::Workload;
+use std::fmt;
 
 /// One request of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +33,22 @@ pub enum Request {
     /// The power off once everything is done, and on again; announced where there is a battery. The recovery from it is
     /// part of the script: operations in it are counted, and cut, as all others.
     Cut,
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, first, pages) = match self {
+            Self::Write { first, pages } => ("write", first, pages),
+            Self::Trim { first, pages } => ("trim", first, pages),
+            Self::Read { first, pages } => ("read", first, pages),
+            Self::Flush => return f.write_str("flush"),
+            Self::Cut => return f.write_str("power off and on"),
+        };
+        match pages {
+            1 => write!(f, "{what} {first}"),
+            pages => write!(f, "{what} {first} to {}", first + pages - 1),
+        }
+    }
 }
 
 /// What a script is drawn for.

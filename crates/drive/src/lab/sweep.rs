@@ -7,9 +7,12 @@ use super::host::{Extras, Watch, run_uncut, run_workload};
 use super::panics::quiet_in_branches;
 use super::path::{Fault, Path};
 use super::points::{CutPoints, Points};
-use super::report::{CrashReport, report};
+use super::report::{CrashReport, Failed, report};
+use super::script::{Plan, Script};
 use super::seen::Seen;
-use super::subject::{Any, Subject};
+use super::shrink;
+use super::subject::{Any, Subject, entries_drawn_for};
+use super::verify::FailureKind;
 use super::workload::Workload;
 use phelsuma_ftl::{Config, FtlError};
 use phelsuma_nand::{Geometry, Timing};
@@ -56,6 +59,21 @@ impl<F: Subject + Clone + 'static> LabConfig<F> {
     }
 }
 
+impl LabConfig<Any> {
+    /// What the host does.
+    pub(crate) fn script(&self) -> Script {
+        let subject = self.ftl.as_ref();
+        Script::new(&Plan {
+            workload: self.workload,
+            physical_pages: self.geometry.pages(),
+            logical_pages: subject.logical_pages(),
+            cache_entries: entries_drawn_for(subject),
+            writes: self.writes,
+            seed: self.seed,
+        })
+    }
+}
+
 /// Why an experiment could not be done.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum LabError {
@@ -92,13 +110,14 @@ pub struct Sweep<'a, F = Config> {
     config: &'a LabConfig<F>,
     extras: Extras,
     again: u32,
+    shortest: bool,
     progress: Option<&'a dyn Fn(Progress)>,
 }
 
 impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     /// The experiment as configured.
     pub fn new(config: &'a LabConfig<F>) -> Self {
-        Self { config, extras: Extras::default(), again: 0, progress: None }
+        Self { config, extras: Extras::default(), again: 0, shortest: false, progress: None }
     }
 
     /// So many programs of the workload fail besides, spread evenly over it: each time it is a block that is open for
@@ -119,6 +138,13 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     #[must_use]
     pub fn cutting_recoveries_again(self, again: u32) -> Self {
         Self { again, ..self }
+    }
+
+    /// Finds a short way to the first failure, if there is one ([`Failed::script`]). That takes a few hundred experiments
+    /// more.
+    #[must_use]
+    pub fn shortening(self) -> Self {
+        Self { shortest: true, ..self }
     }
 
     /// Has somebody told how far it is, a few times a second and at the end.
@@ -158,7 +184,7 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
         }
         quiet_in_branches();
         // Once without cuts but those of the workload itself: how many operations there are.
-        let uncut = run_uncut(&config, self.extras)?;
+        let uncut = run_uncut(&config, self.extras, None)?;
         let points = if uncut.failure.is_some() { &Points::Some(0) } else { &config.points };
         let has = |of: fn(&Fault) -> bool| config.faults.iter().any(of);
         let or_none = |has: bool| if has { points.clone() } else { Points::Some(0) };
@@ -172,7 +198,12 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
             Some(failure) => shared.seen.fail_uncut(failure.clone()),
             None => self.cut_everywhere(&shared, &points, &defect_points, Arc::new(uncut.begins.clone()))?,
         }
-        let report = report(&shared, &uncut, &points);
+        let mut report = report(&shared, &uncut, &points);
+        if self.shortest
+            && let Some(failed) = report.failures.first_mut()
+        {
+            failed.script = self.shortest_to(&shared, failed);
+        }
         if let Points::Replay(path) = &self.config.points
             && !report.failed()
             && report.defects + report.cuts + report.nested_cuts < path.0.len() as u64
@@ -180,6 +211,15 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
             return Err(LabError::NoSuchBranch(path.clone()));
         }
         Ok(report)
+    }
+
+    /// A short way to what failed.
+    fn shortest_to(&self, shared: &Shared, failed: &Failed) -> Vec<String> {
+        let (path, kind) = (failed.id.parse::<Path>().ok(), FailureKind::named(failed.kind));
+        let found = path.zip(kind).and_then(|(path, kind)| {
+            shrink::shortest(&shared.config, self.extras, &shared.config.script(), &path, kind)
+        });
+        found.unwrap_or_default()
     }
 
     fn cut_everywhere(
@@ -203,13 +243,8 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
                     });
                     scope.spawn(move || {
                         let _running = running;
-                        let (shared, points) = (Arc::clone(shared), Arc::clone(points));
-                        let watch = if shared.config.ftl.has_battery() {
-                            Watch::Requests(Some((Arc::clone(&shared), points)))
-                        } else {
-                            Watch::Operations(Some(workload_watcher(Arc::clone(&shared), points)))
-                        };
-                        run_workload(&shared.config, extras, watch, defects.as_ref())
+                        let watch = workload_watch(shared, points);
+                        run_workload(&shared.config, extras, watch, defects.as_ref(), None)
                     })
                 })
                 .collect();
@@ -233,5 +268,14 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
                 branches: counts.cuts.load(Ordering::Relaxed) + counts.nested.load(Ordering::Relaxed),
             });
         }
+    }
+}
+
+/// Cuts the workload where the points are, as the FTL's power fails.
+pub(crate) fn workload_watch(shared: &Arc<Shared>, points: &Arc<CutPoints>) -> Watch {
+    let (shared, points) = (Arc::clone(shared), Arc::clone(points));
+    match shared.config.ftl.has_battery() {
+        true => Watch::Requests(Some((shared, points))),
+        false => Watch::Operations(Some(workload_watcher(shared, points))),
     }
 }

@@ -22,6 +22,11 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// The kind with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Lost, Self::Corrupt, Self::Stuck, Self::Panic].into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -43,14 +43,6 @@ pub(crate) struct Cycle {
     pub(crate) overwrite: bool,
 }
 
-/// Logical pages as people write them.
-fn pages(first: u32, pages: u32) -> String {
-    match pages {
-        1 => format!("{first}"),
-        pages => format!("{first} to {}", first + pages - 1),
-    }
-}
-
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "operation {} ({} or {})", self.operation, self.program.name(), self.erase.name())
@@ -74,13 +66,7 @@ impl fmt::Display for Cycle {
             None => {}
         }
         for request in &self.requests {
-            match request {
-                Request::Write { first, pages: n } => write!(f, "write {}; ", pages(*first, *n))?,
-                Request::Trim { first, pages: n } => write!(f, "trim {}; ", pages(*first, *n))?,
-                Request::Read { first, pages: n } => write!(f, "read {}; ", pages(*first, *n))?,
-                Request::Flush => f.write_str("flush; ")?,
-                Request::Cut => {}
-            }
+            write!(f, "{request}; ")?;
         }
         write!(f, "cut at {}", self.cut)?;
         for cut in &self.recovery_cuts {
