@@ -12,8 +12,10 @@ DEMO := page,dftl,geckoftl
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
+# 32 bits, and no C compiler or library needed.
+I686  := i686-unknown-linux-musl
 
-.PHONY: demo test thorough lint bench no-std doc
+.PHONY: demo test thorough lint bench no-std determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
@@ -23,6 +25,7 @@ demo:
 # Everything CI runs.
 test: lint no-std
 	$(CARGO) test --workspace --quiet
+	@$(MAKE) --no-print-directory determinism-32
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
 PARTS := tests crash dies
@@ -55,6 +58,17 @@ lint:
 no-std:
 	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
 	$(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
+
+# Debug, release and 32-bit builds come to the same flash, figures and crash reports.
+DETERMINISM := -p phelsuma-drive --test determinism --quiet
+determinism: determinism-32
+	$(CARGO) test $(DETERMINISM)
+	$(CARGO) test --release $(DETERMINISM)
+
+determinism-32:
+	@rustup target list --installed 2>/dev/null | grep -qx $(I686) || rustup target add $(I686)
+	CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
+		$(CARGO) test $(DETERMINISM) --no-default-features --target $(I686)
 
 # Speed and memory of the simulation; docs/PERFORMANCE.md says how to read it.
 bench:

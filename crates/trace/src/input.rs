@@ -42,8 +42,7 @@ impl Input {
             let decoder = flate2::bufread::MultiGzDecoder::new(raw);
             Box::new(BufReader::with_capacity(BUFFER_BYTES, Named { decoder, kind: "gzip" }))
         } else if is_zstd(&magic) {
-            let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(unreadable)?;
-            Box::new(BufReader::with_capacity(BUFFER_BYTES, Named { decoder, kind: "zstd" }))
+            unzstd(raw).map_err(unreadable)?
         } else {
             raw
         };
@@ -70,6 +69,23 @@ pub(crate) fn printable(name: &str) -> Arc<str> {
 /// A zstd frame, or one of the skippable frames that parallel compressors put in front.
 fn is_zstd(magic: &[u8]) -> bool {
     magic == [0x28, 0xb5, 0x2f, 0xfd] || matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
+}
+
+#[cfg(feature = "zstd")]
+fn unzstd(raw: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
+    let decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, Named { decoder, kind: "zstd" })))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn unzstd(_: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
+    Err(without_zstd())
+}
+
+/// What a build without zstd says of it.
+#[cfg(not(feature = "zstd"))]
+pub(crate) fn without_zstd() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "zstd is not part of this build")
 }
 
 type Peeked = (Vec<u8>, io::Result<Box<dyn BufRead + Send>>);

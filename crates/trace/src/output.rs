@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use flate2::write::GzEncoder;
+#[cfg(feature = "zstd")]
 use zstd::stream::write::Encoder as ZstdEncoder;
 
 /// How the bytes of a trace are compressed.
@@ -40,6 +41,7 @@ pub struct Compressed<W: Write>(Stream<W>);
 enum Stream<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),
+    #[cfg(feature = "zstd")]
     Zstd(ZstdEncoder<'static, W>),
 }
 
@@ -47,11 +49,14 @@ impl<W: Write> Compressed<W> {
     /// Begins an output. `out` should be buffered.
     ///
     /// # Errors
-    /// The compressor has no memory.
+    /// The compressor has no memory, or this build has no compressor (feature `zstd`).
     pub fn new(out: W, compression: Compression) -> io::Result<Self> {
         Ok(Compressed(match compression {
             Compression::None => Stream::Plain(out),
             Compression::Gzip => Stream::Gzip(GzEncoder::new(out, flate2::Compression::default())),
+            #[cfg(not(feature = "zstd"))]
+            Compression::Zstd => return Err(crate::input::without_zstd()),
+            #[cfg(feature = "zstd")]
             Compression::Zstd => {
                 let mut encoder = ZstdEncoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
                 encoder.include_checksum(true)?;
@@ -68,6 +73,7 @@ impl<W: Write> Compressed<W> {
         let mut out = match self.0 {
             Stream::Plain(out) => out,
             Stream::Gzip(encoder) => encoder.finish()?,
+            #[cfg(feature = "zstd")]
             Stream::Zstd(encoder) => encoder.finish()?,
         };
         out.flush()
@@ -79,6 +85,7 @@ impl<W: Write> Write for Compressed<W> {
         match &mut self.0 {
             Stream::Plain(out) => out.write(bytes),
             Stream::Gzip(encoder) => encoder.write(bytes),
+            #[cfg(feature = "zstd")]
             Stream::Zstd(encoder) => encoder.write(bytes),
         }
     }
@@ -87,6 +94,7 @@ impl<W: Write> Write for Compressed<W> {
         match &mut self.0 {
             Stream::Plain(out) => out.flush(),
             Stream::Gzip(encoder) => encoder.flush(),
+            #[cfg(feature = "zstd")]
             Stream::Zstd(encoder) => encoder.flush(),
         }
     }

@@ -14,6 +14,11 @@ fn scramble(seed: u64, salt: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// A number less than `n`; the same where a word has 32 bits.
+fn below(n: usize, chance: u64) -> usize {
+    (chance % n as u64) as usize
+}
+
 impl SimNand {
     /// The power fails during this program: the page becomes what `fault` says. `seed` chooses where a fault leaves a
     /// choice. Nothing is counted or timed: nobody was told.
@@ -157,11 +162,11 @@ fn torn_unseen(content: Content<'_>, spare: &Spare, seed: u64) -> OddPage {
             if seed.is_multiple_of(2) {
                 // A prefix has arrived; it ends before the last byte that is not blank anyway.
                 let last = torn.iter().rposition(|b| *b != 0xff).unwrap_or(0);
-                let keep = scramble(seed, 1) as usize % (last + 1);
+                let keep = below(last + 1, scramble(seed, 1));
                 torn[keep..].fill(0xff);
             } else {
                 for n in 0..1 + seed % 7 {
-                    let bit = scramble(seed, n) as usize % (torn.len() * 8);
+                    let bit = below(torn.len() * 8, scramble(seed, n));
                     torn[bit / 8] ^= 1 << (bit % 8);
                 }
             }

@@ -38,7 +38,7 @@ impl SimNand {
             }
             (Decay::Data(bit), Content::Bytes(bytes)) => {
                 let mut bytes = bytes.to_vec();
-                let at = (bit / 8) as usize % bytes.len();
+                let at = (bit / 8 % bytes.len() as u64) as usize;
                 bytes[at] ^= 1 << (bit % 8);
                 OddPage::written(Content::Bytes(&bytes), Some(spare))
             }
