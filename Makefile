@@ -25,13 +25,14 @@ demo:
 # Everything CI runs.
 test: lint no-std
 	$(CARGO) test --workspace --quiet
-	@$(MAKE) --no-print-directory determinism-32
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
-PARTS := tests crash dies
+PARTS := tests crash defects dies determinism
 PART  ?= $(PARTS)
 thorough:
 	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done
+
+thorough-determinism: determinism
 
 # Every test with its long mode on.
 thorough-tests:
@@ -42,6 +43,12 @@ thorough-crash:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 5000 --every-op --nested --seed 1
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 5000 --nested --seed 1
 	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),lazyftl,geckoftl --workload all --writes 1000 --cuts 200 --nested --seed 1
+
+# What befalls a drive besides power cuts; and recoveries that are cut again and again.
+EACH  := page,$(BATTERY),mu-ftl-pvb,lazyftl,ib-ftl,geckoftl
+thorough-defects:
+	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 300 --defects --factory-bad 5 --seed 1
+	$(PHELSUMA) crash --ftl page,lazyftl,ib-ftl,geckoftl --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --seed 1
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:

@@ -285,6 +285,23 @@ mod mutants {
         }
     }
 
+    /// A finding is shown by fewer requests than the drive has blocks, of the thousands that led there.
+    #[test]
+    fn findings_are_shortened() {
+        for (name, barrier, workload) in [
+            ("page", Barrier::CopiesBeforeErase, Workload::Large),
+            ("page", Barrier::VersionOrder, Workload::Restarts),
+            ("dftl", Barrier::BatterySaves, Workload::Mixed),
+        ] {
+            let mut config = LabConfig { points: Points::Some(12), ..config(name, workload, 400, 1, (1, 1)) };
+            config.ftl.forgets = Some(barrier);
+            let report = Sweep::new(&config).shortening().run().unwrap();
+            let script = &report.failures[0].script;
+            println!("{barrier:?} under {workload:?}: {}: {script:?}", report.failures[0].id);
+            assert!((1..64).contains(&script.len()), "{barrier:?}: {} requests", script.len());
+        }
+    }
+
     #[test]
     fn what_is_wrong_with_a_workload_without_any_other_cut_is_a_finding_with_an_id_of_its_own() {
         for (name, barrier, workload) in [

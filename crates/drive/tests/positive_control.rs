@@ -21,7 +21,7 @@ fn config(skips_torn_groups: bool) -> LabConfig<Journal> {
         ftl: Journal { logical_pages: 150, skips_torn_groups },
         workload: Workload::Mixed,
         writes: 300,
-        points: Points::Some(if thorough() { 800 } else { 80 }),
+        points: Points::Some(if thorough() { 800 } else { 40 }),
         faults: Fault::all(),
         depth: 1,
         seed: 1,
@@ -85,7 +85,7 @@ fn only_a_torn_page_that_reads_as_an_ecc_error_makes_the_flaw_show() {
 #[test]
 fn where_the_flaw_is_mended_nothing_is_found() {
     assert_sound(&run(&config(true)));
-    let points = Points::Some(if thorough() { 200 } else { 30 });
+    let points = Points::Some(if thorough() { 200 } else { 8 });
     for workload in Workload::ALL {
         assert_sound(&run(&LabConfig { workload, points: points.clone(), ..config(true) }));
     }
@@ -120,7 +120,7 @@ fn a_soak_finds_the_flaw_and_nothing_where_it_is_mended() {
     let found = flawed.found.first().unwrap();
     assert_eq!(found.kind, "stuck", "{found:#?}");
     assert!(found.message.ends_with(&TORN_GROUP.to_string()), "{found:#?}");
-    let mended = soak(true, if thorough() { 20_000 } else { 600 });
+    let mended = soak(true, if thorough() { 20_000 } else { 300 });
     assert!(mended.found.is_empty(), "{:#?}", mended.found);
     assert!(mended.cuts > 0 && mended.recovery_cuts > 0);
 }
