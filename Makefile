@@ -9,13 +9,15 @@ BATTERY := dftl
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
 # that GeckoFTL's paper takes, and far fewer than the 72,721 pages that the trace touches.
 DEMO := page,dftl,geckoftl
+# FTLs that forget a rule are in a build of their own.
+MUTANTS := RUSTFLAGS="$(RUSTFLAGS) --cfg phelsuma_mutants" CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/mutants $(CARGO)
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo test thorough lint bench no-std determinism determinism-32 doc
+.PHONY: demo test mutants mutants-table thorough lint bench no-std determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
@@ -25,6 +27,17 @@ demo:
 # Everything CI runs.
 test: lint no-std
 	$(CARGO) test --workspace --quiet
+	$(MAKE) --no-print-directory mutants
+
+# The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.
+mutants:
+	$(MUTANTS) test --quiet -p phelsuma-ftl --lib --test corners --test recovery_corners --test unreadable mutants
+	$(MUTANTS) test --quiet -p phelsuma-drive --test mutants --test crash_lab --test crash_workloads --test soak \
+		--test run mutants
+
+# Writes docs/MUTANTS.md: what caught each of them.
+mutants-table:
+	PHELSUMA_UPDATE_MUTANTS=1 $(MUTANTS) test --quiet -p phelsuma-drive --test mutants
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
 PARTS := tests crash defects dies determinism
@@ -59,6 +72,7 @@ thorough-dies:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(MUTANTS) clippy -p phelsuma-ftl -p phelsuma-drive --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 # The flash and FTL crates build for a microcontroller without an operating system.

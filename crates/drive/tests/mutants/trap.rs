@@ -6,7 +6,7 @@ use phelsuma_nand::{Geometry, Timing};
 use std::fmt;
 
 /// A soak that has found nothing by then will not.
-const CYCLES_MAX: u64 = 60_000;
+const CYCLES_MAX: u64 = 10_000;
 
 /// A drive to be experimented on.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub(crate) struct Drive {
     pub(crate) cache: u32,
     /// Logical pages in percent: of all pages in a sweep, of the most that fit in a soak.
     pub(crate) full: u32,
+    /// Of what happens to it.
+    pub(crate) seed: u64,
 }
 
 impl Drive {
@@ -42,7 +44,7 @@ impl Drive {
 
 impl fmt::Display for Drive {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { page_bytes, pages_per_block, blocks, dies, full, .. } = self;
+        let Self { page_bytes, pages_per_block, blocks, dies, full, seed, .. } = self;
         write!(out, "{blocks} blocks of {pages_per_block} pages")?;
         if *page_bytes != 512 {
             write!(out, " of {page_bytes} B")?;
@@ -51,7 +53,8 @@ impl fmt::Display for Drive {
             1 => {}
             dies => write!(out, ", {dies} dies")?,
         }
-        write!(out, ", {full} %")
+        write!(out, ", {full} %")?;
+        if *seed == 1 { Ok(()) } else { write!(out, ", seed {seed}") }
     }
 }
 
@@ -139,7 +142,7 @@ impl Trap {
             points: Points::Some(points),
             faults: if faults.is_empty() { Fault::all() } else { named },
             depth: 1,
-            seed: 1,
+            seed: drive.seed,
             threads: 1,
         };
         let report = Sweep::new(&config).with_program_failures(failing).run().unwrap();
@@ -154,7 +157,7 @@ impl Trap {
         let Self::Soak { drive, decay, bad } = *self else { return None };
         let of = |logical_pages| {
             let (geometry, timing) = (drive.geometry(), Timing::preset("gecko").unwrap());
-            SoakConfig { geometry, timing, ftl: drive.ftl(logical_pages), seed: 1, decay, bad, threads: 1 }
+            SoakConfig { geometry, timing, ftl: drive.ftl(logical_pages), seed: drive.seed, decay, bad, threads: 1 }
         };
         let all = drive.geometry().pages() as u32;
         let too_many = of(all).soak(&mut SoakState::new(&of(all)), 1, &mut |_| false);
