@@ -86,8 +86,8 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         failing: 0,
     };
     vec![
-        (B::SilentLookedUp, decaying("ib-ftl")),
-        (B::SilentLookedUp, decaying("geckoftl")),
+        (B::SilentLookedUp, decaying("ib-ftl", 1)),
+        (B::SilentLookedUp, decaying("geckoftl", 1)),
         (B::CopiesBeforeErase, soak("page")),
         (B::CopiesBeforeErase, soak("geckoftl")),
         (B::CopiesBeforeErase, soak("lazyftl")),
@@ -117,7 +117,7 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::SuspectsReadOnce, soak("page")),
         (B::TombstoneVersion, soak("page")),
         (B::NewestTombstones, soak("page")),
-        (B::TombstonesAfterRewrites, soak_on(Drive { full: 97, seed: 2, ..CROWDED_DIES }, "page")),
+        (B::TombstonesAfterRewrites, soak_on(Drive { full: 97, seed: 6, ..CROWDED_DIES }, "page")),
         (B::ErasedWhenSafe, soak_on(CROWDED_DIES, "fifo")),
         (B::ReserveKept, soak("page")),
         (B::EmptiestInEmergency, soak_on(Drive { full: 99, ..SMALL }, "fifo")),
