@@ -59,6 +59,17 @@ fn power_cuts() {
     }
 }
 
+/// In larger blocks more translation pages are the last ones that some session wrote.
+#[test]
+fn power_cuts_of_drives_with_larger_blocks() {
+    for name in ALL {
+        let mut config = config(name, (1, 1));
+        config.geometry = Geometry::new(512, 8, 64, 1, 1).unwrap();
+        config.ftl.logical_pages *= 2;
+        assert_sound(&config, 800);
+    }
+}
+
 #[test]
 fn power_cuts_of_drives_of_several_dies() {
     for name in ALL {

@@ -73,10 +73,13 @@ impl Gathered {
             self.suspect_metadata.extend(suspect);
         }
         translation.sort();
-        // What counts should they turn bad.
-        for suspect in &suspects {
+        // What counts should they turn bad: nothing that is older than the newest that is sure. Were that held as well, a
+        // run of cuts would leave no block free.
+        let counts = |found: &Found| translation.newest_of(found.spare.key).is_none_or(|sure| sure.is_before(found));
+        for suspect in suspects.iter().filter(|suspect| counts(suspect)) {
             let part = suspect.spare.key;
-            let others = suspects.iter().filter(|other| other.spare.key == part && other.page != suspect.page);
+            let is_behind = |other: &&Found| other.spare.key == part && other.page != suspect.page && counts(other);
+            let others = suspects.iter().filter(is_behind);
             let behind = others.map(|other| other.page).chain(translation.newest_of(part).map(|version| version.page));
             self.behind_suspects.extend(behind.map(|page| (suspect.page, page)));
         }

@@ -26,6 +26,11 @@ impl Version {
     fn order(&self) -> (u64, u64) {
         (self.synchronized, self.seq)
     }
+
+    /// Whether a page holds a newer version of the same.
+    pub(super) fn is_before(&self, found: &Found) -> bool {
+        self.order() < (found.spare.version, found.spare.seq)
+    }
 }
 
 /// The versions of every translation page that matter.
