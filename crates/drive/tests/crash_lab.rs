@@ -33,6 +33,16 @@ fn thorough() -> bool {
     std::env::var_os("PHELSUMA_THOROUGH").is_some()
 }
 
+/// So many cut points in the long mode; otherwise fewer, and most of them for one FTL: the others differ from it in what
+/// they collect, and recover by the same code.
+fn sample(name: &str, all: u32, few: u32) -> Points {
+    Points::Some(match (thorough(), name) {
+        (true, _) => all,
+        (false, "page") => few,
+        (false, _) => few.div_ceil(5),
+    })
+}
+
 fn run(config: &LabConfig) -> CrashReport {
     Sweep::new(config).run().unwrap()
 }
@@ -48,7 +58,7 @@ fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
         let config = match (thorough(), preset.name) {
             (true, _) => config(preset.name, 5_000, 2, (1, 1)),
             (false, "page") => config(preset.name, 60, 2, (1, 1)),
-            (false, _) => LabConfig { points: Points::Some(80), ..config(preset.name, 900, 2, (1, 1)) },
+            (false, _) => LabConfig { points: Points::Some(24), ..config(preset.name, 900, 2, (1, 1)) },
         };
         let report = run(&config);
         assert_sound(&report);
@@ -59,7 +69,7 @@ fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
 #[test]
 fn every_ftl_survives_cuts_three_deep() {
     for preset in scanned() {
-        let points = Points::Some(if thorough() { 400 } else { 8 });
+        let points = sample(preset.name, 400, 8);
         assert_sound(&run(&LabConfig { points, ..config(preset.name, 900, 3, (1, 1)) }));
     }
 }
@@ -68,10 +78,10 @@ fn every_ftl_survives_cuts_three_deep() {
 fn every_ftl_survives_cuts_that_meet_operations_on_several_dies() {
     for preset in scanned() {
         for dies in [(2, 1), (2, 2)] {
-            let points = Points::Some(if thorough() { 4_000 } else { 50 });
+            let points = sample(preset.name, 4_000, 50);
             assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_000, 1, dies) }));
         }
-        let points = Points::Some(if thorough() { 200 } else { 3 });
+        let points = sample(preset.name, 200, 3);
         assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_000, 2, (2, 1)) }));
     }
 }
@@ -145,7 +155,7 @@ fn the_cut_points_are_the_workloads_and_few_are_spent_on_filling_the_drive() {
 fn programs_may_fail_while_others_are_in_flight_on_other_dies_and_the_power_fails_too() {
     for preset in scanned() {
         for dies in [(1, 2), (2, 2), (4, 1)] {
-            let points = Points::Some(if thorough() { 3_000 } else { 60 });
+            let points = sample(preset.name, 3_000, 60);
             let mut config = LabConfig { points, ..config(preset.name, 300, 1, dies) };
             // Room for the blocks that go bad.
             config.ftl.logical_pages -= 6 * config.geometry.pages_per_block();
@@ -160,7 +170,7 @@ fn programs_may_fail_while_others_are_in_flight_on_other_dies_and_the_power_fail
 fn recoveries_are_cut_on_drives_whose_programs_fail() {
     for preset in scanned() {
         for (dies, n) in [((1, 1), 40), ((2, 1), 3)] {
-            let points = Points::Some(if thorough() { 20 * n } else { n });
+            let points = sample(preset.name, 20 * n, n);
             let config = LabConfig { points, ..config(preset.name, 300, 2, dies) };
             assert_sound(&Sweep::new(&config).with_program_failures(4).run().unwrap());
         }
