@@ -234,17 +234,7 @@ impl Barrier {
         Self::VersionOrder,
     ];
 
-    /// Those that GeckoRec stands on.
-    pub const OF_GECKO_REC: &'static [Self] = &[
-        Self::CopiesBeforeErase,
-        Self::SuspectsVerified,
-        Self::SuspectsCopied,
-        Self::EraseBeforeUse,
-        Self::SynchronizedIsKnown,
-        Self::OlderCopiesReported,
-    ];
-
-    /// More of them, which show when cuts follow each other, or in the long run.
+    /// Those of GeckoRec's that show when cuts follow each other, or in the long run.
     pub const OF_GECKO_REC_IN_THE_LONG_RUN: &'static [Self] = &[
         Self::SeqBeforeSynchronization,
         Self::CheckpointsTaken,
@@ -253,18 +243,6 @@ impl Barrier {
         Self::HeldUntilFlush,
         Self::RunsCoverOnce,
         Self::FlushSaysWhatItHeard,
-    ];
-
-    /// Those that a recovery which synchronizes everything stands on.
-    pub const OF_SYNCHRONIZING: &'static [Self] = &[
-        Self::CopiesBeforeErase,
-        Self::SuspectsVerified,
-        Self::SuspectsCopied,
-        Self::FallbacksHeld,
-        Self::EraseBeforeUse,
-        Self::VersionOrder,
-        Self::DirtyInMark,
-        Self::SynchronizedIsKnown,
     ];
 
     /// Those that a page validity log stands on besides when the power fails.

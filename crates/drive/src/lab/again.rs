@@ -38,7 +38,8 @@ pub(crate) fn cut_again(shared: &Arc<Shared>, flash: &SimNand, expectation: &Exp
             }
             cuts += 1;
         }
-        if cuts == 0 && failed.is_none() {
+        let was_last = cuts == 0;
+        if was_last && failed.is_none() {
             return;
         }
         shared.counts.nested.fetch_add(u64::from(cuts), Ordering::Relaxed);
@@ -48,6 +49,9 @@ pub(crate) fn cut_again(shared: &Arc<Shared>, flash: &SimNand, expectation: &Exp
             let message = format!("after recoveries were cut {cuts} times at operation {operation}: {message}");
             shared.seen.reach(key, step, 0);
             shared.seen.fail(key, None, Failure { kind, message });
+        }
+        if was_last {
+            return;
         }
     }
 }

@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering;
 const CUT_AFTER_FAILURE: u32 = 3;
 const CUT_AFTER_DECAY: u32 = 1;
 /// So many requests are done after it, the one that it meets included.
-const REQUESTS_AFTER: usize = 8;
+pub(crate) const REQUESTS_AFTER: usize = 8;
 /// What a cut behind a defect does to the operation that it meets.
 const CUTS: [Fault; 4] = [
     Fault::Program(ProgramFault::NotStarted),
@@ -112,7 +112,8 @@ impl Defects {
                 let mut flash = host.nand.sim.clone();
                 flash.power_cycle();
                 shared.counts.cuts.fetch_add(1, Ordering::Relaxed);
-                branch(shared, flash, &host.expectation(None), step, shared.config.depth - 1);
+                // Cuts nested in this one would have the ids of those behind the defect.
+                branch(shared, flash, &host.expectation(None), step, 0);
             }
             Err(failure) => shared.seen.fail(key, None, failure),
         }

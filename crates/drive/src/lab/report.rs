@@ -72,7 +72,7 @@ pub struct CrashReport {
     pub stuck: u64,
     /// Branches in which the FTL panicked.
     pub panics: u64,
-    /// Branches that failed, and in which the design promises nothing.
+    /// Branches that failed, and in which the design promises nothing; those that panicked are among the failures.
     pub not_promised: u64,
     /// The longest recovery, in simulated microseconds.
     pub worst_recovery_us: f64,
@@ -149,7 +149,10 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
         by.map(|fault| config.ftl.promise(*fault)).all(|promise| !matches!(promise, Promise::Nothing(_)))
     };
     let (found, not_promised): (Vec<_>, Vec<_>) =
-        shared.seen.failures(&config.faults).into_iter().partition(|(path, _)| promised(path));
+        shared.seen.failures(&config.faults).into_iter().partition(|(path, failure)| {
+            // Whatever is on flash, an FTL has an answer.
+            failure.kind == FailureKind::Panic || promised(path)
+        });
     let count = |kind| found.iter().filter(|(_, f)| f.kind == kind).count() as u64;
     let failures: Vec<Failed> = found
         .iter()

@@ -2,7 +2,7 @@
 //! what befell the drive befalls it at some operation of the same request.
 
 use super::branch::Shared;
-use super::defects::Defects;
+use super::defects::{Defects, REQUESTS_AFTER};
 use super::host::{Extras, Watch, run_uncut, run_workload};
 use super::path::{Fault, Path};
 use super::points::{CutPoints, Points};
@@ -48,13 +48,13 @@ pub(crate) fn shortest(
     let uncut = run_uncut(&config, extras, None).ok()?;
     let named = |fault: &Fault| path.0.iter().any(|cut| cut.fault == fault.name());
     config.faults.retain(named);
-    let is_defect = matches!(config.faults.first(), Some(Fault::Defect(_)));
+    let has_defect = config.faults.iter().any(|fault| matches!(fault, Fault::Defect(_)));
     let at = match path.0.first() {
         None => script.requests.len().min(uncut.begins.len()) - 1,
-        Some(cut) if battery && !config.faults.iter().any(|f| matches!(f, Fault::Defect(_))) => cut.operation as usize,
+        Some(cut) if battery && !has_defect => cut.operation as usize,
         Some(cut) => uncut.begins.partition_point(|begin| *begin <= cut.operation).checked_sub(1)?,
     };
-    let after = if is_defect || config.faults.iter().any(|f| matches!(f, Fault::Defect(_))) { 8 } else { 1 };
+    let after = if has_defect { REQUESTS_AFTER } else { 1 };
     let end = (at + after).min(script.requests.len());
     let mut best = Candidate { before: script.requests[..at].to_vec(), then: script.requests.get(at..end)?.to_vec() };
     let mut shrink = Shrink { config, extras, path, kind, left: TRIALS_MAX };

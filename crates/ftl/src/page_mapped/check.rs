@@ -111,12 +111,16 @@ impl PageMapped {
         }
         let only_mapped = mapped.without(&valid).collect::<Vec<Page>>();
         let only_valid = valid.without(&mapped).collect::<Vec<Page>>();
+        let (only_valid_bad, only_valid_good): (Vec<Page>, Vec<Page>) = only_valid
+            .iter()
+            .partition(|page| nand.read(**page, Op::new(Time::ZERO, Purpose::Recovery)).0.verified().is_none());
         for (pages, what) in [
-            (&only_mapped, "mapped, or unidentified, and not valid"),
-            (&only_valid, "valid, and neither mapped nor unidentified"),
+            (&only_mapped, "are mapped, or unidentified, and not valid"),
+            (&only_valid_good, "are valid, and neither mapped nor unidentified"),
+            (&only_valid_bad, "that cannot be read are valid, and neither mapped nor unidentified"),
         ] {
             if let Some(first) = pages.first() {
-                findings.push(format!("{} pages are {what}, the first {first:?}", pages.len()));
+                findings.push(format!("{} pages {what}, the first {first:?}", pages.len()));
             }
         }
         // Counters go with validity: where they do not, it is another finding.

@@ -5,7 +5,7 @@ use super::blocks_information::BlocksInformation;
 use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::barriers::{Barrier, Barriers};
-use crate::page_mapped::mapping::Place;
+use crate::page_mapped::mapping::{PagedMapping, Place};
 use alloc::vec::Vec;
 use phelsuma_nand::{Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
 
@@ -93,22 +93,26 @@ impl PageMapped {
         steps: &mut Steps,
         silent: &[Silent],
         versions: impl Iterator<Item = (u32, Page, u64)>,
-        overruled: impl Fn(u32) -> bool,
+        overruled: impl Fn(&PagedMapping, LogicalPage) -> bool,
     ) -> Vec<Page> {
         let mut named = Vec::new();
         let Some(oldest) = silent.iter().map(|silent| silent.after).min() else { return named };
         if self.barriers.forget(Barrier::SilentLookedUp) {
             return named;
         }
-        for (part, version, _) in versions.filter(|(.., synchronized)| *synchronized > oldest) {
+        for (part, version, synchronized) in versions.filter(|(.., synchronized)| *synchronized > oldest) {
             let Some(bytes) = self.read_translation_page(nand, steps, part, version) else { continue };
+            // What was synchronized before a page can have been written names what was in its place.
+            let after = |page: Page| silent.iter().any(|silent| silent.page == page && silent.after < synchronized);
             let paged = self.paged();
-            let keys = paged.range_of(part).filter(|key| !overruled(*key));
-            let places = keys.map(|key| paged.place_in(&bytes, LogicalPage(key)));
-            named.extend(places.filter_map(|place| match place {
-                Place::At(page) => silent.iter().any(|silent| silent.page == page).then_some(page),
-                _ => None,
-            }));
+            for key in paged.range_of(part).map(LogicalPage) {
+                if let Place::At(page) = paged.place_in(&bytes, key)
+                    && after(page)
+                    && !overruled(paged, key)
+                {
+                    named.push(page);
+                }
+            }
         }
         named.sort_unstable();
         named

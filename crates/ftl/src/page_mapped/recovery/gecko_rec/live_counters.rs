@@ -5,6 +5,7 @@ use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::PageMapped;
+use crate::page_mapped::mapping::PagedMapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
@@ -58,8 +59,8 @@ impl Gathered {
             let (_, synchronized) = translation.synchronized(part)?;
             Some((part, page, synchronized))
         });
-        // An overruled entry is looked at when its translation page is read for the next synchronization.
-        let named = ftl.named_among(nand, steps, &self.silent, versions, |_| false);
+        let overruled = |paged: &PagedMapping, key| paged.found(key).is_some();
+        let named = ftl.named_among(nand, steps, &self.silent, versions, overruled);
         self.reports.retain(|page| named.binary_search(page).is_err());
         for block in &self.bid.empty {
             ftl.blocks.release_now(*block);

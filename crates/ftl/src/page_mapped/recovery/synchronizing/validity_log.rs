@@ -316,7 +316,7 @@ impl Gathered {
         told.retain(|page| !known.next().unwrap_or(false) && stale[geometry.block_of(*page).index()] != FREE);
         log.silent.retain(|silent| told.binary_search(&silent.page).is_ok());
         let versions = translation.newest().map(|(part, version)| (part, version.page, version.synchronized));
-        let named = ftl.named_among(nand, steps, &log.silent, versions, |key| found.knows(key));
+        let named = ftl.named_among(nand, steps, &log.silent, versions, |_, key| found.knows(key.0));
         if !named.is_empty() {
             log.leave_out(&geometry, &named);
             log.reports.retain(|page| named.binary_search(page).is_err());
