@@ -197,7 +197,7 @@ pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: 
         // was given up, and counts as live until its block is collected: the power failed before validity had heard of it.
         Decayed::Host => {
             finding.ends_with("whose spare area says Unreadable")
-                || finding.contains("pages that cannot be read are valid, and neither mapped nor unidentified")
+                || finding.contains("pages that are bad, or replaced by bad ones, are valid")
         }
         Decayed::Metadata => true,
     };

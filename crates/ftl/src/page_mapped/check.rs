@@ -111,13 +111,21 @@ impl PageMapped {
         }
         let only_mapped = mapped.without(&valid).collect::<Vec<Page>>();
         let only_valid = valid.without(&mapped).collect::<Vec<Page>>();
-        let (only_valid_bad, only_valid_good): (Vec<Page>, Vec<Page>) = only_valid
-            .iter()
-            .partition(|page| nand.read(**page, Op::new(Time::ZERO, Purpose::Recovery)).0.verified().is_none());
+        // Bad themselves, or what takes their place is bad: that may have been all that told that they are stale.
+        let (only_valid_bad, only_valid_good): (Vec<Page>, Vec<Page>) = only_valid.iter().partition(|page| {
+            let op = Op::new(Time::ZERO, Purpose::Recovery);
+            let Some((_, spare)) = nand.read(**page, op).0.verified() else { return true };
+            let key = LogicalPage(spare.key);
+            key.0 < self.shape.logical_pages
+                && match self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) {
+                    Place::At(newer) => nand.read(newer, op).0.verified().is_none(),
+                    place => place == Place::Lost,
+                }
+        });
         for (pages, what) in [
             (&only_mapped, "are mapped, or unidentified, and not valid"),
             (&only_valid_good, "are valid, and neither mapped nor unidentified"),
-            (&only_valid_bad, "that cannot be read are valid, and neither mapped nor unidentified"),
+            (&only_valid_bad, "that are bad, or replaced by bad ones, are valid, and neither mapped nor unidentified"),
         ] {
             if let Some(first) = pages.first() {
                 findings.push(format!("{} pages {what}, the first {first:?}", pages.len()));
