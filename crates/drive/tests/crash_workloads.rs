@@ -285,7 +285,8 @@ mod mutants {
         }
     }
 
-    /// A finding is shown by fewer requests than the drive has blocks, of the thousands that led there.
+    /// A finding is shown by few of the thousand requests that led there. Where a collection has to be at work, those that
+    /// fill the drive are among them.
     #[test]
     fn findings_are_shortened() {
         for (name, barrier, workload) in [
@@ -298,7 +299,7 @@ mod mutants {
             let report = Sweep::new(&config).shortening().run().unwrap();
             let script = &report.failures[0].script;
             println!("{barrier:?} under {workload:?}: {}: {script:?}", report.failures[0].id);
-            assert!((1..64).contains(&script.len()), "{barrier:?}: {} requests", script.len());
+            assert!((1..200).contains(&script.len()), "{barrier:?}: {} requests", script.len());
         }
     }
 
