@@ -46,7 +46,8 @@ pub(crate) struct Args {
     /// Cut during each recovery as well; with a battery a recovery writes nothing, and there is nothing to cut
     #[arg(long, conflicts_with = "replay")]
     nested: bool,
-    /// Cut each recovery at each of its operations, and the next recovery at the same, N times in a row
+    /// Cut each recovery at each of its operations, and the next recovery at the same, N times in a row; with a battery
+    /// there is nothing to cut
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     again: u32,
     /// How deep cuts are nested: 1 cuts the workload alone, 2 the recoveries from that as well, which is what --nested
@@ -118,7 +119,9 @@ fn experiment(config: &LabConfig, args: &Args, bars: &Bars, several: (bool, bool
     let bar = bars.add(&config.ftl.name);
     let counter = bar.clone();
     let factory_bad = (config.geometry.blocks() * args.factory_bad).div_ceil(100);
-    let sweep = Sweep::new(config).with_factory_bad(factory_bad).cutting_recoveries_again(args.again).shortening();
+    let sweep = Sweep::new(config).with_factory_bad(factory_bad).cutting_recoveries_again(args.again);
+    // Whoever replays an id has seen what shows it.
+    let sweep = if args.replay.is_some() { sweep } else { sweep.shortening() };
     let report = sweep.telling(&|now| counter.count("branches", now.branches)).run();
     bar.done();
     report
@@ -190,6 +193,9 @@ impl Args {
                 if battery { "requests" } else { "programs and erases" },
                 count(r.preconditioning_cut_points.into())
             );
+            if r.defects > 0 {
+                line += &format!("; {} defects, each with the power cut at rest behind it", count(r.defects));
+            }
             if workloads.len() > 1 {
                 line += &format!(", {} experiments together", workloads.len());
             }

@@ -8,11 +8,10 @@ use super::model::Expectation;
 use super::panics::in_branch;
 use super::seen::Step;
 use super::verify::{Failure, bring_up, verify};
-use phelsuma_nand::SimNand;
-use phelsuma_nand::Time;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use phelsuma_nand::{SimNand, Time};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// What becomes of the operation, in turn.
 const FATES: [(ProgramFault, EraseFault); 3] = [
@@ -64,28 +63,18 @@ fn cut_once(
     operation: u32,
     number: u32,
 ) -> Result<Option<SimNand>, Failure> {
-    let left = Arc::new(Mutex::new(None));
-    let (kept, seed) = (Arc::clone(&left), shared.config.seed ^ u64::from(number));
+    let seed = shared.config.seed ^ u64::from(number);
     let (program, erase) = FATES[number as usize % FATES.len()];
     let mut nand = CutNand::new(flash, expectation.clone());
-    nand.watch(
-        Box::new(move |point| {
-            if point.operation == operation {
-                let mut flash = point.flash.clone();
-                flash.power_cycle();
-                point.change.cut(&mut flash, program, erase, seed);
-                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(flash);
-            }
-        }),
-        0,
-    );
+    let left = nand.cut_at(operation, move |point| {
+        let mut flash = point.flash.clone();
+        flash.power_cycle();
+        point.change.cut(&mut flash, program, erase, seed);
+        flash
+    });
     let subject = shared.config.ftl.as_ref();
     let came_up = in_branch(|| bring_up(&mut nand, subject).map(drop));
-    match left.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        // What becomes of a recovery after the power has failed is of no interest.
-        Some(flash) => Ok(Some(flash)),
-        None => came_up.map(|()| None),
-    }
+    left.take().map_or_else(|| came_up.map(|()| None), |flash| Ok(Some(flash)))
 }
 
 fn comes_up(shared: &Shared, flash: SimNand, expectation: &Expectation) -> Result<(), Failure> {

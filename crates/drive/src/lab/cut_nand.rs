@@ -10,6 +10,7 @@ use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare, SpareRead, Time,
 };
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A program or an erase, by value.
 #[derive(Clone, Debug)]
@@ -87,6 +88,16 @@ pub(crate) struct CutPoint<'a> {
     pub(crate) expectation: &'a Expectation,
 }
 
+/// The flash as a cut has left it, once the power has failed. What is done to the drive afterwards is of no interest.
+#[derive(Default)]
+pub(crate) struct CutFlash(Arc<Mutex<Option<SimNand>>>);
+
+impl CutFlash {
+    pub(crate) fn take(&self) -> Option<SimNand> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// Who looks at every cut point.
 pub(crate) type Watcher = Box<dyn FnMut(&CutPoint<'_>) + Send>;
 
@@ -126,6 +137,23 @@ impl CutNand {
         self.in_flight.clear();
         self.operations = operations;
         self.watcher = Some(watcher);
+    }
+
+    /// The power fails at the operation with this number, counted from now on, and `cut` says what that leaves.
+    pub(crate) fn cut_at(
+        &mut self,
+        operation: u32,
+        cut: impl Fn(&CutPoint<'_>) -> SimNand + Send + 'static,
+    ) -> CutFlash {
+        let flash = CutFlash::default();
+        let kept = Arc::clone(&flash.0);
+        let watcher = move |point: &CutPoint<'_>| {
+            if point.operation == operation {
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(cut(point));
+            }
+        };
+        self.watch(Box::new(watcher), 0);
+        flash
     }
 
     pub(crate) fn stop_watching(&mut self) {

@@ -15,6 +15,8 @@ use super::points::{CutPoints, Points};
 use super::seen::{Key, Way};
 use super::verify::{Checked, Failure, FailureKind};
 use phelsuma_nand::sim::{Decay, EraseFault, ProgramFault};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::SplitMix64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -131,10 +133,8 @@ fn step_of(host: &mut Host<'_>, number: usize) -> Checked<()> {
 
 /// Which page decays, and how.
 fn drawn(seed: u64, operation: u32, metadata: bool) -> Decays {
-    let mut bits = (seed ^ u64::from(operation) << 20 ^ u64::from(metadata)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^= bits >> 31;
+    let mix = seed ^ u64::from(operation) << 20 ^ u64::from(metadata);
+    let bits = SplitMix64::seed_from_u64(mix).next_u64();
     let decay = match operation % 3 {
         0 => Decay::Uncorrectable,
         1 => Decay::Spare((bits >> 40) as u32),

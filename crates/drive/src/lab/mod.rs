@@ -29,6 +29,7 @@ mod cut_nand;
 mod decay;
 mod defects;
 mod draw;
+mod fewest;
 mod host;
 mod model;
 mod panics;

@@ -3,6 +3,7 @@
 
 use super::branch::Shared;
 use super::defects::{Defects, REQUESTS_AFTER};
+use super::fewest::fewest;
 use super::host::{Extras, Watch, run_uncut, run_workload};
 use super::path::{Fault, Path};
 use super::points::{CutPoints, Points};
@@ -15,14 +16,6 @@ use std::sync::Arc;
 
 /// How many scripts are tried at the most.
 const TRIALS_MAX: u32 = 400;
-
-/// A script, and the request that it befalls.
-#[derive(Clone)]
-struct Candidate {
-    before: Vec<Request>,
-    /// That request first. More than one where what befalls the drive is no cut.
-    then: Vec<Request>,
-}
 
 struct Shrink<'a> {
     config: LabConfig<Any>,
@@ -56,49 +49,32 @@ pub(crate) fn shortest(
     };
     let after = if has_defect { REQUESTS_AFTER } else { 1 };
     let end = (at + after).min(script.requests.len());
-    let mut best = Candidate { before: script.requests[..at].to_vec(), then: script.requests.get(at..end)?.to_vec() };
+    let (mut before, mut then) = (script.requests[..at].to_vec(), script.requests.get(at..end)?.to_vec());
     let mut shrink = Shrink { config, extras, path, kind, left: TRIALS_MAX };
-    if !shrink.shows(&best) {
+    if !shrink.shows(&before, &then) {
         return None;
     }
-    shrink.fewer(&mut best, 0, |candidate| &mut candidate.before);
+    fewest(&mut before, |before| shrink.shows(before, &then));
     // The first of these is the one that it befalls.
-    shrink.fewer(&mut best, 1, |candidate| &mut candidate.then);
+    let mut others = then.split_off(1);
+    fewest(&mut others, |others| shrink.shows(&before, &[&then, others].concat()));
+    then.extend(others);
     let words = |requests: &[Request]| requests.iter().map(Request::to_string).collect::<Vec<String>>();
-    let mut lines = words(&best.before);
+    let mut lines = words(&before);
     if let Some(cut) = path.0.first() {
         lines.push(format!("at an operation of the next: {}", cut.fault));
     }
-    lines.extend(words(&best.then));
+    lines.extend(words(&then));
     Some(lines)
 }
 
 impl Shrink<'_> {
-    /// Leaves out as many requests as can be, those before the `first` not.
-    fn fewer(&mut self, best: &mut Candidate, first: usize, of: fn(&mut Candidate) -> &mut Vec<Request>) {
-        let mut at_a_time = of(best).len().div_ceil(2);
-        while at_a_time > 0 {
-            let mut at = first;
-            while at < of(best).len() {
-                let mut candidate = best.clone();
-                let requests = of(&mut candidate);
-                requests.drain(at..(at + at_a_time).min(requests.len()));
-                if self.shows(&candidate) {
-                    *best = candidate;
-                } else {
-                    at += at_a_time;
-                }
-            }
-            at_a_time /= 2;
-        }
-    }
-
-    /// Whether the same kind of thing is wrong.
-    fn shows(&mut self, candidate: &Candidate) -> bool {
+    /// Whether the same kind of thing is wrong with these requests, if it befalls the first of `then`.
+    fn shows(&mut self, before: &[Request], then: &[Request]) -> bool {
         let Some(left) = self.left.checked_sub(1) else { return false };
         self.left = left;
-        let at = candidate.before.len();
-        let requests = [candidate.before.as_slice(), &candidate.then].concat();
+        let at = before.len();
+        let requests = [before, then].concat();
         let script = Arc::new(Script { requests, preconditioning: at });
         let Ok(uncut) = run_uncut(&self.config, self.extras, Some(&script)) else { return false };
         if let Some(failure) = uncut.failure {

@@ -175,9 +175,10 @@ impl Blocks {
         self.barriers.forget(barrier)
     }
 
-    /// How far a recovery has both clocks skip ahead.
-    pub(crate) fn epoch(&self) -> u64 {
-        if self.barriers.forget(Barrier::ClocksSkip) { 0 } else { EPOCH }
+    /// A recovery has found these to be the highest on flash: both clocks skip ahead.
+    pub(crate) fn begin_session(&mut self, version_max: u64, seq_max: u64) {
+        let epoch = if self.barriers.forget(Barrier::ClocksSkip) { 0 } else { EPOCH };
+        self.clock = Clock::new(self.geometry.dies(), version_max + epoch, seq_max + epoch);
     }
 
     pub(crate) fn geometry(&self) -> &Geometry {

@@ -4,7 +4,7 @@
 use super::cycle::{Breaks, Cut, Cycle};
 use crate::lab::announced::save;
 use crate::lab::beside;
-use crate::lab::cut_nand::{CutNand, CutPoint};
+use crate::lab::cut_nand::{CutFlash, CutNand, CutPoint};
 use crate::lab::decay::decay;
 use crate::lab::model::{Expectation, InProgress, Model, tag};
 use crate::lab::script::Request;
@@ -13,7 +13,7 @@ use crate::lab::verify::{Checked, Failure, FailureKind, compare, consistent, exa
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, LogicalPage, SimNand, Time, Timing};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What a life is of.
 #[derive(Clone, Debug)]
@@ -49,9 +49,6 @@ impl From<Failure> for Stop {
         Self::Found(failure)
     }
 }
-
-/// The flash as a cut has left it.
-type CutFlash = Arc<Mutex<Option<SimNand>>>;
 
 /// A drive in use.
 pub(crate) struct Life<'a> {
@@ -119,7 +116,7 @@ impl<'a> Life<'a> {
             let number = self.write;
             self.write += 1;
             let done = self.request(request, number);
-            failed = cut.as_ref().and_then(take);
+            failed = cut.as_ref().and_then(CutFlash::take);
             if failed.is_some() {
                 in_progress = Some(InProgress { request: *request, tag: tag(number, 0) });
                 break;
@@ -197,19 +194,10 @@ impl<'a> Life<'a> {
         compare(self.ftl.as_mut(), &mut self.nand, &self.model, when)
     }
 
-    /// Has the power fail; where it does, the flash is kept as the cut leaves it.
+    /// Has the power fail.
     fn arm(&mut self, cut: &Cut) -> CutFlash {
-        let flash = CutFlash::default();
-        let (kept, cut) = (Arc::clone(&flash), *cut);
-        self.nand.watch(
-            Box::new(move |point| {
-                if point.operation == cut.operation {
-                    *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(cut_at(point, &cut));
-                }
-            }),
-            0,
-        );
-        flash
+        let cut = *cut;
+        self.nand.cut_at(cut.operation, move |point| left_by(point, &cut))
     }
 
     /// Brings the drive up from `flash`, cut short by these.
@@ -219,7 +207,7 @@ impl<'a> Life<'a> {
             let armed = cut.map(|cut| self.arm(cut));
             let recovered = self.species.ftl.recover(&mut self.nand, Time::ZERO);
             self.nand.stop_watching();
-            match (armed.as_ref().and_then(take), recovered) {
+            match (armed.as_ref().and_then(CutFlash::take), recovered) {
                 (Some(cut), _) => {
                     self.tally.recovery_cuts += 1;
                     flash = cut;
@@ -262,11 +250,7 @@ impl<'a> Life<'a> {
     }
 }
 
-fn take(cut: &CutFlash) -> Option<SimNand> {
-    cut.lock().unwrap_or_else(PoisonError::into_inner).take()
-}
-
-fn cut_at(point: &CutPoint<'_>, cut: &Cut) -> SimNand {
+fn left_by(point: &CutPoint<'_>, cut: &Cut) -> SimNand {
     let fates = beside::choices(point.beside);
     let wanted = (cut.seed >> 32) as u16 % fates;
     // Not every combination can be; that all is done can.

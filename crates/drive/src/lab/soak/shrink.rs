@@ -4,6 +4,7 @@
 use super::cycle::Cycle;
 use super::life::{Life, Species};
 use super::{Failed, live};
+use crate::lab::fewest::fewest;
 use crate::lab::script::Request;
 
 /// How many lives are lived for it at the most.
@@ -24,24 +25,6 @@ impl Trial<'_> {
         let Ok(mut life) = Life::new(self.species) else { return false };
         live(&mut life, self.preconditioning, cycles).is_some_and(|f| f.failure.kind == self.wanted.failure.kind)
     }
-
-    /// Leaves out as many of `parts` as can be.
-    fn fewest<T: Clone>(&mut self, parts: &mut Vec<T>, mut shows: impl FnMut(&mut Self, &[T]) -> bool) {
-        let mut at_a_time = parts.len().div_ceil(2);
-        while at_a_time > 0 && !parts.is_empty() {
-            let mut first = 0;
-            while first < parts.len() {
-                let mut fewer = parts.clone();
-                fewer.drain(first..(first + at_a_time).min(parts.len()));
-                if shows(self, &fewer) {
-                    *parts = fewer;
-                } else {
-                    first += at_a_time;
-                }
-            }
-            at_a_time /= 2;
-        }
-    }
 }
 
 /// A line a step.
@@ -53,7 +36,7 @@ pub(super) fn shortest(
 ) -> Vec<String> {
     let mut trial = Trial { species, preconditioning, wanted: failed, left: LIVES_MAX };
     let mut cycles = cycles[..(failed.cycle + 1).min(cycles.len())].to_vec();
-    trial.fewest(&mut cycles, Trial::shows);
+    fewest(&mut cycles, |cycles| trial.shows(cycles));
     for at in 0..cycles.len() {
         let with = |cycles: &[Cycle], cycle: Cycle| {
             let mut cycles = cycles.to_vec();
@@ -72,7 +55,7 @@ pub(super) fn shortest(
         }
         let mut requests = cycles[at].requests.clone();
         let others = cycles.clone();
-        trial.fewest(&mut requests, |trial, requests| {
+        fewest(&mut requests, |requests| {
             let cycle = Cycle { requests: requests.to_vec(), ..others[at].clone() };
             trial.shows(&with(&others, cycle))
         });

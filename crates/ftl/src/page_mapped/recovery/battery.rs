@@ -24,8 +24,8 @@
 //!   or, on several dies, beside it: then the copy before it counts.
 
 use super::steps::Steps;
-use crate::barriers::Barrier;
-use crate::blocks::{Clock, EPOCH};
+use crate::barriers::{Barrier, Barriers};
+use crate::blocks::Clock;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::meta_io::MetaIo;
@@ -60,8 +60,7 @@ struct Scan {
     unreadable: Vec<Unreadable>,
     /// The stream of a bitmap in flash.
     bitmap_stream: Option<u8>,
-    /// In a test double that takes any copy for the newest.
-    any: bool,
+    barriers: Barriers,
 }
 
 impl Scan {
@@ -76,7 +75,10 @@ impl Scan {
         if spare.kind == Kind::Translation {
             self.holds_translation[block.index()] = true;
             if let Some(newest) = self.newest.get_mut(spare.key as usize)
-                && newest.is_none_or(|(_, version, seq)| self.any || (spare.version, spare.seq) > (version, seq))
+                && newest.is_none_or(|(_, version, seq)| {
+                    let any = self.barriers.forget(Barrier::NewestTranslationPages);
+                    any || (spare.version, spare.seq) > (version, seq)
+                })
             {
                 *newest = Some((page, spare.version, spare.seq));
             }
@@ -179,7 +181,7 @@ impl PageMapped {
             newest: vec![None; paged.translation_pages() as usize],
             unreadable: Vec::new(),
             bitmap_stream,
-            any: ftl.barriers.forget(Barrier::NewestTranslationPages),
+            barriers: ftl.barriers,
         };
         for block in &usable {
             scan.block(nand, &mut steps, *block);
@@ -212,7 +214,7 @@ impl PageMapped {
                 }
             }
         }
-        ftl.blocks.clock = Clock::new(geometry.dies(), scan.version_max + EPOCH, scan.seq_max + EPOCH);
+        ftl.blocks.begin_session(scan.version_max, scan.seq_max);
 
         let mut order = usable;
         order.sort_by_key(|b| scan.first_seq[b.index()]);

@@ -127,8 +127,7 @@ impl PageMapped {
             scan.block(&mut ftl, nand, &mut steps, *block);
         }
         let uncertain = scan.end(&mut ftl, nand, &mut steps);
-        let epoch = ftl.blocks.epoch();
-        ftl.blocks.clock = Clock::new(geometry.dies(), scan.version_max + epoch, scan.seq_max + epoch);
+        ftl.blocks.begin_session(scan.version_max, scan.seq_max);
         steps.report.last_pages = scan.lasts_read;
         steps.report.last_pages_bad = scan.lasts_bad;
 

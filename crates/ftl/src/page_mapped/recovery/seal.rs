@@ -5,8 +5,7 @@
 //! nothing.
 
 use super::steps::Steps;
-use crate::barriers::Barrier;
-use crate::blocks::{Clock, EPOCH};
+use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::saved::{SavedPages, sealed};
 use alloc::vec;
@@ -32,14 +31,14 @@ struct Found {
     last: Option<(Page, Spare)>,
     /// By number: the newest copy of a saved page, and its seq.
     saved: Vec<Option<(Page, u64)>>,
-    /// In a test double that takes no notice of what is younger than the seal.
-    seals_alone: bool,
+    barriers: Barriers,
 }
 
 impl Found {
     fn note(&mut self, page: Page, block: Block, spare: &Spare) {
         self.version_max = self.version_max.max(spare.version);
-        let counts = !self.seals_alone || SavedPages::is_seal(spare.kind, spare.key);
+        let seals_alone = self.barriers.forget(Barrier::SealIsYoungest);
+        let counts = !seals_alone || SavedPages::is_seal(spare.kind, spare.key);
         if counts && self.last.is_none_or(|(_, last)| spare.seq > last.seq) {
             self.last = Some((page, *spare));
         }
@@ -92,7 +91,7 @@ impl PageMapped {
             version_max: 0,
             last: None,
             saved: vec![None; pages.count() as usize],
-            seals_alone: self.barriers.forget(Barrier::SealIsYoungest),
+            barriers: self.barriers,
             pages,
         };
         steps.begin("find what the battery saved");
@@ -119,7 +118,7 @@ impl PageMapped {
         if self.sampling.is_none() && !all_are_counted {
             return false;
         }
-        self.blocks.clock = Clock::new(geometry.dies(), found.version_max + EPOCH, last.seq + EPOCH);
+        self.blocks.begin_session(found.version_max, last.seq);
         let mut order = usable.to_vec();
         order.sort_by_key(|block| found.blocks[block.index()].first_seq);
         for block in order {

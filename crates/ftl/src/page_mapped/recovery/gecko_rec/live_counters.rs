@@ -55,12 +55,8 @@ impl Gathered {
             !is_known && stale[geometry.block_of(*page).index()] != FREE
         });
         self.silent.retain(|silent| self.reports.binary_search(&silent.page).is_ok());
-        let versions = translation.newest().into_iter().filter_map(|(part, page)| {
-            let (_, synchronized) = translation.synchronized(part)?;
-            Some((part, page, synchronized))
-        });
         let overruled = |paged: &PagedMapping, key| paged.found(key).is_some();
-        let named = ftl.named_among(nand, steps, &self.silent, versions, overruled);
+        let named = ftl.named_among(nand, steps, &self.silent, translation.versions(), overruled);
         self.reports.retain(|page| named.binary_search(page).is_err());
         for block in &self.bid.empty {
             ftl.blocks.release_now(*block);

@@ -26,7 +26,7 @@ use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::last_page::Silent;
 use super::steps::Steps;
 use crate::barriers::Barrier;
-use crate::blocks::{Clock, ScanFrom};
+use crate::blocks::ScanFrom;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
@@ -103,7 +103,7 @@ impl PageMapped {
 
         steps.begin("2 global mapping directory");
         let translation = g.scan_translation(&mut ftl, nand, &mut steps, frozen);
-        for (part, page) in translation.newest() {
+        for (part, page, _) in translation.versions() {
             ftl.paged().enter_translation_page(part, page);
             ftl.blocks.counters.add(geometry.block_of(page));
         }
@@ -115,8 +115,7 @@ impl PageMapped {
         ftl.paged().take_checkpoints(scan_from);
         let user = g.bid.user_since(nand, &mut steps, scan_from.oldest_open.min(frozen));
         g.scan_user(&mut ftl, nand, &mut steps, scan_from, &translation, &user)?;
-        let epoch = ftl.blocks.epoch();
-        ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + epoch, g.bid.seq_max + epoch);
+        ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
         if let Some(held) = &mut ftl.blocks.held {
             held.frozen = Some(frozen);
             held.scan_from = scan_from;

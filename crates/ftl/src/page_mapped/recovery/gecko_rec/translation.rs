@@ -40,15 +40,13 @@ pub(super) struct TranslationPages {
     before: Vec<Option<Version>>,
     /// The newest since: of which translation page, and the version.
     since: Vec<(u32, Version)>,
-    /// In a test double that takes any copy for the newest.
-    any: bool,
+    barriers: Barriers,
 }
 
 impl TranslationPages {
     /// Of a table of so many pages; the last flush had heard of everything up to `frozen`.
     pub(super) fn new(translation_pages: u32, frozen: u64, barriers: Barriers) -> Self {
-        let any = barriers.forget(Barrier::NewestTranslationPages);
-        Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), any }
+        Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), barriers }
     }
 
     pub(super) fn note(&mut self, found: &Found) {
@@ -56,7 +54,9 @@ impl TranslationPages {
         let version = Version { page: found.page, synchronized: found.spare.version, seq: found.spare.seq };
         if version.synchronized > self.frozen {
             self.since.push((found.spare.key, version));
-        } else if before.is_none_or(|other| self.any || other.order() < version.order()) {
+        } else if before.is_none_or(|other| other.order() < version.order())
+            || self.barriers.forget(Barrier::NewestTranslationPages)
+        {
             *before = Some(version);
         }
     }
@@ -67,13 +67,12 @@ impl TranslationPages {
         self.since.dedup_by_key(|(part, _)| *part);
     }
 
-    /// The newest version of each translation page that there is.
-    pub(super) fn newest(&self) -> Vec<(u32, Page)> {
-        let mut newest: Vec<Option<Page>> = self.before.iter().map(|v| v.map(|v| v.page)).collect();
-        for (part, version) in &self.since {
-            newest[*part as usize] = Some(version.page);
-        }
-        newest.into_iter().zip(0..).filter_map(|(page, part)| Some((part, page?))).collect()
+    /// The newest version of each translation page that there is, and when it was synchronized.
+    pub(super) fn versions(&self) -> impl Iterator<Item = (u32, Page, u64)> + '_ {
+        (0..self.before.len() as u32).filter_map(|part| {
+            let (page, synchronized) = self.synchronized(part)?;
+            Some((part, page, synchronized))
+        })
     }
 
     /// The newest version of a translation page.

@@ -28,7 +28,7 @@ use super::last_page::LastPage;
 use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, Clock, NewPage};
+use crate::blocks::{BlockUse, NewPage};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::Validity;
@@ -101,8 +101,7 @@ impl PageMapped {
 
         steps.begin("pages written last");
         let mut found = g.scan_user(&mut ftl, nand, &mut steps, &translation, scan_from);
-        let epoch = ftl.blocks.epoch();
-        ftl.blocks.clock = Clock::new(geometry.dies(), g.bid.version_max + epoch, g.bid.seq_max + epoch);
+        ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
         g.keep_suspects(&mut translation, &mut found);
         found.choose(&mut ftl, &translation);
         g.find_stale(&mut ftl, nand, &mut steps, &translation, &found);

@@ -123,9 +123,8 @@ impl MergeBuffers {
         let mut output = Output { directory: Vec::new(), header: *header, version, parts: self.layout.parts };
         let page = &mut self.output;
         page.clear();
-        let overrules = !self.barriers.forget(Barrier::EraseOverrulesInMerges);
-        let inputs =
-            Inputs { layout: self.layout, buffer, runs, pages: &mut self.inputs, words: &mut self.words, overrules };
+        let (layout, barriers) = (self.layout, self.barriers);
+        let inputs = Inputs { layout, buffer, runs, pages: &mut self.inputs, words: &mut self.words, barriers };
         let combined = inputs.combine(io, self.page_bytes, false, |io, key, words, flags| {
             // Where no older run remains, what an erase made void is nowhere any more.
             let flags = if oldest && flags & FREE == 0 { 0 } else { flags };
@@ -158,7 +157,7 @@ impl MergeBuffers {
             runs,
             pages: &mut self.inputs,
             words: &mut self.words,
-            overrules: true,
+            barriers: self.barriers,
         };
         let combined = inputs.combine(io, self.page_bytes, true, |_, key, words, flags| {
             entry(key, words, flags);
@@ -175,8 +174,7 @@ struct Inputs<'a> {
     runs: &'a [Run],
     pages: &'a mut Vec<Vec<u8>>,
     words: &'a mut [u32],
-    /// An erase overrules what is older.
-    overrules: bool,
+    barriers: Barriers,
 }
 
 impl Inputs<'_> {
@@ -235,7 +233,8 @@ impl Inputs<'_> {
                             view.flags(input.at)
                         }
                     };
-                    if own & ERASED != 0 && erased.0 != block && self.overrules {
+                    let overrules = !self.barriers.forget(Barrier::EraseOverrulesInMerges);
+                    if own & ERASED != 0 && erased.0 != block && overrules {
                         erased = (block, rank);
                     }
                     flags |= own;
