@@ -1,0 +1,1 @@
+//! The drive as bytes: reads, writes, trims and flushes of any address and length.

@@ -1,0 +1,1 @@
+//! The flash as a file that outlives the process.
