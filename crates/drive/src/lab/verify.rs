@@ -86,6 +86,7 @@ pub(crate) fn verify(
     if seen_before(nand.sim.fingerprint().unwrap_or_default() ^ model.hash()) {
         return Ok(());
     }
+    nand.sim.forget_fingerprint();
     let (again, _) = bring_up(nand, subject)?;
     ftl = again;
     compare(ftl.as_mut(), nand, &model, "after a second, clean recovery")?;

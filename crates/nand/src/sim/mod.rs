@@ -122,6 +122,11 @@ impl SimNand {
         self.fingerprint.as_ref().map(Fingerprint::value)
     }
 
+    /// Keeps no fingerprint from now on: nobody will ask.
+    pub fn forget_fingerprint(&mut self) {
+        self.fingerprint = None;
+    }
+
     /// Lets somebody listen to every operation from now on, or nobody.
     pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
         self.observer = observer;
