@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// Write requests of the workload. Before it the drive is filled and overwritten, and cut in that as well
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     writes: u32,
+    /// Instead of --writes: as many as it takes for N programs and erases of each workload, or a few more
+    #[arg(long, value_name = "N", conflicts_with = "writes", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    operations: Option<u32>,
     /// Cut at every program and erase (the default); with a battery, after every request: its cuts are announced
     #[arg(long, conflicts_with_all = ["cuts", "replay"])]
     every_op: bool,
@@ -91,10 +94,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
         let seeds = (0..u64::from(args.seeds)).map(|n| config.seed.wrapping_add(n));
         let each = workloads.iter().flat_map(|workload| seeds.clone().map(|seed| (*workload, seed)));
         for (workload, seed) in each {
-            let config = LabConfig { workload, seed, ..config.clone() };
+            let mut config = LabConfig { workload, seed, ..config.clone() };
             let several = (configs.len() > 1, workloads.len() > 1);
             let begun = Instant::now();
-            reports.push(experiment(&config, args, &bars, several)?);
+            reports.push(experiment(&mut config, args, &bars, several)?);
             seconds.push(begun.elapsed().as_secs_f64());
         }
         found.extend(CrashReports::of(reports).map(|reports| Found { reports, seconds }));
@@ -115,10 +118,14 @@ pub(crate) fn main(args: &Args) -> Outcome {
 }
 
 /// One FTL under one workload; whether there are several of each.
-fn experiment(config: &LabConfig, args: &Args, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
+fn experiment(config: &mut LabConfig, args: &Args, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
     let bar = bars.add(&config.ftl.name);
     let counter = bar.clone();
     let factory_bad = (config.geometry.blocks() * args.factory_bad).div_ceil(100);
+    if let Some(operations) = args.operations {
+        let writes = Sweep::new(config).with_factory_bad(factory_bad).writes_for(operations);
+        config.writes = writes.map_err(|error| about(config, factory_bad > 0, error, several))?;
+    }
     let sweep = Sweep::new(config).with_factory_bad(factory_bad).cutting_recoveries_again(args.again);
     // Whoever replays an id has seen what shows it.
     let sweep = if args.replay.is_some() { sweep } else { sweep.shortening() };
@@ -157,11 +164,14 @@ impl Args {
     fn heading(&self, configs: &[LabConfig], workloads: &[Workload], not_set: &[String]) -> String {
         let page = size::show(self.lab.page.into());
         let mut text = format!(
-            "{} blocks of {} pages of {page} at ratio {}, {} writes{}, seed {}\n",
+            "{} blocks of {} pages of {page} at ratio {}, {}{}, seed {}\n",
             configs.first().map_or(BLOCKS, |config| config.geometry.blocks().into()),
             self.pages_per_block,
             self.ratio,
-            self.writes,
+            match self.operations {
+                Some(operations) => format!("at least {} programs and erases", count(operations.into())),
+                None => format!("{} writes", self.writes),
+            },
             match workloads {
                 [one] => format!(" of workload {}", one.name()),
                 _ => " of each workload".to_string(),

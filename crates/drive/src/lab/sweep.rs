@@ -24,6 +24,9 @@ use std::time::Duration;
 /// How often somebody who asked for it is told how far a sweep is.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(250);
 
+/// No workload has more write requests than these.
+const WRITES_MAX: u32 = 10_000_000;
+
 /// A crash experiment on an FTL of this house, or on any other [`Subject`].
 #[derive(Clone, Debug)]
 pub struct LabConfig<F = Config> {
@@ -151,6 +154,26 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     #[must_use]
     pub fn telling(self, progress: &'a dyn Fn(Progress)) -> Self {
         Self { progress: Some(progress), ..self }
+    }
+
+    /// How many write requests the workload has to have, so that it comes to so many programs and erases at the least; a
+    /// few more than that, as a rule.
+    ///
+    /// # Errors
+    /// [`LabError::Workload`]: it does not run even without cuts.
+    pub fn writes_for(&self, operations: u32) -> Result<u32, LabError> {
+        let mut config = self.config.on_any();
+        config.writes = (operations / 16).max(1);
+        loop {
+            let came_to = run_uncut(&config, self.extras, None)?.flash_operations.workload;
+            if came_to >= operations || config.writes >= WRITES_MAX {
+                return Ok(config.writes);
+            }
+            let wanted = u64::from(config.writes) * u64::from(operations) / u64::from(came_to.max(1));
+            // Twice as many at the most: the drive need not be in its steady state yet.
+            let more = (wanted + wanted / 50 + 1).min(u64::from(config.writes) * 2);
+            config.writes = (more as u32).min(WRITES_MAX);
+        }
     }
 
     /// Runs it.
