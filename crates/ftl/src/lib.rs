@@ -33,4 +33,4 @@ pub use error::{FtlError, SetAside};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;
-pub use recovery_report::{RecoveryReport, RecoveryStep};
+pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};

@@ -10,7 +10,7 @@ use super::points::{CutPoints, Operations};
 use super::script::{Request, Script};
 use super::subject::{Any, Subject};
 use super::sweep::{LabConfig, LabError};
-use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages};
+use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages, within_bound};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, LogicalPage, Nand, SimNand, Time};
@@ -275,6 +275,7 @@ impl<'a> Host<'a> {
             kind: FailureKind::Stuck,
             message: format!("the drive does not come up after {before} power cuts of the workload and one: {error}"),
         })?;
+        within_bound(&report)?;
         self.ftl = ftl;
         self.uncut.worst_recovery = self.uncut.worst_recovery.max(Time(report.done.0.saturating_sub(self.at.0)));
         let when = format!("after recovery {before} of the workload (request {number})");

@@ -5,7 +5,7 @@ use super::cut_nand::CutNand;
 use super::decay::Decayed;
 use super::model::{Expectation, Model, Wrong, tag};
 use super::subject::Subject;
-use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, WriteRequest};
+use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest};
 use phelsuma_nand::{Content, LogicalPage, Purpose, Time};
 
 /// What was found wrong with a branch.
@@ -54,9 +54,24 @@ pub(crate) fn failure<T>(kind: FailureKind, message: String) -> Checked<T> {
 /// Brings the drive up; the moment it is ready in simulated time is how long that took.
 pub(crate) fn bring_up(nand: &mut CutNand, subject: &dyn Subject) -> Checked<(Box<dyn Ftl<CutNand>>, Time)> {
     match subject.recover(nand, Time::ZERO) {
-        Ok((ftl, report)) => Ok((ftl, report.done)),
+        Ok((ftl, report)) => within_bound(&report).map(|()| (ftl, report.done)),
         Err(error) => failure(FailureKind::Stuck, format!("the drive does not come up: {error}")),
     }
+}
+
+/// Whether a recovery has come to no more than it says.
+pub(crate) fn within_bound(report: &RecoveryReport) -> Checked<()> {
+    if report.is_within_bound() {
+        return Ok(());
+    }
+    let (total, bound) = (report.total(), report.bound);
+    let of =
+        |what: &str, total: u64, bound: u64| (total > bound).then(|| format!("{total} {what}, and {bound} are stated"));
+    let reads = of("pages read", total.reads, bound.reads);
+    let spare_reads = of("spare areas read", total.spare_reads, bound.spare_reads);
+    let programs = of("programs", total.programs, bound.programs);
+    let parts: Vec<String> = reads.into_iter().chain(spare_reads).chain(programs).collect();
+    failure(FailureKind::Stuck, format!("the recovery is too long: {}", parts.join("; ")))
 }
 
 /// Switches the drive off: where it has a battery, that is announced.

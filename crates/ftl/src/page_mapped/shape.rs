@@ -8,7 +8,7 @@ use super::{PageMapped, placement_of};
 use crate::blocks::{critical_blocks, held_blocks, young_blocks};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
-use crate::{ANCHOR_BLOCKS, Config, FtlError, SetAside};
+use crate::{ANCHOR_BLOCKS, Config, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
 /// Where blocks of metadata are left until all of their pages are stale, how many times the space of the live ones they
@@ -74,6 +74,24 @@ fn has_validity_on_flash(config: &Config) -> bool {
     config.composition.validity != ValidityPart::RamBitmap
 }
 
+/// What validity needs: so many pages may be reported at a time, and so many programs a synchronization takes where one
+/// may have to begin first.
+fn validity_needs(
+    geometry: &Geometry,
+    config: &Config,
+    reports: u64,
+    synchronizations: Option<u64>,
+) -> Result<Needs, FtlError> {
+    Ok(match config.composition.validity {
+        ValidityPart::RamBitmap => Needs::default(),
+        ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
+        ValidityPart::PageValidityLog => PageValidityLog::needs(geometry, reports, synchronizations)?,
+        ValidityPart::Gecko { size_ratio, partitions, merge } => {
+            Tuning::new(geometry, size_ratio, partitions, merge)?.needs(reports, synchronizations)
+        }
+    })
+}
+
 /// What all parts together need.
 fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
     // Counted as if the drive were all logical pages, so that what fits does not depend on what was asked for.
@@ -89,14 +107,7 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
         PowerPart::Synchronize => Some(0),
         _ => None,
     };
-    let validity = match composition.validity {
-        ValidityPart::RamBitmap => Needs::default(),
-        ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
-        ValidityPart::PageValidityLog => PageValidityLog::needs(geometry, reports, synchronizations)?,
-        ValidityPart::Gecko { size_ratio, partitions, merge } => {
-            Tuning::new(geometry, size_ratio, partitions, merge)?.needs(reports, synchronizations)
-        }
-    };
+    let validity = validity_needs(geometry, config, reports, synchronizations)?;
     Ok(Needs { battery: battery_pages(geometry, config, most)?, ..mapping.and(validity) })
 }
 
@@ -110,6 +121,25 @@ fn battery_blocks(geometry: &Geometry, config: &Config, needs: &Needs) -> u32 {
     } else {
         u32::try_from(blocks).unwrap_or(u32::MAX).saturating_add(streams * geometry.dies())
     }
+}
+
+/// What a recovery comes to at the most: `live` pages of metadata are live, and each of them may have a few older
+/// versions that matter.
+///
+/// - Each spare area is read, and those of pages that are looked into once more: as what another one is newer than, as a
+///   before-image, or because too many were written lately to keep in mind when their blocks were begun.
+/// - The last page of each block is read in full, and once more if it is copied, and each page of metadata with those
+///   versions.
+/// - Last pages are copied, and metadata are written anew.
+pub(super) fn recovery_bound(geometry: &Geometry, config: &Config) -> Result<RecoveryBound, FtlError> {
+    let live = mapping_needs(geometry, config, config.logical_pages).and(validity_needs(geometry, config, 0, None)?);
+    let live = live.live_pages + u64::from(ANCHOR_BLOCKS);
+    let blocks = u64::from(geometry.blocks());
+    Ok(RecoveryBound {
+        reads: 2 * blocks + 4 * live,
+        spare_reads: 2 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages),
+        programs: blocks + 2 * live,
+    })
 }
 
 impl PageMapped {

@@ -9,7 +9,9 @@ use crate::lab::decay::decay;
 use crate::lab::model::{Expectation, InProgress, Model, tag};
 use crate::lab::script::Request;
 use crate::lab::subject::Any;
-use crate::lab::verify::{Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages};
+use crate::lab::verify::{
+    Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages, within_bound,
+};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, LogicalPage, SimNand, Time, Timing};
@@ -213,6 +215,7 @@ impl<'a> Life<'a> {
                     flash = cut;
                 }
                 (None, Ok((ftl, report))) => {
+                    within_bound(&report)?;
                     (self.ftl, self.at) = (ftl, report.done);
                     return Ok(());
                 }

@@ -23,6 +23,7 @@ mod synchronizing;
 
 use super::mapping::{Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
+use super::shape::recovery_bound;
 use super::{PageMapped, anchor};
 use crate::barriers::Barrier;
 use crate::blocks::{Clock, NewPage};
@@ -85,6 +86,7 @@ impl PageMapped {
             PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
         }?;
         (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);
+        report.bound = recovery_bound(nand.geometry(), config)?;
         if ftl.sampling.is_some() {
             // Until here all blocks were counted.
             report.scratch_bytes += u64::from(nand.geometry().blocks()) * 2;
