@@ -141,6 +141,9 @@ barriers! {
     /// A page of which nothing can be read is not taken for torn where a translation page names it (GeckoFTL appendix C
     /// is silent).
     SilentLookedUp,
+    /// Where a translation page does not say any more which one it was, no older version answers in its place (no paper
+    /// takes notice).
+    LostVersionsLookedFor,
     /// What a failed program left behind is reported as stale.
     FailuresReported,
     /// A translation page is not written before the pages that it names are on flash.

@@ -164,10 +164,7 @@ impl Subject for Config {
                 "of an entry that was dirty only its page tells; without it the translation page may name a place that \
                  was written anew",
             ),
-            Fault::Defect(Defect::HostDecays) => Promise::Detected,
-            Fault::Defect(Defect::MetadataDecays) => Promise::Nothing(
-                "an older version of a translation page answers where the newest says nothing any more",
-            ),
+            Fault::Defect(Defect::HostDecays | Defect::MetadataDecays) => Promise::Detected,
         }
     }
 }

@@ -185,6 +185,28 @@ impl BlocksInformation {
         pages
     }
 
+    /// Where a page in a block of metadata, of which these can be read, has gone bad since it was written: when the first
+    /// readable page behind it was programmed, of the last such page. It cannot say any more what it was.
+    ///
+    /// A cut tears the last page of a block alone, and so does a program that fails. An erase that was cut may leave
+    /// anything; where it has made a page blank, in front of others, it is told from that.
+    pub(super) fn gone_bad_before<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, pages: &[Found]) -> Option<u64> {
+        let geometry = *nand.geometry();
+        let (mut next, mut before) = (0, None);
+        for found in pages {
+            let index = geometry.index_of(found.page);
+            let block = geometry.block_of(found.page);
+            for page in (next..index).map(|index| geometry.page(block, index)) {
+                match steps.read_spare(nand, page) {
+                    SpareRead::Unreadable => before = Some(found.spare.seq),
+                    _ => return None,
+                }
+            }
+            next = index + 1;
+        }
+        before
+    }
+
     /// What it takes in RAM while it is there.
     pub(super) fn bytes(&self) -> u64 {
         let metadata = (self.translation.capacity() + self.validity.capacity()) * size_of::<BlockInformation>();

@@ -13,7 +13,7 @@
 //! looks at the logical page alone: if the physical page was erased and written again with the same logical page, its
 //! newest content would be reported as stale.
 
-use super::{PagedMapping, Slot, get};
+use super::{PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
@@ -102,6 +102,49 @@ impl PagedMapping {
             }
             self.cache.made_sure(slot);
         }
+    }
+
+    /// Writes a translation page anew of which the version found may not be the newest, if it comes to something else: it
+    /// has `learnt` where these logical pages are, by number, and some of what it names is `gone`. Dirty entries overrule
+    /// either.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn restore_part<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        learnt: &[(LogicalPage, Page)],
+        is_gone: impl Fn(Page) -> bool,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.load(io, part);
+        let mut learnt = learnt.iter().peekable();
+        let mut is_news = false;
+        for key in self.pages_of(part).map(LogicalPage) {
+            let index = key.0 % self.entries_per_page;
+            let place = place_of(get(&self.page, index));
+            let to = match (learnt.next_if(|(learnt, _)| *learnt == key), place) {
+                (Some((_, page)), _) => Place::At(*page),
+                (None, Place::At(page)) if is_gone(page) => Place::Trimmed,
+                _ => continue,
+            };
+            if self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) || to == place {
+                continue;
+            }
+            if let Place::At(page) = place
+                && self.is_before_image(io, key.0, page)
+            {
+                before.push(page);
+            }
+            put(&mut self.page, index, entry_of(to));
+            is_news = true;
+        }
+        if !is_news {
+            return Ok(());
+        }
+        self.make_loaded_sure(io, part, before);
+        self.write_loaded(io, part, before)
     }
 
     /// Whether what the translation page in `page` names is still what it was when that was synchronized: `key`'s page,

@@ -35,6 +35,7 @@ impl Gathered {
             since.sort_unstable();
             since
         };
+        self.ask_gecko(ftl, nand, steps, |block| since.binary_search(&block).is_ok());
         self.reports.sort_unstable();
         self.reports.dedup();
         let mut stale = vec![0u16; geometry.blocks() as usize];

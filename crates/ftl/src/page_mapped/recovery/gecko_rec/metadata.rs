@@ -1,6 +1,7 @@
 //! Steps 2 and 3 of GeckoRec: which pages of metadata there are (GeckoFTL appendix C).
 
 use super::Gathered;
+use super::lost::Lost;
 use super::translation::TranslationPages;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::recovery::Found;
@@ -64,6 +65,11 @@ impl Gathered {
         let mut suspects = Vec::new();
         for information in self.bid.translation.clone() {
             let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block);
+            if let Some(before) = self.bid.gone_bad_before(nand, steps, &pages) {
+                self.lost.get_or_insert(Lost::new(before)).and_before(before);
+                // What tells of this.
+                self.fallbacks.extend(pages.last().map(|last| last.page));
+            }
             for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
                 if suspect.is_none_or(|suspect| suspect.page != found.page) {
                     translation.note(found);

@@ -16,6 +16,7 @@
 
 mod buffer;
 mod live_counters;
+mod lost;
 mod metadata;
 mod suspects;
 mod translation;
@@ -33,6 +34,7 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::recovery_report::RecoveryReport;
 use crate::{Config, FtlError};
 use alloc::vec::Vec;
+use lost::Lost;
 use phelsuma_nand::{Block, Geometry, Nand, Page, Purpose, Time};
 use written_last::Suspect;
 
@@ -58,6 +60,8 @@ struct Gathered {
     fallbacks: Vec<Page>,
     /// Older copies of pages, where the scan met a newer one.
     older: Vec<Found>,
+    /// Where translation pages have gone bad that cannot say which ones they were.
+    lost: Option<Lost>,
     scanned: u64,
     /// Bytes of what the scan had in RAM.
     scratch: usize,
@@ -115,6 +119,7 @@ impl PageMapped {
         ftl.paged().take_checkpoints(scan_from);
         let user = g.bid.user_since(nand, &mut steps, scan_from.oldest_open.min(frozen));
         g.scan_user(&mut ftl, nand, &mut steps, scan_from, &translation, &user)?;
+        g.scan_for_lost(&mut ftl, nand, &mut steps, &translation, scan_from.after);
         ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
         if let Some(held) = &mut ftl.blocks.held {
             held.frozen = Some(frozen);
@@ -129,6 +134,7 @@ impl PageMapped {
         steps.begin("7 copies of what may have been in flight");
         g.copy_suspects(&mut ftl, nand, &mut steps, &mut emptied)?;
         ftl.blocks.read_before = Vec::new();
+        g.write_lost(&mut ftl, nand, &mut steps, &translation)?;
         // None is erased before the copies are on flash.
         for block in emptied {
             ftl.blocks.release_now(block);
@@ -192,6 +198,7 @@ impl Gathered {
             behind_suspects: Vec::new(),
             fallbacks: Vec::new(),
             older: Vec::new(),
+            lost: None,
             scanned: 0,
             scratch: 0,
         }

@@ -27,6 +27,11 @@ impl Version {
         (self.synchronized, self.seq)
     }
 
+    /// Whether this copy was programmed before that moment.
+    pub(super) fn is_programmed_before(&self, seq: u64) -> bool {
+        self.seq < seq
+    }
+
     /// Whether a page holds a newer version of the same.
     pub(super) fn is_before(&self, found: &Found) -> bool {
         self.order() < (found.spare.version, found.spare.seq)

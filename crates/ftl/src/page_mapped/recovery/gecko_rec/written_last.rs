@@ -145,7 +145,8 @@ impl Gathered {
     ) -> Result<(), FtlError> {
         let key = LogicalPage(found.spare.key);
         let part = ftl.paged().part_of(key);
-        if ftl.paged().found(key).is_some() || settled.contains_key(&(part, key)) {
+        let is_learnt = self.lost.as_ref().is_some_and(|lost| lost.knows(key));
+        if ftl.paged().found(key).is_some() || settled.contains_key(&(part, key)) || is_learnt {
             if !ftl.barriers.forget(Barrier::OlderCopiesReported) {
                 self.reports.push(found.page);
             }
@@ -154,6 +155,13 @@ impl Gathered {
         }
         let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
         if found.spare.seq > synchronized || ftl.barriers.forget(Barrier::SynchronizedIsKnown) {
+            let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
+            if let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part))
+                && !may_be_copied()
+            {
+                lost.learn(found);
+                return Ok(());
+            }
             return ftl.paged().enter_found(key, found.page);
         }
         if translation.is_since_flush(part) || self.is_suspect(translation, part) {

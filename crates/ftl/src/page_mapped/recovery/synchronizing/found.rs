@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::Range;
-use phelsuma_nand::{Kind, LogicalPage, Nand, Page, SpareRead};
+use phelsuma_nand::{Kind, LogicalPage, Nand, Page, Spare, SpareRead};
 
 /// A version of a translation page.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +62,12 @@ impl Translation {
     /// The newest version, and when it was synchronized.
     pub(super) fn synchronized(&self, part: u32) -> Option<(Page, u64)> {
         self.newest_of(part).map(|version| (version.page, version.synchronized))
+    }
+
+    /// Whether a translation page may have had a newer version than any that is found, if a page of one has gone bad that
+    /// was programmed before `gone_bad`.
+    pub(super) fn is_in_doubt(&self, part: u32, gone_bad: u64) -> bool {
+        self.sure_of(part).is_none_or(|version| version.seq < gone_bad)
     }
 
     /// The newest of those that cannot have been in flight.
@@ -242,6 +248,47 @@ impl FoundEntries {
 }
 
 impl Gathered {
+    /// What translation pages have learnt of which nothing is left that can be read: all user pages of theirs that are
+    /// younger than what is left.
+    pub(super) fn scan_for_lost<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &Translation,
+        found: &mut FoundEntries,
+    ) {
+        let Some(gone_bad) = self.gone_bad.filter(|_| !ftl.barriers.forget(Barrier::LostVersionsLookedFor)) else {
+            return;
+        };
+        for information in self.user.clone() {
+            let (pages, _) = self.pages_of(ftl, nand, steps, information.block);
+            let Some(last) = pages.last().copied() else { continue };
+            let mut is_news = false;
+            for Found { page, spare } in pages {
+                // What is younger has been looked at.
+                if spare.kind != Kind::User || spare.key >= ftl.shape.logical_pages || spare.seq > found.scan_from.after
+                {
+                    continue;
+                }
+                let part = ftl.paged().part_of(LogicalPage(spare.key));
+                let known = translation.sure_of(part).map_or(0, |version| version.synchronized);
+                if spare.seq > known && translation.is_in_doubt(part, gone_bad) {
+                    let Spare { key, version, seq, aux: points_back, .. } = spare;
+                    found.candidates.push(Candidate { key, page, version, seq, points_back, is_suspect: false });
+                    is_news = true;
+                }
+            }
+            if is_news {
+                found.blocks.push((information.first_seq, last.spare.seq));
+            }
+        }
+        // A trim is told of nowhere else.
+        if self.log.is_some() {
+            ftl.validity.set_damaged();
+        }
+    }
+
     /// The user pages written since `scan_from`.
     pub(super) fn scan_user<N: Nand>(
         &mut self,

@@ -16,6 +16,9 @@
 //! - **The table is read before it is written.** So the live pages of all blocks are known when entries are
 //!   synchronized, and where next to nothing is free, blocks that earlier cuts left part-filled are gathered: each cut of
 //!   a recovery may leave one.
+//! - **A translation page that does not say any more which one it was** leaves an older version as the newest. What it had
+//!   learnt the spare areas of user pages tell: all of them are read then, and the block that says so is not erased before
+//!   the table is written. That a page was trimmed they do not tell: such a trim may be undone.
 //! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
 //!   than the drive synchronizes anything by itself does not add up to ever longer scans.
 
@@ -60,6 +63,10 @@ struct Gathered {
     user_since: Vec<u64>,
     /// Entries that name what is gone: read errors from now on.
     lost: Vec<u32>,
+    /// Translation pages have gone bad that cannot say which ones they were: programmed before this seq, the last of them.
+    gone_bad: Option<u64>,
+    /// In these blocks.
+    gone_bad_in: Vec<Block>,
     /// Where a page validity log tells what is live.
     log: Option<OfLog>,
 }
@@ -101,6 +108,7 @@ impl PageMapped {
 
         steps.begin("pages written last");
         let mut found = g.scan_user(&mut ftl, nand, &mut steps, &translation, scan_from);
+        g.scan_for_lost(&mut ftl, nand, &mut steps, &translation, &mut found);
         ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
         g.keep_suspects(&mut translation, &mut found);
         found.choose(&mut ftl, &translation);
@@ -113,6 +121,8 @@ impl PageMapped {
             false => g.read_table(&mut ftl, nand, &mut steps, &translation, &found),
         }
         let mut holding = g.settle_blocks(&mut ftl, &fallbacks);
+        let is_lost_in = |block: &mut Block| g.gone_bad_in.contains(block);
+        let until_synchronized: Vec<Block> = holding.extract_if(.., is_lost_in).collect();
         g.begin_telling(&mut ftl, &geometry);
         ftl.hear_news(nand, steps.now)?;
 
@@ -138,6 +148,9 @@ impl PageMapped {
         steps.begin("synchronize");
         found.add_lost(&g.lost);
         ftl.synchronize_found(nand, &mut steps, &found)?;
+        for block in until_synchronized {
+            ftl.blocks.release_now(block);
+        }
         steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.mapping {
             Mapping::Paged(paged) => paged.nothing_is_dirty(io),
             Mapping::Ram(_) => {}
@@ -220,6 +233,8 @@ impl Gathered {
             part_filled: Vec::new(),
             user_since: vec![0; geometry.blocks() as usize],
             lost: Vec::new(),
+            gone_bad: None,
+            gone_bad_in: Vec::new(),
             log: None,
         }
     }
@@ -232,7 +247,9 @@ impl Gathered {
             + self.user_since.len() * 8
             + self.user.capacity() * size_of::<BlockInformation>();
         let log = self.log.as_ref().map_or(0, OfLog::bytes);
-        self.bid.bytes() + log + (suspects + translation + blocks + self.lost.capacity() * 4) as u64
+        self.bid.bytes()
+            + log
+            + (suspects + translation + blocks + (self.lost.capacity() + self.gone_bad_in.capacity()) * 4) as u64
     }
 
     /// The pages of a block that can be believed, in order; the data of the last one too, where it may have been in flight
@@ -265,6 +282,10 @@ impl Gathered {
             let end = geometry.page(information.block, geometry.pages_per_block() - 1);
             if pages.last().is_none_or(|last| last.page != end) {
                 self.part_filled.push(information.block);
+            }
+            if let Some(before) = self.bid.gone_bad_before(nand, steps, &pages) {
+                self.gone_bad = self.gone_bad.max(Some(before));
+                self.gone_bad_in.push(information.block);
             }
             if let Some(data) = suspect
                 && let Some(last) = pages.pop()
@@ -369,7 +390,10 @@ impl Gathered {
             let block = information.block;
             if ftl.blocks.counters.live(block) > 0 {
                 ftl.blocks.close(block, stream);
-            } else if fallbacks.binary_search(&block).is_ok() || self.log.as_ref().is_some_and(|log| log.keeps(block)) {
+            } else if fallbacks.binary_search(&block).is_ok()
+                || self.gone_bad_in.contains(&block)
+                || self.log.as_ref().is_some_and(|log| log.keeps(block))
+            {
                 holding.push(block);
             } else {
                 ftl.blocks.release_now(block);

@@ -137,6 +137,29 @@ impl LogarithmicGecko {
         known
     }
 
+    /// Reads all runs once: the pages that they know to be stale, but for those of blocks in `erased`.
+    pub(crate) fn stale_pages<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        erased: impl Fn(Block) -> bool,
+        mut stale: impl FnMut(Page),
+    ) {
+        let (geometry, layout): (Geometry, _) = (*io.geometry(), self.tuning.layout);
+        let (_, lost) = self.merging.visit(io, &self.runs, |key, words, flags| {
+            let (block, part) = (Block(key / layout.parts), key % layout.parts);
+            if erased(block) || block.0 >= geometry.blocks() {
+                return;
+            }
+            if flags & FREE != 0 {
+                (0..geometry.pages_per_block()).for_each(|index| stale(geometry.page(block, index)));
+                return;
+            }
+            let of_part = (0..layout.part_bits).filter(|bit| words[*bit as usize / 32] >> (bit % 32) & 1 == 1);
+            of_part.for_each(|bit| stale(geometry.page(block, part * layout.part_bits + bit)));
+        });
+        self.damaged |= lost;
+    }
+
     /// Copies pages of its runs that may have been in flight when the power failed.
     pub(crate) fn copy_pages<N: Nand>(
         &mut self,

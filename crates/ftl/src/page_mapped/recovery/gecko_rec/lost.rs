@@ -1,0 +1,175 @@
+//! What translation pages had learnt of which nothing can be read any more (GeckoFTL takes no notice of flash that goes
+//! bad).
+//!
+//! Where a page of a block of theirs does not say what it was, it may have been the newest version of any translation page
+//! of which no version is found that was programmed later: an older one would answer in its place. The second source is
+//! the spare areas of the user pages. All are read then, and of these translation pages it counts
+//! - of a logical page the newest copy that is younger than the version found, if Gecko does not know it to be stale;
+//! - what the version found names, if that has not been written anew since, and Gecko does not know it to be stale.
+//!
+//! So a trim is undone only if Gecko had not heard of it either. Those that come to something else than what was found are
+//! written anew, with what is known of their dirty entries, before the block is erased that tells of all this. They do
+//! not go through the cache: a translation page can have learnt more than that holds.
+
+use super::Gathered;
+use super::translation::TranslationPages;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::page_mapped::PageMapped;
+use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::recovery::Found;
+use crate::page_mapped::recovery::steps::Steps;
+use crate::page_mapped::validity::Validity;
+use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
+
+/// What there is to know where translation pages are in doubt.
+pub(super) struct Lost {
+    /// What has gone bad was programmed before this.
+    gone_bad: u64,
+    /// By logical page, of those translation pages: the newest user page that the version found does not know.
+    learnt: BTreeMap<u32, Found>,
+    /// By block: the seq of its first page where it holds user pages, 0 where it does not.
+    user_since: Vec<u64>,
+    /// By physical page: whether Gecko knew it to be stale.
+    stale: Vec<u64>,
+}
+
+impl Lost {
+    pub(super) fn new(gone_bad: u64) -> Self {
+        Self { gone_bad, learnt: BTreeMap::new(), user_since: Vec::new(), stale: Vec::new() }
+    }
+
+    /// What has gone bad was programmed before this as well.
+    pub(super) fn and_before(&mut self, gone_bad: u64) {
+        self.gone_bad = self.gone_bad.max(gone_bad);
+    }
+
+    /// Whether there may have been a newer version of this translation page than any that is found.
+    pub(super) fn is_in_doubt(&self, translation: &TranslationPages, part: u32) -> bool {
+        translation.newest_of(part).is_none_or(|version| version.is_programmed_before(self.gone_bad))
+    }
+
+    pub(super) fn knows(&self, key: LogicalPage) -> bool {
+        self.learnt.contains_key(&key.0)
+    }
+
+    /// A page of a translation page that is in doubt; the one that is stale by that, if any.
+    pub(super) fn learn(&mut self, found: &Found) -> Option<Page> {
+        let order = |found: &Found| (found.spare.version, found.spare.seq);
+        match self.learnt.entry(found.spare.key) {
+            Entry::Vacant(slot) => {
+                slot.insert(*found);
+                None
+            }
+            Entry::Occupied(mut slot) if order(slot.get()) < order(found) => Some(slot.insert(*found).page),
+            Entry::Occupied(_) => Some(found.page),
+        }
+    }
+
+    /// Whether what a translation page names that was synchronized then is that page no more.
+    fn is_gone(&self, geometry: &Geometry, page: Page, synchronized: u64) -> bool {
+        if !geometry.contains(page) {
+            return true;
+        }
+        let since = self.user_since[geometry.block_of(page).index()];
+        since == 0 || since > synchronized || self.is_stale(page)
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        self.stale[page.0 as usize / 64] >> (page.0 % 64) & 1 == 1
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        // A node of the tree holds up to eleven.
+        let learnt = self.learnt.len() * size_of::<(u32, Found)>() * 3 / 2;
+        (learnt + (self.user_since.capacity() + self.stale.capacity()) * 8) as u64
+    }
+}
+
+impl Gathered {
+    /// Of the user pages that were written before `after` those that translation pages in doubt may have learnt of.
+    pub(super) fn scan_for_lost<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &TranslationPages,
+        after: u64,
+    ) {
+        let Some(mut lost) = self.lost.take() else { return };
+        lost.user_since = vec![0; nand.geometry().blocks() as usize];
+        for information in self.bid.user_since(nand, steps, 0) {
+            lost.user_since[information.block.index()] = information.first_seq;
+        }
+        for block in self.bid.user_blocks() {
+            for found in self.bid.pages_of(nand, steps, block) {
+                let (spare, key) = (&found.spare, LogicalPage(found.spare.key));
+                // What is younger has been looked at.
+                if spare.kind != Kind::User || key.0 >= ftl.shape.logical_pages || spare.seq > after {
+                    continue;
+                }
+                let part = ftl.paged().part_of(key);
+                let known = translation.newest_of(part).map_or(0, |version| version.synchronized);
+                if spare.seq > known && lost.is_in_doubt(translation, part) {
+                    let stale = if ftl.paged().found(key).is_some() { Some(found.page) } else { lost.learn(&found) };
+                    self.reports.extend(stale);
+                }
+            }
+        }
+        self.lost = Some(lost);
+    }
+
+    /// What Gecko knows to be stale, but for blocks that were `erased` since it was told.
+    pub(super) fn ask_gecko<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        erased: impl Fn(Block) -> bool,
+    ) {
+        let Some(lost) = &mut self.lost else { return };
+        lost.stale = vec![0; (nand.geometry().pages() as usize).div_ceil(64)];
+        let stale = &mut lost.stale;
+        if let Validity::Gecko(gecko) = &mut ftl.validity {
+            steps.with_io(nand, &mut ftl.blocks, |io| {
+                gecko.stale_pages(io, erased, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
+            });
+        }
+    }
+
+    /// Writes the translation pages anew that come to something else than what was found.
+    pub(super) fn write_lost<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &TranslationPages,
+    ) -> Result<(), FtlError> {
+        let Some(lost) = self.lost.take().filter(|_| !ftl.barriers.forget(Barrier::LostVersionsLookedFor)) else {
+            return Ok(());
+        };
+        self.scratch += lost.bytes() as usize;
+        let geometry: Geometry = *nand.geometry();
+        for part in (0..ftl.paged().translation_pages()).filter(|part| lost.is_in_doubt(translation, *part)) {
+            let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
+            let of_part = lost.learnt.range(ftl.paged().range_of(part));
+            let learnt: Vec<(LogicalPage, Page)> = of_part
+                .map(|(key, found)| (LogicalPage(*key), found.page))
+                .filter(|(_, page)| !lost.is_stale(*page))
+                .collect();
+            let is_gone = |page| lost.is_gone(&geometry, page, synchronized);
+            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
+            if let Mapping::Paged(paged) = &mut ftl.mapping {
+                paged.restore_part(io, part, &learnt, is_gone, &mut ftl.before)?;
+            }
+            steps.count(io);
+            ftl.settle(nand, steps.now)?;
+        }
+        Ok(())
+    }
+}
