@@ -142,7 +142,8 @@ impl Gathered {
         }
     }
 
-    /// Writes the translation pages anew that come to something else than what was found.
+    /// Writes the translation pages anew that come to something else than what was found. What that makes stale Gecko is
+    /// told later: first of all it has to hear of erases.
     pub(super) fn write_lost<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
@@ -168,7 +169,6 @@ impl Gathered {
                 paged.restore_part(io, part, &learnt, is_gone, &mut ftl.before)?;
             }
             steps.count(io);
-            ftl.settle(nand, steps.now)?;
         }
         Ok(())
     }
