@@ -144,6 +144,8 @@ barriers! {
     /// Where a translation page does not say any more which one it was, no older version answers in its place (no paper
     /// takes notice).
     LostVersionsLookedFor,
+    /// That a translation page could not be read is known for good (no paper takes notice).
+    DamageWritten,
     /// What a failed program left behind is reported as stale.
     FailuresReported,
     /// A translation page is not written before the pages that it names are on flash.

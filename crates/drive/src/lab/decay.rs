@@ -71,6 +71,11 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     if written.alone.contains(&page) && !subject.has_battery() {
         return false;
     }
+    // A run of Gecko's that ends there looks like one that was torn while it was written: nothing says that translation
+    // pages count on it.
+    if spare.kind == Kind::Gecko && written.last.contains(&page) {
+        return false;
+    }
     model.decayed(if decays.metadata { Decayed::Metadata } else { Decayed::Host });
     let in_ram = subject.cache_entries().is_none();
     // A block's last page may have been in flight when the power failed.

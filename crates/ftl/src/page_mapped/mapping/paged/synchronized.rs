@@ -74,8 +74,12 @@ impl PagedMapping {
 
     /// What the spare area of a translation page that is synchronized now says to a recovery: from where on to scan,
     /// should this page itself be torn. What was written before is on flash when it is.
+    ///
+    /// GeckoRec needs none. It is told whether some translation page could not be read so far, since its entries were
+    /// read errors from then on: what is written in their place never tells which page it makes stale.
     pub(super) fn scan_mark<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> u32 {
-        let Some(queue) = &mut self.queue else { return 0 };
+        let is_damaged = self.is_damaged() && !self.barriers.forget(Barrier::DamageWritten);
+        let Some(queue) = &mut self.queue else { return u32::from(is_damaged) };
         let now = io.scan_from_now();
         let from = queue.scan_from(&self.cache, now);
         scan_mark::encode(version, if self.barriers.forget(Barrier::DirtyInMark) { now } else { from })

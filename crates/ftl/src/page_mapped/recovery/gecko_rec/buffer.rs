@@ -86,7 +86,11 @@ pub(super) fn stale_by<N: Nand>(
     is_the_same: impl Fn(SpareRead, u32, u64) -> bool,
 ) -> Vec<(Page, SpareRead)> {
     let mut read = |page| ftl.read_translation_page(nand, steps, part, page);
-    let (Some(older), Some(newer)) = (read(before), read(version.page)) else { return Vec::new() };
+    let (Some(older), Some(newer)) = (read(before), read(version.page)) else {
+        // Nobody can tell.
+        ftl.paged().set_damaged();
+        return Vec::new();
+    };
     let differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, &newer).collect();
     let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
     let before = if by_key_alone { u64::MAX } else { version.synchronized };

@@ -111,6 +111,9 @@ impl PageMapped {
             ftl.paged().enter_translation_page(part, page);
             ftl.blocks.counters.add(geometry.block_of(page));
         }
+        if translation.tell_of_damage() {
+            ftl.paged().set_damaged();
+        }
 
         steps.begin("4 Gecko's buffer");
         g.compare_versions(&mut ftl, nand, &mut steps, &translation);

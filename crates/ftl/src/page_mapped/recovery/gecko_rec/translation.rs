@@ -7,6 +7,7 @@
 //! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
 
 use crate::barriers::{Barrier, Barriers};
+use crate::page_mapped::mapping::PagedMapping;
 use crate::page_mapped::recovery::Found;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,6 +21,8 @@ pub(super) struct Version {
     pub(super) synchronized: u64,
     /// When this copy was programmed.
     seq: u64,
+    /// Whether some translation page could not be read before.
+    tells_of_damage: bool,
 }
 
 impl Version {
@@ -56,7 +59,9 @@ impl TranslationPages {
 
     pub(super) fn note(&mut self, found: &Found) {
         let Some(before) = self.before.get_mut(found.spare.key as usize) else { return };
-        let version = Version { page: found.page, synchronized: found.spare.version, seq: found.spare.seq };
+        let Found { page, spare } = *found;
+        let tells_of_damage = PagedMapping::tells_of_damage(spare.aux);
+        let version = Version { page, synchronized: spare.version, seq: spare.seq, tells_of_damage };
         if version.synchronized > self.frozen {
             self.since.push((found.spare.key, version));
         } else if before.is_none_or(|other| other.order() < version.order())
@@ -78,6 +83,11 @@ impl TranslationPages {
             let (page, synchronized) = self.synchronized(part)?;
             Some((part, page, synchronized))
         })
+    }
+
+    /// Whether some translation page could not be read so far.
+    pub(super) fn tell_of_damage(&self) -> bool {
+        (0..self.before.len() as u32).any(|part| self.newest_of(part).is_some_and(|version| version.tells_of_damage))
     }
 
     /// The newest version of a translation page.
