@@ -249,6 +249,7 @@ impl LogarithmicGecko {
             flushes: (first.unwrap_or(self.flushes), last),
             frozen,
             scan_from,
+            damaged: self.damaged && !self.barriers.forget(Barrier::DamageWritten),
         };
         let oldest = runs == self.runs.len() || self.barriers.forget(Barrier::FlagsKept);
         let buffer = with_buffer.then_some(&self.buffer);

@@ -1,7 +1,7 @@
 //! A Gecko page on flash: entries sorted by key, as columns (GeckoFTL sections 3 and 3.3, figures 3 and 6).
 //!
-//! Little-endian. A header of 48 bytes: entries on the page (u16), the run's level (u8), 1 on a run's last page (u8),
-//! page's place in the run (u32), the first and the last flush that the run covers (u64 each), and of the last of them
+//! Little-endian. A header of 48 bytes: entries on the page (u16), the run's level (u8), flags (u8: 1 on a run's
+//! last page, 2 where pages of runs could not be read so far), the page's place in the run (u32), the first and the last flush that the run covers (u64 each), and of the last of them
 //! three moments in program order (u64 each): when it froze the buffer, and the two of its [`ScanFrom`]. Then V keys of
 //! four bytes, each with the entry's flags in its two highest bits, and V parts of a block's bitmap, packed bit by bit.
 
@@ -9,6 +9,9 @@ use crate::blocks::ScanFrom;
 use phelsuma_nand::Geometry;
 
 const HEADER: usize = 48;
+/// Flags of a page.
+const LAST_PAGE: u8 = 1;
+const DAMAGED: u8 = 2;
 
 /// Flag of an entry: everything older about its block is void, the erase flag of the paper.
 pub(super) const ERASED: u8 = 1;
@@ -43,6 +46,9 @@ pub(super) struct RunHeader {
     pub(super) frozen: u64,
     /// What a recovery has to scan if this is the last flush.
     pub(super) scan_from: ScanFrom,
+    /// Some page of a run could not be read when it was written, or before: stale pages may be taken for live, from then
+    /// on for good.
+    pub(super) damaged: bool,
 }
 
 impl Layout {
@@ -149,6 +155,7 @@ impl<'a> GeckoPage<'a> {
             flushes: (u64_at(self.bytes, 8), u64_at(self.bytes, 16)),
             frozen: u64_at(self.bytes, 24),
             scan_from: ScanFrom { after: u64_at(self.bytes, 32), oldest_open: u64_at(self.bytes, 40) },
+            damaged: self.bytes[3] & DAMAGED != 0,
         }
     }
 
@@ -219,7 +226,7 @@ impl GeckoPageBuilder {
     pub(super) fn seal(&mut self, header: &RunHeader, place: u32, last: bool) {
         self.bytes[0..2].copy_from_slice(&(self.entries as u16).to_le_bytes());
         self.bytes[2] = header.level;
-        self.bytes[3] = u8::from(last);
+        self.bytes[3] = u8::from(last) * LAST_PAGE | u8::from(header.damaged) * DAMAGED;
         self.bytes[4..8].copy_from_slice(&place.to_le_bytes());
         self.bytes[8..16].copy_from_slice(&header.flushes.0.to_le_bytes());
         self.bytes[16..24].copy_from_slice(&header.flushes.1.to_le_bytes());
@@ -273,7 +280,8 @@ mod tests {
                 expected.push(entry);
             }
             let scan_from = ScanFrom { after: 1 << 40, oldest_open: 7 };
-            let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, scan_from };
+            let damaged = seed % 2 == 1;
+            let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, scan_from, damaged };
             builder.seal(&header, 7, true);
             let page = GeckoPage::new(layout, &builder.bytes);
             prop_assert_eq!(page.header(), header);

@@ -37,7 +37,7 @@ impl LogarithmicGecko {
     /// where on to scan: the beginning of time where there was none.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
         let (runs, covered) = self.choose(io, scan);
-        self.damaged |= !covered;
+        self.damaged |= !covered || runs.iter().any(|(header, _)| header.damaged);
         for (header, pages) in runs {
             let level = level_of(pages.len(), self.tuning.size_ratio);
             let directory = pages.iter().map(|page| DirectoryEntry { first_block: 0, page: *page }).collect();
