@@ -336,21 +336,25 @@ impl<S: Storage> ImageNand<S> {
         if state.next == UNKNOWN {
             let (mut next, mut flags) = (0, state.flags);
             for index in 0..self.header.geometry.pages_per_block() {
-                let own = match self.record_in_run(block, index) {
-                    Read::Is(record) if record.state == PageState::Sound => record.number > 0,
-                    Read::Is(record) => {
+                let index = index as u16;
+                next = match self.record_in_run(block, index.into()) {
+                    Read::Is(record) if record.state != PageState::Sound => {
                         flags |= ODD;
-                        record.number > 0 && record.state != PageState::LooksErased
+                        match record.state {
+                            // What a torn erase has left on a page that was blank.
+                            _ if record.number == 0 => next,
+                            // A page that a torn program has left so can still be programmed; one of a torn erase cannot.
+                            PageState::LooksErased if state.flags & DIRTY == 0 => index,
+                            _ => index + 1,
+                        }
                     }
+                    Read::Is(_) => index + 1,
                     Read::Bad => {
                         flags |= ODD;
-                        true
+                        index + 1
                     }
-                    Read::Blank => false,
+                    Read::Blank => next,
                 };
-                if own {
-                    next = index as u16 + 1;
-                }
             }
             self.blocks[block.index()].next = next;
             self.blocks[block.index()].flags = flags;

@@ -1,7 +1,13 @@
 //! Tests that need the inside of an image: crashes at every write, with doubles that forget a rule.
 
+#![allow(clippy::unwrap_used)]
+
+mod crash;
+mod drive;
+mod recorder;
+
 /// The rules that a test double forgets; none of them in a build that is no test.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Forgets {
     /// A slot that was left is not used before a durable header says so.
     pub(super) slots_wait: bool,
