@@ -591,7 +591,8 @@ impl<S: Storage> Nand for ImageNand<S> {
         let read = self.storage.read_at(at, &mut data[..len]).is_ok();
         self.page = data;
         let once = record.state == PageState::UnstableOnce;
-        if !read || once && self.put_record(block, index, &PageRecord { state: PageState::Unreadable, ..record }).is_err()
+        if !read
+            || once && self.put_record(block, index, &PageRecord { state: PageState::Unreadable, ..record }).is_err()
         {
             return (PageRead::Unreadable, op.at);
         }

@@ -223,8 +223,7 @@ impl<S: Storage> ImageNand<S> {
             let Some(state) = self.blocks.get_mut(record.block as usize) else { continue };
             if state.slot == u32::MAX || state.begun < record.begun {
                 let flags = if record.dirty { DIRTY } else { 0 };
-                *state =
-                    BlockState { begun: record.begun, slot, erases: record.erases, next: UNKNOWN, flags };
+                *state = BlockState { begun: record.begun, slot, erases: record.erases, next: UNKNOWN, flags };
             }
         }
         let mut used = vec![false; slots.len()];

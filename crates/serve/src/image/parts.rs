@@ -93,7 +93,12 @@ mod tests {
             &[],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
-            &[("mapping", "paged"), ("mapping.cache", "1234"), ("mapping.dirty-limit", "12"), ("mapping.on-miss", "fetch")],
+            &[
+                ("mapping", "paged"),
+                ("mapping.cache", "1234"),
+                ("mapping.dirty-limit", "12"),
+                ("mapping.on-miss", "fetch"),
+            ],
             &[("mapping", "paged"), ("mapping.directory", "b-tree"), ("mapping.nodes", "9"), ("mapping.fanout", "7")],
             &[("validity", "gecko"), ("gecko.size-ratio", "5"), ("gecko.partitions", "4"), ("gecko.merge", "two-way")],
         ];
@@ -112,9 +117,11 @@ mod tests {
     fn a_text_names_every_parameter_that_its_parts_have() {
         // A parameter that is new must not be forgotten here: what is left out would come back as its default.
         let mut named: Vec<String> = Vec::new();
-        for (preset, settings) in
-            [("geckoftl", &[][..]), ("d-choices", &[][..]), ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..])]
-        {
+        for (preset, settings) in [
+            ("geckoftl", &[][..]),
+            ("d-choices", &[][..]),
+            ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
+        ] {
             let mut parts = Preset::named(preset).unwrap().composition;
             parts.set_all(settings).unwrap();
             named.extend(as_text(&parts).lines().map(|line| line.split_once('=').unwrap().0.to_string()));

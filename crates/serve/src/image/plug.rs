@@ -4,9 +4,7 @@ use super::nand::{DIRTY, Off, Stopped};
 use super::record::{PageRecord, PageState, Read, SlotRecord};
 use super::{ImageNand, Storage};
 use phelsuma_nand::sim::{EraseFault, ProgramFault, SimConfig};
-use phelsuma_nand::{
-    Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, TIMINGS, Time,
-};
+use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, TIMINGS, Time};
 
 /// When the power is to fail, and what is to become of the operation that it meets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

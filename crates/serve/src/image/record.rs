@@ -39,7 +39,9 @@ pub(super) enum PageState {
 
 impl PageState {
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Sound, Self::Unreadable, Self::LooksErased, Self::Unstable, Self::UnstableOnce].get(byte as usize).copied()
+        [Self::Sound, Self::Unreadable, Self::LooksErased, Self::Unstable, Self::UnstableOnce]
+            .get(byte as usize)
+            .copied()
     }
 
     /// Whether the page holds data.

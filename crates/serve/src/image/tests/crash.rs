@@ -27,6 +27,8 @@ fn noticed(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
 
 struct Trial {
     requests: u32,
+    /// One request in so many is a flush.
+    flush_each: u64,
     cuts: usize,
     seed: u64,
     forgets: Forgets,
@@ -40,7 +42,7 @@ fn storm(drive: &Formatted, trial: &Trial) -> Result<(), String> {
     let pages = drive.config.logical_pages;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(trial.seed);
     let mut worked = up(Recorder::new(drive.image.clone()), trial.forgets)?;
-    let requests = work(&mut worked, pages, trial.requests, trial.seed);
+    let requests = work(&mut worked, pages, trial.requests, trial.flush_each, trial.seed);
     let events = worked.0.into_storage().events;
     let mut cuts: Vec<usize> = (0..trial.cuts).map(|_| (rng.next_u64() % events.len() as u64) as usize).collect();
     cuts.sort_unstable();
@@ -62,12 +64,7 @@ fn storm(drive: &Formatted, trial: &Trial) -> Result<(), String> {
 }
 
 /// Opens an image, recovers what is on it, and crashes at some write of that.
-fn crash_of_opening(
-    image: &[u8],
-    forgets: Forgets,
-    crash: Crash,
-    rng: &mut impl RngCore,
-) -> Result<Vec<u8>, String> {
+fn crash_of_opening(image: &[u8], forgets: Forgets, crash: Crash, rng: &mut impl RngCore) -> Result<Vec<u8>, String> {
     let opened = up(Recorder::new(image.to_vec()), forgets)?;
     let events = opened.0.into_storage().events;
     let mut replay = Replay::new(image, &events);
@@ -80,7 +77,8 @@ fn all_presets(again: bool, crashes: &'static [Crash], cuts: usize) {
         for spare_slots in [1, 5, 40] {
             let drive = formatted(preset, spare_slots);
             let seed = n * 100 + u64::from(spare_slots);
-            let trial = Trial { requests: 250, cuts, seed, forgets: Forgets::default(), again, crashes };
+            let flush_each = if spare_slots == 40 { 40 } else { 8 };
+            let trial = Trial { requests: 250, flush_each, cuts, seed, forgets: Forgets::default(), again, crashes };
             storm(&drive, &trial).unwrap_or_else(|error| panic!("{preset}, {spare_slots} spare slots: {error}"));
         }
     }
@@ -104,8 +102,16 @@ fn an_opening_that_crashes_as_well_loses_nothing_either() {
 /// Whether a double that forgets a rule is caught.
 fn is_caught(forgets: Forgets, spare_slots: u32, again: bool) {
     let drive = formatted("page", spare_slots);
-    let trial = |seed, forgets| Trial { requests: 250, cuts: 20, seed, forgets, again, crashes: &Crash::OF_HOST };
-    let caught = (1..=20).find_map(|seed| storm(&drive, &trial(seed, forgets)).err());
+    let trial = |seed| Trial {
+        requests: 250,
+        flush_each: if spare_slots == 40 { 40 } else { 8 },
+        cuts: 40,
+        seed,
+        forgets,
+        again,
+        crashes: &Crash::OF_HOST,
+    };
+    let caught = (1..=20).find_map(|seed| storm(&drive, &trial(seed)).err());
     assert!(caught.is_some(), "{forgets:?} was not noticed");
 }
 

@@ -154,8 +154,14 @@ fn read<S: Storage>((nand, ftl): &mut Drive<S>, logical_pages: u32) -> Result<Ve
     wrong.map_or(Ok(tags), Err)
 }
 
-/// Requests of chance; what they did.
-pub(super) fn work(drive: &mut Drive<Recorder>, logical_pages: u32, requests: u32, seed: u64) -> Vec<Done> {
+/// Requests of chance, one in `flush_each` of them a flush; what they did.
+pub(super) fn work(
+    drive: &mut Drive<Recorder>,
+    logical_pages: u32,
+    requests: u32,
+    flush_each: u64,
+    seed: u64,
+) -> Vec<Done> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut tag = 1;
     let mut log = Vec::new();
@@ -163,15 +169,16 @@ pub(super) fn work(drive: &mut Drive<Recorder>, logical_pages: u32, requests: u3
         let pages = 1 + (rng.next_u64() % 6) as u32;
         let first = (rng.next_u64() % u64::from(logical_pages - pages)) as u32;
         let from = drive.0.storage.events.len();
+        let flushes = rng.next_u64().is_multiple_of(flush_each);
         let what = match rng.next_u64() % 16 {
-            0 => {
-                drive.1.trim(&mut drive.0, LogicalPage(first), pages, Time::ZERO).unwrap();
-                What::Trim { first, pages }
-            }
-            1 | 2 => {
+            _ if flushes => {
                 drive.1.flush(&mut drive.0, Time::ZERO).unwrap();
                 drive.0.sync().unwrap();
                 What::Flush
+            }
+            0 => {
+                drive.1.trim(&mut drive.0, LogicalPage(first), pages, Time::ZERO).unwrap();
+                What::Trim { first, pages }
             }
             _ => {
                 write(drive, first, pages, tag).unwrap();
