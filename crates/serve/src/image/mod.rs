@@ -11,8 +11,10 @@
 //! - After a crash the operations that are there without a gap count, and what comes after them is undone: what an FTL
 //!   finds is a prefix of its operations, as [`Nand`](phelsuma_nand::Nand) promises.
 
+mod census;
 mod error;
 mod file;
+mod gecko_runs;
 mod header;
 mod layout;
 mod nand;
@@ -27,8 +29,10 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
+pub use census::{BlocksOf, Census, Wear};
 pub use error::ImageError;
 pub use file::ImageFile;
+pub use gecko_runs::Run;
 pub use nand::{Durability, FileCounts, ImageNand};
 pub use open::{CreateOptions, SPARE_SLOTS_MAX, spare_slots};
 pub use overlay::Overlay;
