@@ -117,10 +117,10 @@ fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
     check_cache_is_used(args.cache, core::iter::once(&composition))?;
     let page = u64::from(args.page.max(1));
     if args.size == 0 || !args.size.is_multiple_of(page) {
-        let right = size::show(args.size.next_multiple_of(page).max(page));
-        let given = size::show(args.size);
+        let right = args.size.checked_next_multiple_of(page).unwrap_or(page).max(page);
         return Err(Failure::Input(format!(
-            "--size {given} is no whole number of pages of {}: {right} would be right",
+            "--size: {} bytes are no whole number of pages of {}: {right} would be right",
+            args.size,
             size::show(page)
         )));
     }
@@ -155,7 +155,7 @@ fn formatted(mut nand: ImageNand, config: &Config, path: &Path) -> Outcome {
     };
     let done = phelsuma_ftl::format(&mut nand, config, Time::ZERO)
         .and_then(|(mut ftl, ready)| ftl.close(&mut nand, ready))
-        .map_err(|error| refused(error, &nand.geometry().to_owned()));
+        .map_err(|error| refused(error, nand.geometry()));
     // Where the file could not be written the FTL knows only that it failed.
     if let Some(error) = nand.failure() {
         return Err(Failure::Failed(format!("{}: {error}", path.display())));

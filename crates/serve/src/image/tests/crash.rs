@@ -5,7 +5,10 @@
 use super::Forgets;
 use super::drive::{Expected, Formatted, formatted, up, verify, work};
 use super::recorder::{Crash, Recorder, Replay};
-use phelsuma_ftl::{PRESETS, PowerPart};
+use crate::image::{Durability, FaultPlan, ImageError, ImageNand, Storage};
+use phelsuma_ftl::{FtlError, Hint, HostData, PRESETS, PowerPart, WriteRequest, recover};
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use phelsuma_nand::{Block, LogicalPage, Nand, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -97,6 +100,102 @@ fn what_was_flushed_survives_the_hosts_crash_whatever_writes_are_missing() {
 #[test]
 fn an_opening_that_crashes_as_well_loses_nothing_either() {
     all_presets(true, &[Crash::Process, Crash::AnyPieces, Crash::SectorsInOrder], scaled(12, 600));
+}
+
+/// A plug that is pulled within so many operations, with any faults.
+fn plan(nand: &ImageNand<Recorder>, within: u64, rng: &mut impl RngCore) -> Option<FaultPlan> {
+    let mut below = |n: u64| rng.next_u64() % n;
+    Some(FaultPlan {
+        after: nand.operations() + below(within),
+        program: ProgramFault::ALL[below(ProgramFault::ALL.len() as u64) as usize],
+        erase: EraseFault::ALL[below(EraseFault::ALL.len() as u64) as usize],
+        seed: below(u64::MAX),
+    })
+}
+
+#[test]
+fn what_was_acknowledged_survives_the_plug_with_every_fault_and_again_in_the_recovery() {
+    for preset in presets() {
+        let drive = formatted(preset, 4);
+        let pages = drive.config.logical_pages;
+        let mut cut_again = 0;
+        for seed in 0..scaled(60, 3_000) as u64 {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let mut worked = up(Recorder::new(drive.image.clone()), Forgets::default()).unwrap();
+            let planned = plan(&worked.0, 1_000, &mut rng);
+            worked.0.set_fault_plan(planned);
+            let requests = work(&mut worked, pages, 150, 8, seed);
+            let mut recorder = worked.0.into_storage();
+            let expected = Expected::after(pages, &requests, recorder.events.len(), false);
+            for _ in 0..rng.next_u64() % 3 {
+                let mut nand = ImageNand::open_on(Recorder::new(recorder.bytes), Durability::Flush).unwrap();
+                let planned = plan(&nand, 12, &mut rng);
+                nand.set_fault_plan(planned);
+                let recovered = recover(&mut nand, &drive.config, Time::ZERO);
+                assert!(recovered.is_ok() || nand.is_off(), "{preset}, seed {seed}");
+                cut_again += u32::from(nand.is_off());
+                recorder = nand.into_storage();
+            }
+            let done = noticed(|| verify(recorder.bytes, &expected, Forgets::default()));
+            done.unwrap_or_else(|error| panic!("{preset}, seed {seed}, {planned:?}: {error}"));
+        }
+        assert!(cut_again > 0, "{preset}: no recovery was cut");
+    }
+}
+
+/// A file on a disk that is full from some write on.
+struct Full(Vec<u8>, u32);
+
+impl Storage for Full {
+    fn len(&self) -> std::io::Result<u64> {
+        Storage::len(&self.0)
+    }
+
+    fn read_at(&self, at: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.0.read_at(at, out)
+    }
+
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+        let Some(left) = self.1.checked_sub(1) else { return Err(std::io::ErrorKind::StorageFull.into()) };
+        self.1 = left;
+        self.0.write_at(at, bytes)
+    }
+
+    fn sync(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_puts_the_image_off_and_retires_no_block() {
+    let drive = formatted("page", 4);
+    for writes in [0, 1, 2, 100, 101, 500] {
+        let mut nand = match ImageNand::open_on(Full(drive.image.clone(), writes), Durability::Flush) {
+            Ok(nand) => nand,
+            Err(error) => {
+                assert!(writes == 0 && matches!(error, ImageError::Io { .. }), "{error}");
+                continue;
+            }
+        };
+        let (mut ftl, _) = recover(&mut nand, &drive.config, Time::ZERO).unwrap();
+        let error = (0..).find_map(|n| {
+            let request = WriteRequest {
+                first: LogicalPage(n % drive.config.logical_pages),
+                pages: 1,
+                data: HostData::Hollow(n.into()),
+                hint: Hint::None,
+            };
+            ftl.write(&mut nand, &request, Time::ZERO).err()
+        });
+        assert!(matches!(error, Some(FtlError::Program(_) | FtlError::Erase(_))), "{error:?}");
+        assert!(nand.is_off() && matches!(nand.failure(), Some(ImageError::Io { .. })));
+        assert!(nand.sync().is_err());
+        let bytes = nand.into_storage().0;
+        let mut nand = ImageNand::open_on(bytes, Durability::Flush).unwrap();
+        assert!((0..nand.geometry().blocks()).all(|block| !nand.is_bad(Block(block))));
+        let (mut ftl, _) = recover(&mut nand, &drive.config, Time::ZERO).unwrap();
+        assert_eq!(ftl.check(&mut nand), Vec::<String>::new());
+    }
 }
 
 /// Whether a double that forgets a rule is caught.

@@ -154,7 +154,7 @@ fn read<S: Storage>((nand, ftl): &mut Drive<S>, logical_pages: u32) -> Result<Ve
     wrong.map_or(Ok(tags), Err)
 }
 
-/// Requests of chance, one in `flush_each` of them a flush; what they did.
+/// Requests of chance, one in `flush_each` of them a flush, until the image is off; what they did.
 pub(super) fn work(
     drive: &mut Drive<Recorder>,
     logical_pages: u32,
@@ -171,24 +171,37 @@ pub(super) fn work(
         let from = drive.0.storage.events.len();
         let flushes = rng.next_u64().is_multiple_of(flush_each);
         let what = match rng.next_u64() % 16 {
-            _ if flushes => {
-                drive.1.flush(&mut drive.0, Time::ZERO).unwrap();
-                drive.0.sync().unwrap();
-                What::Flush
-            }
-            0 => {
-                drive.1.trim(&mut drive.0, LogicalPage(first), pages, Time::ZERO).unwrap();
-                What::Trim { first, pages }
-            }
+            _ if flushes => What::Flush,
+            0 => What::Trim { first, pages },
             _ => {
-                write(drive, first, pages, tag).unwrap();
                 tag += u64::from(pages);
                 What::Write { first, pages, tag: tag - u64::from(pages) }
             }
         };
+        let done = ask(drive, what);
+        if drive.0.is_off() {
+            // Nobody was told.
+            log.push(Done { from, to: usize::MAX, what });
+            return log;
+        }
+        done.unwrap();
         log.push(Done { from, to: drive.0.storage.events.len(), what });
     }
     log
+}
+
+fn ask<S: Storage>(drive: &mut Drive<S>, what: What) -> Result<(), String> {
+    let (nand, ftl) = drive;
+    let done = match what {
+        What::Write { first, pages, tag } => return write(drive, first, pages, tag),
+        What::Trim { first, pages } => ftl.trim(nand, LogicalPage(first), pages, Time::ZERO),
+        What::Flush => ftl.flush(nand, Time::ZERO),
+    };
+    done.map_err(|error| error.to_string())?;
+    match what {
+        What::Flush => nand.sync().map_err(|error| error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 /// Brings up what a crash has left, and holds it against what the host may find; then uses the drive in full.
