@@ -9,6 +9,8 @@ use phelsuma_nand::Geometry;
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"PHELSIMG";
+/// More operations and headers than any drive lives to see.
+const NUMBER_MAX: u64 = 1 << 62;
 const TEXT_AT: usize = 76;
 const CRC_AT: usize = HEADER_BYTES - 4;
 
@@ -134,6 +136,10 @@ fn fields(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ImageError> {
         let error = format!("{logical_pages} logical pages on {} of flash", geometry.pages());
         return Err(ImageError::Absurd(error));
     }
+    let (sequence, synced) = (u64_at(bytes, 16), u64_at(bytes, 24));
+    if sequence > NUMBER_MAX || synced > NUMBER_MAX {
+        return Err(ImageError::Absurd("its numbers are used up".to_string()));
+    }
     let len = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     let (name_end, end) = (TEXT_AT + len(72), TEXT_AT + len(72) + len(74));
     let text = |range: core::ops::Range<usize>| {
@@ -144,8 +150,8 @@ fn fields(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ImageError> {
     let composition = parts::from_text(settings).map_err(|error| ImageError::Absurd(error.to_string()))?;
     Ok(Header {
         clean: u32_at(bytes, 12) == 1,
-        sequence: u64_at(bytes, 16),
-        synced: u64_at(bytes, 24),
+        sequence,
+        synced,
         session: u32_at(bytes, 32),
         geometry,
         slots,
@@ -202,6 +208,7 @@ mod tests {
         assert!(with(36, 513).contains("power of two"));
         assert!(with(44, u32::MAX).contains("blocks"));
         assert!(with(60, 513).contains("513 logical pages"));
+        assert!(with(28, u32::MAX).contains("numbers are used up"));
         assert!(with(72, 0xffff_ffff).contains("texts"));
     }
 }

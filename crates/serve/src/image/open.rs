@@ -161,8 +161,7 @@ impl<S: Storage> ImageNand<S> {
                 forgets,
             };
             rolled_back = Some(rolling.back()?);
-            let skipped = header.synced.checked_add(SKIP);
-            header.synced = skipped.ok_or_else(|| ImageError::Absurd("its numbers are used up".to_string()))?;
+            header.synced += SKIP;
         }
         header.clean = false;
         header.session = header.session.saturating_add(1);
