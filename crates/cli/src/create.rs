@@ -115,6 +115,9 @@ fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
         return Err(error.into());
     }
     check_cache_is_used(args.cache, core::iter::once(&composition))?;
+    // What is wrong with the shape is said before what does not fit it.
+    let dies = u64::from(args.channels) * u64::from(args.dies);
+    Geometry::new(args.page, args.pages_per_block, dies.max(4), args.channels, args.dies)?;
     let page = u64::from(args.page.max(1));
     if args.size == 0 || !args.size.is_multiple_of(page) {
         let right = args.size.checked_next_multiple_of(page).unwrap_or(page).max(page);
