@@ -5,10 +5,10 @@
 use super::Forgets;
 use super::drive::{Expected, Formatted, formatted, up, verify, work};
 use super::recorder::{Crash, Recorder, Replay};
-use crate::image::{Durability, FaultPlan, ImageError, ImageNand, Storage};
-use phelsuma_ftl::{FtlError, Hint, HostData, PRESETS, PowerPart, WriteRequest, recover};
+use crate::image::{CreateOptions, Durability, FaultPlan, ImageError, ImageNand, Storage};
+use phelsuma_ftl::{Config, FtlError, Hint, HostData, PRESETS, PowerPart, WriteRequest, recover};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
-use phelsuma_nand::{Block, LogicalPage, Nand, Time};
+use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, Purpose, Spare, SpareRead, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -196,6 +196,47 @@ fn a_file_that_cannot_be_written_puts_the_image_off_and_retires_no_block() {
         let (mut ftl, _) = recover(&mut nand, &drive.config, Time::ZERO).unwrap();
         assert_eq!(ftl.check(&mut nand), Vec::<String>::new());
     }
+}
+
+#[test]
+fn a_mark_of_a_bad_block_is_never_there_without_what_it_rests_on_and_never_lost() {
+    let geometry = Geometry::new(512, 8, 16, 1, 1).unwrap();
+    let config = Config::new("page", PRESETS[0].composition, 8, 1);
+    let options = CreateOptions { spare_slots: Some(2), ..CreateOptions::default() };
+    let base = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
+    let mut nand = ImageNand::create_on(Recorder::new(base.clone()), &geometry, &config, &options).unwrap();
+    let created = nand.storage.events.len();
+    let op = Op::new(Time::ZERO, Purpose::Host);
+    let pages: Vec<Page> = (0..5).flat_map(|b| (0..3).map(move |i| geometry.page(Block(b), i))).collect();
+    let program = |nand: &mut ImageNand<Recorder>, page: Page| {
+        let content = Content::Hollow(page.0.into());
+        let data_crc = content.crc();
+        let spare = Spare { kind: Kind::User, stream: 0, key: page.0, version: 1, seq: 1, data_crc, aux: 0 };
+        nand.program(page, content, &spare, op).unwrap();
+    };
+    pages.iter().for_each(|page| program(&mut nand, *page));
+    nand.mark_bad(Block(9));
+    let marked = nand.storage.events.len();
+    (0..8).for_each(|index| program(&mut nand, geometry.page(Block(7), index)));
+    let events = nand.into_storage().events;
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut replay = Replay::new(&base, &events);
+    let mut found = [0, 0];
+    for cut in created..events.len() {
+        replay.go_to(cut);
+        for crash in [Crash::Process].iter().chain(&Crash::OF_HOST).cycle().take(30) {
+            let mut nand = ImageNand::open_on(replay.crash(*crash, &mut rng), Durability::Flush).unwrap();
+            let is_bad = nand.is_bad(Block(9));
+            found[usize::from(is_bad)] += 1;
+            assert!(is_bad || cut < marked, "{crash:?} at {cut}: the mark is lost");
+            let there = |page: &Page| matches!(nand.read_spare(*page, op).0, SpareRead::Written(_));
+            assert!(
+                !is_bad || pages.iter().all(there),
+                "{crash:?} at {cut}: it is marked, and pages before are not there"
+            );
+        }
+    }
+    assert!(found.iter().all(|n| *n > 100), "{found:?}");
 }
 
 /// Whether a double that forgets a rule is caught.

@@ -100,8 +100,10 @@ pub(super) fn formatted(preset: &str, spare_slots: u32) -> Formatted {
     let parts = Preset::named(preset).unwrap().composition;
     let options = CreateOptions { spare_slots: Some(spare_slots), durability: Durability::Process };
     let mut blocks = 24;
+    // Some have two dies.
+    let channels = if spare_slots == 5 { 2 } else { 1 };
     loop {
-        let geometry = Geometry::new(PAGE as u32, 8, blocks, 1, 1).unwrap();
+        let geometry = Geometry::new(PAGE as u32, 8, blocks, channels, 1).unwrap();
         let logical_pages = (geometry.pages() / 2) as u32;
         let config = Config::new(preset, parts, logical_pages, 7);
         let bytes = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
