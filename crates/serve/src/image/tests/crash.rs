@@ -240,7 +240,7 @@ fn a_mark_of_a_bad_block_is_never_there_without_what_it_rests_on_and_never_lost(
 }
 
 /// Whether a double that forgets a rule is caught.
-fn is_caught(forgets: Forgets, spare_slots: u32, again: bool) {
+fn is_caught(forgets: Forgets, spare_slots: u32, again: bool, crashes: &'static [Crash]) {
     let drive = formatted("page", spare_slots);
     let trial = |seed| Trial {
         requests: 250,
@@ -249,7 +249,7 @@ fn is_caught(forgets: Forgets, spare_slots: u32, again: bool) {
         seed,
         forgets,
         again,
-        crashes: &Crash::OF_HOST,
+        crashes,
     };
     let caught = (1..=20).find_map(|seed| storm(&drive, &trial(seed)).err());
     assert!(caught.is_some(), "{forgets:?} was not noticed");
@@ -257,25 +257,30 @@ fn is_caught(forgets: Forgets, spare_slots: u32, again: bool) {
 
 #[test]
 fn slots_that_are_used_again_at_once_are_noticed() {
-    is_caught(Forgets { slots_wait: true, ..Forgets::default() }, 5, false);
+    is_caught(Forgets { slots_wait: true, ..Forgets::default() }, 5, false, &Crash::OF_HOST);
 }
 
 #[test]
 fn slots_that_are_used_again_before_the_header_says_so_are_noticed() {
-    is_caught(Forgets { header_on_disk: true, ..Forgets::default() }, 40, false);
+    is_caught(Forgets { header_on_disk: true, ..Forgets::default() }, 40, false, &Crash::OF_HOST);
 }
 
 #[test]
 fn operations_that_are_not_undone_are_noticed() {
-    is_caught(Forgets { rolling_back: true, ..Forgets::default() }, 40, true);
+    is_caught(Forgets { rolling_back: true, ..Forgets::default() }, 40, true, &Crash::OF_HOST);
 }
 
 #[test]
 fn a_prefix_with_gaps_is_noticed() {
-    is_caught(Forgets { prefix: true, ..Forgets::default() }, 40, false);
+    is_caught(Forgets { prefix: true, ..Forgets::default() }, 40, false, &Crash::OF_HOST);
 }
 
 #[test]
 fn pages_whose_data_are_missing_are_noticed() {
-    is_caught(Forgets { data_checked: true, ..Forgets::default() }, 40, false);
+    is_caught(Forgets { data_checked: true, ..Forgets::default() }, 40, false, &Crash::OF_HOST);
+}
+
+#[test]
+fn a_header_written_over_itself_is_noticed_when_the_process_dies() {
+    is_caught(Forgets { other_header: true, ..Forgets::default() }, 1, false, &[Crash::Process]);
 }

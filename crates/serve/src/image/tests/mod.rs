@@ -13,6 +13,8 @@ pub(super) struct Forgets {
     pub(super) slots_wait: bool,
     /// Slots are free when the *header* is on disk, not when the operations are.
     pub(super) header_on_disk: bool,
+    /// The header is written over its older copy, and the newer one stays.
+    pub(super) other_header: bool,
     /// What comes behind the end of the prefix is undone.
     pub(super) rolling_back: bool,
     /// The first missing number ends the prefix.
