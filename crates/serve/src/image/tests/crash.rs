@@ -89,12 +89,12 @@ fn all_presets(again: bool, crashes: &'static [Crash], cuts: usize) {
 
 #[test]
 fn what_a_process_has_acknowledged_survives_its_death_between_and_inside_writes() {
-    all_presets(false, &[Crash::Process], scaled(60, 3_000));
+    all_presets(false, &[Crash::Process], scaled(60, 1_000));
 }
 
 #[test]
 fn what_was_flushed_survives_the_hosts_crash_whatever_writes_are_missing() {
-    all_presets(false, &Crash::OF_HOST, scaled(20, 1_000));
+    all_presets(false, &Crash::OF_HOST, scaled(20, 300));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_was_acknowledged_survives_the_plug_with_every_fault_and_again_in_the_rec
         let drive = formatted(preset, 4);
         let pages = drive.config.logical_pages;
         let mut cut_again = 0;
-        for seed in 0..scaled(60, 3_000) as u64 {
+        for seed in 0..scaled(60, 600) as u64 {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let mut worked = up(Recorder::new(drive.image.clone()), Forgets::default()).unwrap();
             let planned = plan(&worked.0, 1_000, &mut rng);
