@@ -1,10 +1,13 @@
 //! The phelsuma command: flash translation layers, simulated, compared and crashed.
 
+mod check;
 mod claims;
 mod compare;
 mod crash;
+mod create;
 mod drive_args;
 mod errors;
+mod inspect;
 mod lab_args;
 mod limits;
 mod list;
@@ -45,6 +48,12 @@ enum Command {
     Crash(crash::Args),
     /// Lives of random requests, power cuts, decay and bad blocks, as many as one likes
     Soak(soak::Args),
+    /// Make a drive in an image file
+    Create(create::Args),
+    /// Look whether a drive in an image file is in order; changes nothing
+    Check(check::Args),
+    /// What is in an image file: blocks by what they hold, wear, Gecko runs
+    Inspect(inspect::Args),
     /// What papers state, tried here: measured values and verdicts
     Claims(claims::Args),
     /// What write amplification can be at best, by the analytic models
@@ -78,6 +87,9 @@ fn main() -> ExitCode {
             Command::Compare(args) => compare::main(&args),
             Command::Crash(args) => crash::main(&args),
             Command::Soak(args) => soak::main(&args),
+            Command::Create(args) => create::main(&args),
+            Command::Check(args) => check::main(&args),
+            Command::Inspect(args) => inspect::main(&args),
             Command::Claims(args) => claims::main(&args),
             Command::Limits(args) => limits::main(&args),
             Command::Trace(args) => trace::main(&args),

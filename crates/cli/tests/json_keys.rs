@@ -125,7 +125,30 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let out = common::file("keys-out.csv", b"");
     check("phelsuma.trace-written/1", &[json(&format!("trace convert {trace} {} --to csv --json", out.display()))]);
     check("phelsuma.list/1", &[json("list --json")]);
+    images();
     claims();
+}
+
+fn images() {
+    let made = |name: &str, of: &str| {
+        let path = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_file(&path);
+        (json(&format!("create {} {of} --page 512 --pages-per-block 8 --json", path.display())), path)
+    };
+    let (created, page) = made("keys-page.img", "--size 256KiB --ftl page --set wear=levelling");
+    check("phelsuma.create/1", &[created]);
+    let mut printed = json(&format!("inspect {} --json", page.display()));
+    // A drive just made has no runs, and they are made up.
+    printed["gecko_runs"] = serde_json::json!([
+        { "level": 0, "pages": 1, "entries": 1, "first_flush": 1, "last_flush": 1 }
+    ]);
+    check("phelsuma.inspect/1", &[printed]);
+    let closed = json(&format!("check {} --json", page.display()));
+    // Nothing is wrong with it, so what would be is made up.
+    let mut open = closed.clone();
+    open["rolled_back"] = serde_json::json!({ "kept": 1, "undone": 1, "torn_records": 1 });
+    open["findings"] = serde_json::json!(["made up"]);
+    check("phelsuma.check/1", &[closed, open]);
 }
 
 /// A paper of this test's own.

@@ -41,8 +41,9 @@ impl FlashStats {
         self.counts[purpose as usize]
     }
 
+    /// The counts of one purpose, for a driver that keeps them.
     #[inline]
-    pub(crate) fn of_mut(&mut self, purpose: Purpose) -> &mut OpCounts {
+    pub fn of_mut(&mut self, purpose: Purpose) -> &mut OpCounts {
         &mut self.counts[purpose as usize]
     }
 

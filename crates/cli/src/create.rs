@@ -1,0 +1,170 @@
+//! `phelsuma create`: a drive in an image file.
+
+use crate::drive_args::{check_logical_pages, ratio};
+use crate::errors::{Failure, Outcome};
+use crate::settings::{Setting, check_cache_is_used, set_parts, setting};
+use crate::table::count;
+use crate::{memory, output, size};
+use phelsuma_drive::{DriveShape, does_not_fit};
+use phelsuma_ftl::{Config, FtlError, Preset};
+use phelsuma_nand::{Geometry, Nand, Time};
+use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageNand};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Options of `create`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The image file, which is not there yet
+    image: PathBuf,
+    /// What the host sees, in whole pages; how much flash that takes follows from the ratio
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    size: u64,
+    /// The FTL (see `phelsuma list`)
+    #[arg(long, value_name = "NAME")]
+    ftl: String,
+    /// Logical over physical pages, at the most
+    #[arg(long, default_value = "0.70", value_parser = ratio)]
+    ratio: f64,
+    /// Size of a page
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
+    page: u32,
+    /// Pages of a block
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pages_per_block: u32,
+    /// Channels
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    channels: u32,
+    /// Dies on each channel
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    dies: u32,
+    /// Seed of everything random in the FTL
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 1/512 of the
+    /// table, at least 1,024 entries]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    cache: Option<u64>,
+    /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is wrong with an image, with its name.
+pub(crate) fn image_failure(path: &Path, error: &ImageError) -> Failure {
+    Failure::Input(format!("{}: {error}", path.display()))
+}
+
+/// Runs it.
+pub(crate) fn main(args: &Args) -> Outcome {
+    let (geometry, config) = drive(args)?;
+    // A drive that is not there yet has nothing to lose: it is made durable when it is done.
+    let options = CreateOptions { durability: Durability::Process, ..CreateOptions::default() };
+    let wrong = |error: ImageError| image_failure(&args.image, &error);
+    let nand = ImageNand::create(&args.image, &geometry, &config, &options).map_err(wrong)?;
+    let (file_bytes, spare_slots) = (nand.file_bytes(), nand.spare_slots());
+    if let Err(failure) = formatted(nand, &config, &args.image) {
+        // What is half made is taken back.
+        let _ = std::fs::remove_file(&args.image);
+        return Err(failure);
+    }
+    if let Some(why) = config.composition.why_not_survivable() {
+        output::remark(&format!("{} does not survive power cuts: {why}", args.ftl));
+    }
+    let logical_bytes = u64::from(config.logical_pages) * u64::from(geometry.page_bytes());
+    let ratio = f64::from(config.logical_pages) / geometry.pages() as f64;
+    if args.json {
+        return output::json(&json!({
+            "schema": "phelsuma.create/1",
+            "image": args.image.display().to_string(),
+            "ftl": config.name,
+            "logical_bytes": logical_bytes,
+            "capacity_bytes": geometry.capacity_bytes(),
+            "ratio": ratio,
+            "page_bytes": geometry.page_bytes(),
+            "pages_per_block": geometry.pages_per_block(),
+            "blocks": geometry.blocks(),
+            "channels": geometry.channels(),
+            "dies": geometry.dies_per_channel(),
+            "spare_slots": spare_slots,
+            "file_bytes": file_bytes,
+        }));
+    }
+    output::print(&format!(
+        "{}: {} for the host on {} of flash (ratio {ratio:.4}), {} blocks of {} pages of {}; {}; the file is {} long, \
+         most of it holes\n",
+        args.image.display(),
+        size::show(logical_bytes),
+        size::show(geometry.capacity_bytes()),
+        count(geometry.blocks().into()),
+        geometry.pages_per_block(),
+        size::show(geometry.page_bytes().into()),
+        config.name,
+        size::show(file_bytes)
+    ))
+}
+
+/// The flash and the FTL that are asked for.
+fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
+    let preset = Preset::named(&args.ftl)?;
+    let mut composition = preset.composition;
+    if let Some(error) = set_parts(&mut composition, &args.set, args.cache)?.into_iter().next() {
+        return Err(error.into());
+    }
+    check_cache_is_used(args.cache, core::iter::once(&composition))?;
+    // What is wrong with the shape is said before what does not fit it.
+    let dies = u64::from(args.channels) * u64::from(args.dies);
+    Geometry::new(args.page, args.pages_per_block, dies.max(4), args.channels, args.dies)?;
+    let page = u64::from(args.page.max(1));
+    if args.size == 0 || !args.size.is_multiple_of(page) {
+        let right = args.size.checked_next_multiple_of(page).unwrap_or(page).max(page);
+        return Err(Failure::Input(format!(
+            "--size: {} bytes are no whole number of pages of {}: {right} would be right",
+            args.size,
+            size::show(page)
+        )));
+    }
+    let pages = args.size / page;
+    let too_many =
+        || Failure::Input(format!("--size {} is too much: page numbers have 32 bits", size::show(args.size)));
+    let logical_pages = u32::try_from(pages).map_err(|_| too_many())?;
+    let per_block = u64::from(args.pages_per_block.max(1));
+    let physical = (f64::from(logical_pages) / args.ratio).ceil() as u64;
+    let capacity = physical.div_ceil(per_block).saturating_mul(per_block).saturating_mul(page);
+    let shape = DriveShape {
+        capacity_bytes: Some(capacity),
+        ratio: args.ratio,
+        page_bytes: args.page,
+        pages_per_block: args.pages_per_block,
+        channels: args.channels,
+        dies_per_channel: args.dies,
+    };
+    let geometry = shape.geometry(capacity)?;
+    check_logical_pages(&geometry, args.ratio)?;
+    memory::affordable(&geometry)?;
+    composition.check_on(&geometry, logical_pages)?;
+    Ok((geometry, Config::new(preset.name, composition, logical_pages, args.seed)))
+}
+
+/// Makes the drive on the flash, and closes the image.
+fn formatted(mut nand: ImageNand, config: &Config, path: &Path) -> Outcome {
+    let refused = |error: FtlError, geometry: &Geometry| match error {
+        FtlError::DoesNotFit { .. } => Failure::Input(does_not_fit(geometry, config, &error)),
+        FtlError::Unsupported(why) => Failure::Input(why.to_string()),
+        other => Failure::Failed(format!("{}: {other}", path.display())),
+    };
+    let done = phelsuma_ftl::format(&mut nand, config, Time::ZERO)
+        .and_then(|(mut ftl, ready)| ftl.close(&mut nand, ready))
+        .map_err(|error| refused(error, nand.geometry()));
+    // Where the file could not be written the FTL knows only that it failed.
+    if let Some(error) = nand.failure() {
+        return Err(Failure::Failed(format!("{}: {error}", path.display())));
+    }
+    done?;
+    let failed = |error: ImageError| Failure::Failed(format!("{}: {error}", path.display()));
+    nand.sync_with_name(path).map_err(failed)?;
+    nand.close().map(drop).map_err(failed)
+}

@@ -1,0 +1,65 @@
+//! What can be wrong with a drive image.
+
+use phelsuma_nand::GeometryError;
+use std::io;
+use thiserror::Error;
+
+/// Why an image cannot be made, opened or used any longer. One line each; which file it is the caller knows.
+#[derive(Debug, Error)]
+pub enum ImageError {
+    /// The operating system refused.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Another process has it open.
+    #[error("the image is in use by another process")]
+    Locked,
+    /// It does not begin as an image does.
+    #[error("this is no drive image")]
+    NotAnImage,
+    /// It was written by another version of the format.
+    #[error("an image of format {found}; this program reads format {expected}")]
+    OtherVersion {
+        /// The version found.
+        found: u32,
+        /// The version that can be read.
+        expected: u32,
+    },
+    /// Neither copy of the header can be read.
+    #[error("neither copy of the image's header can be read")]
+    Header,
+    /// The header says something that cannot be.
+    #[error("the image's header says what cannot be: {0}")]
+    Absurd(String),
+    /// The file has another length than its header says.
+    #[error("the image is {found} bytes long and should be {expected}: it was truncated, or not copied in full")]
+    Length {
+        /// Bytes of the file.
+        found: u64,
+        /// Bytes that the header asks for.
+        expected: u64,
+    },
+    /// What was checked when it was closed does not fit any more.
+    #[error("the image is damaged: {0}")]
+    Damaged(String),
+    /// The description of the FTL is too long for the header.
+    #[error("the FTL's name and parameters take {0} bytes; the header has room for fewer")]
+    TooLong(usize),
+}
+
+impl ImageError {
+    /// For `map_err`.
+    pub(crate) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { doing, source }
+    }
+}
+
+impl From<GeometryError> for ImageError {
+    fn from(error: GeometryError) -> Self {
+        Self::Absurd(error.to_string())
+    }
+}

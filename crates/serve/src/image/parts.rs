@@ -1,0 +1,133 @@
+//! An FTL's parts as text: every parameter with its value, so that an image means the same whatever becomes of the
+//! presets.
+
+use phelsuma_ftl::{
+    Composition, ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PlacementPart, Preset,
+    Synchronize, ValidityPart, VictimPart, WearPart,
+};
+
+/// Lines `key=value`, a part before what changes it.
+pub(super) fn as_text(parts: &Composition) -> String {
+    let mut text = String::new();
+    let mut set = |key: &str, value: &str| {
+        for piece in [key, "=", value, "\n"] {
+            text.push_str(piece);
+        }
+    };
+    match parts.mapping {
+        MappingPart::RamTable => set("mapping", "ram-table"),
+        MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
+            set("mapping", "paged");
+            set("mapping.cache", &cache_entries.to_string());
+            set("mapping.on-miss", if on_miss == OnMiss::Fetch { "fetch" } else { "lazy" });
+            set("mapping.dirty-limit", &dirty.percent.to_string());
+            let by_page = dirty.synchronize == Synchronize::TranslationPage;
+            set("mapping.synchronize", if by_page { "translation-page" } else { "physical-block" });
+            match directory {
+                DirectoryPart::Flat => set("mapping.directory", "flat"),
+                DirectoryPart::BTree { nodes, fanout } => {
+                    set("mapping.directory", "b-tree");
+                    set("mapping.nodes", &nodes.to_string());
+                    set("mapping.fanout", &fanout.to_string());
+                }
+            }
+        }
+    }
+    match parts.validity {
+        ValidityPart::RamBitmap => set("validity", "ram-bitmap"),
+        ValidityPart::FlashBitmap => set("validity", "flash-bitmap"),
+        ValidityPart::PageValidityLog => set("validity", "page-validity-log"),
+        ValidityPart::Gecko { size_ratio, partitions, merge } => {
+            set("validity", "gecko");
+            set("gecko.size-ratio", &size_ratio.to_string());
+            set("gecko.partitions", &partitions.to_string());
+            set("gecko.merge", if merge == GeckoMerge::MultiWay { "multi-way" } else { "two-way" });
+        }
+    }
+    match parts.victim {
+        VictimPart::Greedy => set("victim", "greedy"),
+        VictimPart::Fifo => set("victim", "fifo"),
+        VictimPart::DChoices { d } => {
+            set("victim", "d-choices");
+            set("victim.d", &d.to_string());
+        }
+        VictimPart::Sampled { blocks, looks } => {
+            set("victim", "sampled");
+            set("victim.sample", &blocks.to_string());
+            set("victim.looks", &looks.to_string());
+        }
+    }
+    set("placement", if parts.placement == PlacementPart::OneStream { "one-stream" } else { "host-gc" });
+    let [_, power] = parts.names_of_metadata_and_power();
+    set("metadata", if parts.metadata == MetadataPart::Collected { "collected" } else { "left" });
+    set("power", power);
+    match parts.wear {
+        WearPart::Nothing => set("wear", "none"),
+        WearPart::Levelling { threshold, looks } => {
+            set("wear", "levelling");
+            set("wear.threshold", &threshold.to_string());
+            set("wear.looks", &looks.to_string());
+        }
+    }
+    text
+}
+
+/// The parts that such a text names.
+pub(super) fn from_text(text: &str) -> Result<Composition, ConfigError> {
+    let mut parts = Preset::named("page")?.composition;
+    for line in text.lines() {
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        parts.set(key, value)?;
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phelsuma_ftl::PRESETS;
+
+    #[test]
+    fn every_parameter_comes_back() {
+        let settings: [&[(&str, &str)]; 6] = [
+            &[],
+            &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
+            &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
+            &[
+                ("mapping", "paged"),
+                ("mapping.cache", "1234"),
+                ("mapping.dirty-limit", "12"),
+                ("mapping.on-miss", "fetch"),
+            ],
+            &[("mapping", "paged"), ("mapping.directory", "b-tree"), ("mapping.nodes", "9"), ("mapping.fanout", "7")],
+            &[("validity", "gecko"), ("gecko.size-ratio", "5"), ("gecko.partitions", "4"), ("gecko.merge", "two-way")],
+        ];
+        for preset in PRESETS {
+            for settings in settings {
+                let mut parts = preset.composition;
+                // Those that this preset takes.
+                let _ = parts.set_what_is_there(settings);
+                let text = as_text(&parts);
+                assert_eq!(from_text(&text), Ok(parts), "{}: {text}", preset.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_names_every_parameter_that_its_parts_have() {
+        // A parameter that is new must not be forgotten here: what is left out would come back as its default.
+        let mut named: Vec<String> = Vec::new();
+        for (preset, settings) in [
+            ("geckoftl", &[][..]),
+            ("d-choices", &[][..]),
+            ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
+        ] {
+            let mut parts = Preset::named(preset).unwrap().composition;
+            parts.set_all(settings).unwrap();
+            named.extend(as_text(&parts).lines().map(|line| line.split_once('=').unwrap().0.to_string()));
+        }
+        for (name, ..) in phelsuma_ftl::PARAMETERS {
+            assert!(named.iter().any(|n| n == name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What opening does after an unclean end: the operations that are there without a gap count, the others are undone.
+//!
+//! Undoing is idempotent. It only turns records of undone operations into zeros, and the operation that ended the prefix
+//! stays missing or torn whatever becomes of that; so a crash in the middle of it, and another opening, come to the same
+//! prefix. Once it is durable the header says so and skips 2³² numbers ahead, so that no number is used twice.
+
+use super::layout::Layout;
+use super::record::{PageRecord, RECORD_BYTES, Read, SlotRecord};
+use super::{ImageError, Storage};
+
+/// What was found, and undone, when an image was opened that had not been closed in good order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RollBack {
+    /// Operations behind the last durable header that count.
+    pub kept: u64,
+    /// Operations that were there and do not count, for one before them was missing.
+    pub undone: u64,
+    /// Records that were being written when the process died.
+    pub torn_records: u64,
+}
+
+/// An operation found in the file.
+#[derive(Clone, Copy)]
+struct Found {
+    number: u64,
+    slot: u32,
+    /// None for an erase.
+    page: Option<u32>,
+}
+
+const BLANK: [u8; RECORD_BYTES] = [0; RECORD_BYTES];
+
+/// The work of an opening.
+pub(super) struct Rolling<'a, S> {
+    pub(super) storage: &'a mut S,
+    pub(super) layout: &'a Layout,
+    pub(super) pages_per_block: u32,
+    /// Everything up to this number is whole.
+    pub(super) synced: u64,
+    /// The records of all slots; those that do not count become blank.
+    pub(super) slots: &'a mut [Read<SlotRecord>],
+    #[cfg(test)]
+    pub(super) forgets: super::tests::Forgets,
+}
+
+impl<S: Storage> Rolling<'_, S> {
+    /// Does it, and makes it durable.
+    pub(super) fn back(&mut self) -> Result<RollBack, ImageError> {
+        let (found, torn) = self.scan()?;
+        let end = self.prefix(&found)?;
+        let (kept, undone): (Vec<Found>, Vec<Found>) = found.iter().partition(|found| found.number <= end);
+        let mut report =
+            RollBack { kept: kept.len() as u64, undone: undone.len() as u64, torn_records: torn.len() as u64 };
+        #[cfg(test)]
+        if self.forgets.rolling_back {
+            return Ok(report);
+        }
+        // What is torn goes first, and durably: so there is never more than one torn record of a slot.
+        let mut blanked = 0;
+        for torn in &torn {
+            // One with pages behind it was not being written: it has gone bad, and stays so.
+            if torn.page.is_none_or(|index| !self.has_pages_behind(torn.slot, index, end).unwrap_or(true)) {
+                self.blank(torn)?;
+                blanked += 1;
+            }
+        }
+        report.torn_records = blanked;
+        if blanked > 0 {
+            self.sync()?;
+        }
+        for undone in &undone {
+            self.blank(undone)?;
+        }
+        self.sync()?;
+        Ok(report)
+    }
+
+    /// Every operation behind `synced` that is there, by its number; and records whose checksum does not fit.
+    fn scan(&mut self) -> Result<(Vec<Found>, Vec<Found>), ImageError> {
+        let (mut found, mut torn) = (Vec::new(), Vec::new());
+        let mut torn_slots = 0;
+        for (slot, record) in (0..).zip(self.slots.iter()) {
+            match record {
+                Read::Is(record) if record.begun > self.synced => {
+                    found.push(Found { number: record.begun, slot, page: None });
+                }
+                Read::Bad => {
+                    torn.push(Found { number: 0, slot, page: None });
+                    torn_slots += 1;
+                }
+                Read::Is(_) | Read::Blank => {}
+            }
+        }
+        if torn_slots > 1 {
+            let text = format!("{torn_slots} records of slots cannot be read, and one at the most was being written");
+            return Err(ImageError::Damaged(text));
+        }
+        let mut run = vec![0; self.layout.run_bytes()];
+        for slot in 0..self.layout.slots {
+            self.read_run(slot, &mut run)?;
+            // A slot that was never written is nothing but zeros.
+            if run.iter().all(|byte| *byte == 0) {
+                continue;
+            }
+            for index in 0..self.pages_per_block {
+                match self.in_run(&run, slot, index) {
+                    Read::Is(record) if record.number > self.synced && record.begun == self.begun(slot) => {
+                        found.push(Found { number: record.number, slot, page: Some(index) });
+                    }
+                    Read::Bad => torn.push(Found { number: 0, slot, page: Some(index) }),
+                    Read::Is(_) | Read::Blank => {}
+                }
+            }
+        }
+        found.sort_unstable_by_key(|found| found.number);
+        Ok((found, torn))
+    }
+
+    /// The number of the last operation that counts: before the first that is missing, or whose data are not there.
+    fn prefix(&mut self, found: &[Found]) -> Result<u64, ImageError> {
+        let mut end = self.synced;
+        #[cfg(test)]
+        if self.forgets.prefix {
+            return Ok(found.last().map_or(end, |found| found.number));
+        }
+        let mut data = Vec::new();
+        for found in found {
+            if found.number != end + 1 || !self.is_whole(found, &mut data)? {
+                break;
+            }
+            end = found.number;
+        }
+        Ok(end)
+    }
+
+    /// Whether the data that a record speaks of are there.
+    fn is_whole(&self, found: &Found, data: &mut Vec<u8>) -> Result<bool, ImageError> {
+        let Some(index) = found.page else { return Ok(true) };
+        #[cfg(test)]
+        if self.forgets.data_checked {
+            return Ok(true);
+        }
+        let mut record = BLANK;
+        self.read(self.layout.page_at(found.slot, index), &mut record)?;
+        let Read::Is(record) = PageRecord::decode(&record, self.layout.place(found.slot, index)) else {
+            return Ok(false);
+        };
+        // A page that the plug has torn holds what it holds.
+        if !record.state.holds_data() {
+            return Ok(true);
+        }
+        data.resize(self.layout.page_bytes(), 0);
+        self.read(self.layout.data_at(found.slot, index), data)?;
+        Ok(crc32fast::hash(data) == record.data_crc)
+    }
+
+    /// Whether a page behind this one counts.
+    fn has_pages_behind(&self, slot: u32, index: u32, end: u64) -> Result<bool, ImageError> {
+        let mut run = vec![0; self.layout.run_bytes()];
+        self.read_run(slot, &mut run)?;
+        let counts = |index| {
+            let record = self.in_run(&run, slot, index);
+            matches!(record, Read::Is(record) if record.number <= end && record.begun == self.begun(slot))
+        };
+        Ok(self.begun(slot) <= end && (index + 1..self.pages_per_block).any(counts))
+    }
+
+    /// The erase that has begun what is in a slot.
+    fn begun(&self, slot: u32) -> u64 {
+        match self.slots.get(slot as usize) {
+            Some(Read::Is(record)) => record.begun,
+            _ => 0,
+        }
+    }
+
+    fn blank(&mut self, found: &Found) -> Result<(), ImageError> {
+        let at = match found.page {
+            Some(index) => self.layout.page_at(found.slot, index),
+            None => {
+                if let Some(record) = self.slots.get_mut(found.slot as usize) {
+                    *record = Read::Blank;
+                }
+                self.layout.slot_at(found.slot)
+            }
+        };
+        self.storage.write_at(at, &BLANK).map_err(ImageError::io("undoing what a crash has left"))
+    }
+
+    fn in_run(&self, run: &[u8], slot: u32, index: u32) -> Read<PageRecord> {
+        let mut bytes = BLANK;
+        let at = index as usize * RECORD_BYTES;
+        bytes.copy_from_slice(&run[at..at + RECORD_BYTES]);
+        PageRecord::decode(&bytes, self.layout.place(slot, index))
+    }
+
+    fn read_run(&self, slot: u32, run: &mut [u8]) -> Result<(), ImageError> {
+        self.read(self.layout.page_at(slot, 0), run)
+    }
+
+    fn read(&self, at: u64, out: &mut [u8]) -> Result<(), ImageError> {
+        self.storage.read_at(at, out).map_err(ImageError::io("reading the image"))
+    }
+
+    fn sync(&mut self) -> Result<(), ImageError> {
+        self.storage.sync().map_err(ImageError::io("making the image durable"))
+    }
+}

@@ -1,0 +1,68 @@
+//! What an image stands on: bytes that are read and written at a place, and made durable.
+
+use std::io;
+
+/// A file, as far as an image needs one. Writes are seen by later reads at once; they are durable after
+/// [`Storage::sync`], and until then in no order.
+pub trait Storage {
+    /// Bytes of the file.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether it has no bytes.
+    ///
+    /// # Errors
+    /// As [`Storage::len`].
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Fills `out` from byte `at` on.
+    ///
+    /// # Errors
+    /// What the operating system says; [`io::ErrorKind::UnexpectedEof`] past the end.
+    fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<()>;
+
+    /// Writes `bytes` from byte `at` on; all of it lies before the end.
+    ///
+    /// # Errors
+    /// What the operating system says; then any part may have been written.
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes everything written so far durable.
+    ///
+    /// # Errors
+    /// What the operating system says; then nothing is known of what was written since the last time.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// The bytes of a slice of this length at a place, where they are all there.
+fn range(at: u64, len: usize, of: usize) -> io::Result<core::ops::Range<usize>> {
+    let from = usize::try_from(at).ok();
+    let to = from.and_then(|from| from.checked_add(len)).filter(|to| *to <= of);
+    from.zip(to).map(|(from, to)| from..to).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+/// An image in memory.
+impl Storage for Vec<u8> {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.as_slice().len() as u64)
+    }
+
+    fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
+        out.copy_from_slice(&self[range(at, out.len(), self.as_slice().len())?]);
+        Ok(())
+    }
+
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let range = range(at, bytes.len(), self.as_slice().len())?;
+        self[range].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
