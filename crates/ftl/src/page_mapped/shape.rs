@@ -127,7 +127,8 @@ fn battery_blocks(geometry: &Geometry, config: &Config, needs: &Needs) -> u32 {
 /// versions that matter.
 ///
 /// - Each spare area is read, and those of pages that are looked into once more: as what another one is newer than, as a
-///   before-image, or because too many were written lately to keep in mind when their blocks were begun.
+///   before-image, or because too many were written lately to keep in mind when their blocks were begun. And all of
+///   user pages once more where a translation page has gone bad.
 /// - The last page of each block is read in full, and once more if it is copied, and each page of metadata with those
 ///   versions.
 /// - Last pages are copied, and metadata are written anew.
@@ -137,7 +138,7 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &Config) -> Result<Rec
     let blocks = u64::from(geometry.blocks());
     Ok(RecoveryBound {
         reads: 2 * blocks + 4 * live,
-        spare_reads: 2 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages),
+        spare_reads: 3 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages),
         programs: blocks + 2 * live,
     })
 }

@@ -16,9 +16,16 @@ pub(super) struct StorePage {
 #[derive(Clone, Default)]
 pub(crate) struct ValidityScan {
     pub(super) pages: Vec<StorePage>,
+    /// A page of it has gone bad that cannot say any more what it was, programmed before this: the last such page.
+    pub(super) gone_bad: Option<u64>,
 }
 
 impl ValidityScan {
+    /// A page has gone bad that was programmed before this.
+    pub(crate) fn note_gone_bad(&mut self, before: u64) {
+        self.gone_bad = self.gone_bad.max(Some(before));
+    }
+
     /// A page whose spare area says that it is the store's.
     pub(crate) fn note(&mut self, page: Page, spare: &Spare) {
         self.pages.push(StorePage { version: spare.version, key: spare.key, seq: spare.seq, page });
@@ -31,7 +38,8 @@ impl ValidityScan {
 
     /// The same without some pages.
     pub(crate) fn without(&self, pages: &[Page]) -> Self {
-        Self { pages: self.pages.iter().filter(|found| !pages.contains(&found.page)).copied().collect() }
+        let others = self.pages.iter().filter(|found| !pages.contains(&found.page));
+        Self { pages: others.copied().collect(), gone_bad: self.gone_bad }
     }
 }
 

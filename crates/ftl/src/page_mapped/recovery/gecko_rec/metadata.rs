@@ -49,6 +49,9 @@ impl Gathered {
             for found in pages.iter().filter(|found| found.spare.kind == kind) {
                 scan.note(found.page, &found.spare);
             }
+            if let Some(before) = self.bid.gone_bad_before(nand, steps, &pages) {
+                scan.note_gone_bad(before);
+            }
             self.suspect_metadata.extend(suspect);
         }
         scan

@@ -48,10 +48,10 @@ impl Input<'_> {
             Source::Run { run, next_page } => {
                 while self.at >= self.end && *next_page < run.directory.len() {
                     let read = read_page(io, run, *next_page, page);
-                    *lost |= !read;
                     *next_page += 1;
                     self.at = 0;
                     let view = GeckoPage::new(layout, page);
+                    *lost |= !read || view.header().damaged;
                     self.end = view.entries();
                     if let Some(first_blocks) = &mut self.first_blocks {
                         let before = first_blocks.last().copied().unwrap_or(0);
@@ -110,7 +110,7 @@ impl MergeBuffers {
 
     /// Merges the buffer, if given, and `runs`, newest first, into a new run. With `oldest` no older run remains: what
     /// an erase made void is nowhere any more, and erase flags and empty entries go. The new run's directory, and
-    /// whether some page could not be read.
+    /// whether some page could not be read, now or before.
     pub(super) fn merge<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -137,6 +137,8 @@ impl MergeBuffers {
             Ok((lost, _)) => lost,
             Err(error) => return Err(output.given_up(io, error)),
         };
+        // What was lost by then the last page says.
+        output.header.damaged |= lost && !barriers.forget(Barrier::DamageWritten);
         match output.program(io, &mut self.output, true) {
             Ok(()) => Ok((output.directory, lost)),
             Err(error) => Err(output.given_up(io, error)),
@@ -178,8 +180,8 @@ struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
-    /// The sort-merge: newer entries overrule older ones. Whether some page could not be read, and where it is asked
-    /// for, the first block of each page of each run.
+    /// The sort-merge: newer entries overrule older ones. Whether some page could not be read, now or before, and where it
+    /// is asked for, the first block of each page of each run.
     fn combine<N: Nand>(
         self,
         io: &mut MetaIo<'_, N>,

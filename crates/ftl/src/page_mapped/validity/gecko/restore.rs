@@ -36,8 +36,15 @@ impl LogarithmicGecko {
     /// Takes the runs that are on flash for its own, the buffer being empty. What the last flush had frozen, and from
     /// where on to scan: the beginning of time where there was none.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
+        let gone_bad = scan.gone_bad;
+        let programmed: Vec<(Page, u64)> = scan.pages.iter().map(|found| (found.page, found.seq)).collect();
         let (runs, covered) = self.choose(io, scan);
-        self.damaged |= !covered || runs.iter().any(|(header, _)| header.damaged);
+        let seq_of = |page: &Page| programmed.iter().find(|(other, _)| other == page).map(|(_, seq)| *seq);
+        let newest = runs.first().and_then(|(_, pages)| seq_of(pages.first()?));
+        // There may have been a newer one: then what it was told is gone.
+        let newer_lost = gone_bad.is_some_and(|before| newest.is_none_or(|newest| newest < before));
+        let newer_lost = newer_lost && !self.barriers.forget(Barrier::LostVersionsLookedFor);
+        self.damaged |= newer_lost || !covered || runs.iter().any(|(header, _)| header.damaged);
         for (header, pages) in runs {
             let level = level_of(pages.len(), self.tuning.size_ratio);
             let directory = pages.iter().map(|page| DirectoryEntry { first_block: 0, page: *page }).collect();
