@@ -103,8 +103,10 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
             // An inner node of a tree stands for all; and so does a page that does not say any more which one it was.
             let says_which = first < all && matches!(decays.decay, Decay::Data(_));
             let pages = if says_which { first..(first + entries).min(all) } else { 0..all };
-            // That a page was trimmed nothing else says.
-            let or_forgotten = |page| if model.now(page) == 0 { Doubt::Forgotten } else { doubt };
+            // That a page was trimmed nothing else says for sure.
+            // Of a page that has decayed itself only the translation page told.
+            let only_here = |page| model.now(page) == 0 || model.is_in_doubt(page);
+            let or_forgotten = |page| if only_here(page) { Doubt::Forgotten } else { doubt };
             if written.newest_of(spare.key) == Some((spare.version, spare.seq)) {
                 let doubts: Vec<(u32, Doubt)> = pages.map(|page| (page, or_forgotten(page))).collect();
                 doubts.into_iter().for_each(|(page, doubt)| model.doubt(page, doubt));

@@ -184,6 +184,11 @@ impl Model {
         self.set(page, Expected { doubt: before.doubt.max(doubt), ..before });
     }
 
+    /// Whether what the page holds is doubtful.
+    pub(crate) fn is_in_doubt(&self, page: u32) -> bool {
+        self.pages[page as usize].doubt != Doubt::None
+    }
+
     /// What the page reads as with the power on.
     pub(crate) fn now(&self, page: u32) -> u64 {
         self.pages[page as usize].now

@@ -88,6 +88,9 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
     vec![
         (B::SilentLookedUp, decaying("ib-ftl", 1)),
         (B::SilentLookedUp, decaying("geckoftl", 1)),
+        (B::LostVersionsLookedFor, decaying("geckoftl", 1)),
+        (B::LostVersionsLookedFor, decaying("lazyftl", 1)),
+        (B::DamageWritten, decaying("geckoftl", 1)),
         (B::CopiesBeforeErase, soak("page")),
         (B::CopiesBeforeErase, soak("geckoftl")),
         (B::CopiesBeforeErase, soak("lazyftl")),

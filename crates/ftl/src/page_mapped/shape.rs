@@ -137,7 +137,7 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &Config) -> Result<Rec
     let live = live.live_pages + u64::from(ANCHOR_BLOCKS);
     let blocks = u64::from(geometry.blocks());
     Ok(RecoveryBound {
-        reads: 2 * blocks + 4 * live,
+        reads: 2 * blocks + 6 * live,
         spare_reads: 3 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages),
         programs: blocks + 2 * live,
     })

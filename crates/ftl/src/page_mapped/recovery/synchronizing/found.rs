@@ -261,6 +261,7 @@ impl Gathered {
         let Some(gone_bad) = self.gone_bad.filter(|_| !ftl.barriers.forget(Barrier::LostVersionsLookedFor)) else {
             return;
         };
+        let mut learnt: Vec<Candidate> = Vec::new();
         for information in self.user.clone() {
             let (pages, _) = self.pages_of(ftl, nand, steps, information.block);
             let Some(last) = pages.last().copied() else { continue };
@@ -275,7 +276,7 @@ impl Gathered {
                 let known = translation.sure_of(part).map_or(0, |version| version.synchronized);
                 if spare.seq > known && translation.is_in_doubt(part, gone_bad) {
                     let Spare { key, version, seq, aux: points_back, .. } = spare;
-                    found.candidates.push(Candidate { key, page, version, seq, points_back, is_suspect: false });
+                    learnt.push(Candidate { key, page, version, seq, points_back, is_suspect: false });
                     is_news = true;
                 }
             }
@@ -283,10 +284,8 @@ impl Gathered {
                 found.blocks.push((information.first_seq, last.spare.seq));
             }
         }
-        // A trim is told of nowhere else.
-        if self.log.is_some() {
-            ftl.validity.set_damaged();
-        }
+        self.ask_log(ftl, nand, steps, &mut learnt);
+        found.candidates.append(&mut learnt);
     }
 
     /// The user pages written since `scan_from`.

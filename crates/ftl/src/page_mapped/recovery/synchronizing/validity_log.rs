@@ -15,7 +15,7 @@
 //!
 //! No older version of a translation page is needed, so these may be collected like all others.
 
-use super::found::{FoundEntries, Translation};
+use super::found::{Candidate, FoundEntries, Translation};
 use super::{Found, Gathered, PageMapped, Steps};
 use crate::FtlError;
 use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
@@ -203,6 +203,30 @@ impl Gathered {
         let suspects: Vec<Page> = log.suspects.iter().map(|found| found.page).collect();
         let (validity, scan) = (&ftl.validity, log.scan.without(&suspects));
         steps.with_io(nand, &mut ftl.blocks, |io| validity.pages_in_use(io, scan))
+    }
+
+    /// Leaves of these pages, which translation pages may have learnt of, those that the log does not know to be stale. If
+    /// there are any, a trim may be lost with them, and from now on only the mapping tells what is live.
+    pub(super) fn ask_log<N: Nand>(
+        &self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        learnt: &mut Vec<Candidate>,
+    ) {
+        let Validity::Log(log) = &mut ftl.validity else { return };
+        learnt.sort_unstable_by_key(|candidate| candidate.page);
+        let pages: Vec<Page> = learnt.iter().map(|candidate| candidate.page).collect();
+        let begun = |block: Block| match self.user_since[block.index()] {
+            0 => u64::MAX,
+            since => since,
+        };
+        let known = steps.with_io(nand, &mut ftl.blocks, |io| log.block_states(io, begun, &pages, |_, _| {}));
+        let mut known = known.into_iter();
+        learnt.retain(|_| !known.next().unwrap_or(false));
+        if !learnt.is_empty() {
+            ftl.validity.set_damaged();
+        }
     }
 
     /// Finds what was made stale since the log has heard of it.
