@@ -5,7 +5,7 @@ mod common;
 use common::{Model, PAGE, device, drive, pattern};
 use phelsuma_nand::Time;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
-use phelsuma_serve::device::{Cut, Device, DeviceError, MemoryDrive, MemoryFlash, Off};
+use phelsuma_serve::device::{Cut, Device, DeviceError, MemoryDrive, MemoryFlash, Off, Open};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -55,14 +55,16 @@ fn step_with_cuts() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// A read of all there is; on flash that it may make the FTL write to, so nobody is at the plug any more.
 fn whole(device: &mut Device<MemoryFlash>) -> Vec<u8> {
+    device.stay_on();
     let mut found = vec![0xaa; SIZE];
     device.read(0, &mut found, Time::ZERO).unwrap();
     found
 }
 
 fn reopened(drive: &MemoryDrive, device: Device<MemoryFlash>) -> Device<MemoryFlash> {
-    Device::new(drive.recover(device.into_flash()).unwrap().0)
+    Device::new(drive.power_on(device.into_flash()).unwrap())
 }
 
 fn asked(device: &mut Device<MemoryFlash>, model: &mut Model, step: &Step) -> Result<(), DeviceError> {

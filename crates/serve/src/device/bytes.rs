@@ -240,6 +240,12 @@ impl<N: Flash> Device<N> {
         }
     }
 
+    /// Nothing is going to cut the power any more.
+    pub fn stay_on(&mut self) {
+        self.announced = None;
+        self.flash.arm(None);
+    }
+
     /// The power fails now, between two requests.
     pub fn cut_now(&mut self, at: Time) {
         if self.off.is_none() {

@@ -3,7 +3,7 @@
 use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
 use phelsuma_drive::{does_not_fit, show_bytes};
-use phelsuma_ftl::{Config, FtlError, RecoveryReport, format, recover};
+use phelsuma_ftl::{Config, FtlError, format, recover};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare, SpareRead, Time,
@@ -146,15 +146,6 @@ impl MemoryDrive {
         Opened { flash, ftl, battery: self.config.composition.has_battery(), ready, about }
     }
 
-    /// Brings it up again with what is on `flash`, whose power comes back.
-    ///
-    /// # Errors
-    /// [`OpenError::Failed`]: it does not come up.
-    pub fn recover(&self, mut flash: MemoryFlash) -> Result<(Opened<MemoryFlash>, RecoveryReport), OpenError> {
-        flash.power_on();
-        let (ftl, report) = recover(&mut flash, &self.config, Time::ZERO).map_err(failed)?;
-        Ok((self.opened(flash, ftl, report.done), report))
-    }
 }
 
 fn failed(error: FtlError) -> OpenError {
@@ -173,5 +164,11 @@ impl Open for MemoryDrive {
             error => failed(error),
         })?;
         Ok(self.opened(flash, ftl, ready))
+    }
+
+    fn power_on(&self, mut flash: MemoryFlash) -> Result<Opened<MemoryFlash>, OpenError> {
+        flash.power_on();
+        let (ftl, report) = recover(&mut flash, &self.config, Time::ZERO).map_err(failed)?;
+        Ok(self.opened(flash, ftl, report.done))
     }
 }

@@ -40,4 +40,14 @@ pub trait Open {
     /// # Errors
     /// [`OpenError`].
     fn open(&self) -> Result<Opened<Self::Flash>, OpenError>;
+
+    /// Brings the drive up again after a power cut; `flash` is what was left of it. Where everything is in a file, that
+    /// is opened anew.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    fn power_on(&self, flash: Self::Flash) -> Result<Opened<Self::Flash>, OpenError> {
+        drop(flash);
+        self.open()
+    }
 }
