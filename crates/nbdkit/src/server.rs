@@ -4,7 +4,9 @@ use crate::abi;
 use crate::connections::{Address, drop_all};
 use phelsuma_serve::device::options::{Backing, Options};
 use phelsuma_serve::device::{DeviceError, Host, Off, OpenError, Recorder, Served, control};
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -18,6 +20,8 @@ const EXIT_INPUT: u8 = 2;
 
 static OPTIONS: Mutex<Option<Options>> = Mutex::new(None);
 static SERVED: OnceLock<Served> = OnceLock::new();
+/// Standard output as it was: nbdkit puts another in its place before anybody can connect.
+static STDOUT: OnceLock<File> = OnceLock::new();
 static THREADS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 fn with_options<T>(work: impl FnOnce(&mut Options) -> T) -> T {
@@ -88,6 +92,9 @@ fn remove(sockets: [&Option<PathBuf>; 2]) {
 /// Opens the drive. What is wrong ends the process here, with its own exit code.
 pub(crate) fn get_ready() -> Told {
     let options = with_options(|options| options.clone());
+    if let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned() {
+        let _ = STDOUT.set(stdout.into());
+    }
     match open(&options) {
         Ok(served) => SERVED.set(served).map_err(|_| "the drive is open already".into()),
         Err(error) => {
@@ -129,9 +136,9 @@ pub(crate) fn after_fork() -> Told {
         start("control", move || control::listen(&listener, served))?;
     }
     start("idle", move || served.work_while_idle(options.idle))?;
-    if let Some(uri) = &options.uri {
-        // Whoever started this in order to see it has stdout open; others do not need it.
-        let _ = std::io::stdout().write_all(ready(served, uri, &options).as_bytes());
+    if let (Some(uri), Some(mut stdout)) = (&options.uri, STDOUT.get()) {
+        // Where stdout is closed, nobody wants to know.
+        let _ = stdout.write_all(ready(served, uri, &options).as_bytes());
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Small drives in memory, and a model of what a host may expect of one.
 
+#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
+
 use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::{Geometry, TIMINGS};
 use phelsuma_serve::device::{Device, MemoryDrive, MemoryFlash, Open};
