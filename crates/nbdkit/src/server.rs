@@ -4,6 +4,8 @@ use crate::abi;
 use crate::connections::{Address, drop_all};
 use phelsuma_serve::device::options::{Backing, Options};
 use phelsuma_serve::device::{DeviceError, Host, Off, OpenError, Recorder, Served, control};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -11,9 +13,14 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// What nbdkit is told: done, or why not.
 pub(crate) type Told = Result<(), String>;
+
+/// How long requests in progress are waited for at the end. Clients that stay are dropped then.
+const DRAIN_MAX: Duration = Duration::from_secs(5);
+const DRAIN_STEP: Duration = Duration::from_millis(50);
 
 /// Exit code for what was asked for and cannot be.
 const EXIT_INPUT: u8 = 2;
@@ -22,6 +29,7 @@ static OPTIONS: Mutex<Option<Options>> = Mutex::new(None);
 static SERVED: OnceLock<Served> = OnceLock::new();
 /// Standard output as it was: nbdkit puts another in its place before anybody can connect.
 static STDOUT: OnceLock<File> = OnceLock::new();
+static SIGNALS: Mutex<Option<Handle>> = Mutex::new(None);
 static THREADS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 fn with_options<T>(work: impl FnOnce(&mut Options) -> T) -> T {
@@ -61,6 +69,13 @@ struct Plugin {
     socket: Option<PathBuf>,
     port: Option<u16>,
     control: Option<PathBuf>,
+}
+
+impl Plugin {
+    fn of(options: &Options) -> Self {
+        let port = options.uri.as_deref().and_then(port_of);
+        Self { socket: options.socket.clone(), port, control: options.control.clone() }
+    }
 }
 
 impl Host for Plugin {
@@ -108,8 +123,7 @@ pub(crate) fn get_ready() -> Told {
 }
 
 fn open(options: &Options) -> Result<Served, OpenError> {
-    let port = options.uri.as_deref().and_then(port_of);
-    let plugin = Box::new(Plugin { socket: options.socket.clone(), port, control: options.control.clone() });
+    let plugin = Box::new(Plugin::of(options));
     match &options.backing {
         Some(Backing::Memory(memory)) => Served::open(memory.drive()?, &options.serving, plugin),
         Some(Backing::Image(path)) => {
@@ -129,12 +143,28 @@ pub(crate) fn after_fork() -> Told {
     let Some(served) = served() else { return Err("the drive is not open".into()) };
     let options = with_options(|options| options.clone());
     if let Some(path) = &options.record {
-        served.record(Recorder::create(path, log).map_err(|error| error.to_string())?);
+        match Recorder::create(path, log) {
+            Ok(recorder) => served.record(recorder),
+            Err(error) => {
+                log(&error.to_string());
+                remove([&options.socket, &None]);
+                abi::exit(EXIT_INPUT);
+            }
+        }
     }
     if let Some(path) = &options.control {
         let listener = UnixListener::bind(path).map_err(|error| format!("{}: {error}", path.display()))?;
         start("control", move || control::listen(&listener, served))?;
     }
+    // nbdkit's own handler is called as well.
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(|error| error.to_string())?;
+    *SIGNALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(signals.handle());
+    let plugin = Plugin::of(&options);
+    start("end", move || {
+        if signals.forever().next().is_some() {
+            drain(served, &plugin);
+        }
+    })?;
     start("idle", move || served.work_while_idle(options.idle))?;
     if let (Some(uri), Some(mut stdout)) = (&options.uri, STDOUT.get()) {
         // Where stdout is closed, nobody wants to know.
@@ -147,6 +177,20 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Told {
     let thread = Builder::new().name(name.into()).spawn(work).map_err(|error| error.to_string())?;
     THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     Ok(())
+}
+
+/// nbdkit has been told to end. It takes no more requests, but waits for clients to go; those that do not are dropped
+/// once what they have asked is answered.
+fn drain(served: &Served, plugin: &Plugin) {
+    let begun = Instant::now();
+    while served.in_progress() > 0 && begun.elapsed() < DRAIN_MAX {
+        std::thread::sleep(DRAIN_STEP);
+    }
+    // For answers that are on their way, and again for clients that were just coming in.
+    while !served.is_closed() && begun.elapsed() < 2 * DRAIN_MAX {
+        std::thread::sleep(DRAIN_STEP);
+        plugin.drop_connections();
+    }
 }
 
 /// What is served, and how to connect.
@@ -177,7 +221,9 @@ pub(crate) fn cleanup() {
     if let Some(path) = &options.control {
         control::wake(path);
     }
-    // nbdkit unloads the plugin next: nothing may run in it any more.
+    if let Some(signals) = SIGNALS.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        signals.close();
+    }
     for thread in THREADS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         let _ = thread.join();
     }

@@ -203,6 +203,7 @@ pub struct Served {
     about: String,
     /// Requests that wait for the lock.
     waiting: AtomicU32,
+    in_progress: AtomicU32,
     requests: AtomicU64,
     stop: Mutex<bool>,
     stopped: Condvar,
@@ -235,6 +236,7 @@ impl Served {
             page_bytes,
             about,
             waiting: AtomicU32::new(0),
+            in_progress: AtomicU32::new(0),
             requests: AtomicU64::new(0),
             stop: Mutex::new(false),
             stopped: Condvar::new(),
@@ -406,6 +408,11 @@ impl Served {
         self.finish_recording(&mut locked) && done
     }
 
+    /// Requests that are not done, or whose simulated time has not come.
+    pub fn in_progress(&self) -> u32 {
+        self.in_progress.load(Ordering::Relaxed)
+    }
+
     /// Whether [`Served::close`] was called.
     pub fn is_closed(&self) -> bool {
         *self.stop.lock().unwrap_or_else(PoisonError::into_inner)
@@ -431,6 +438,17 @@ impl Served {
     }
 
     fn request(
+        &self,
+        from: &Connection,
+        work: impl FnOnce(&mut Locked, Time) -> Result<Time, DeviceError>,
+    ) -> Result<(), DeviceError> {
+        self.in_progress.fetch_add(1, Ordering::Relaxed);
+        let outcome = self.do_request(from, work);
+        self.in_progress.fetch_sub(1, Ordering::Relaxed);
+        outcome
+    }
+
+    fn do_request(
         &self,
         from: &Connection,
         work: impl FnOnce(&mut Locked, Time) -> Result<Time, DeviceError>,
