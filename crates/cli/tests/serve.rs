@@ -1,5 +1,7 @@
 //! Drives that are served over NBD, with other people's clients. What is not installed is skipped, with a line.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 mod nbd;
 
@@ -34,9 +36,7 @@ fn clients_are_told_what_the_drive_can() {
     ] {
         assert_eq!(export[what], is, "{what}");
     }
-    for (what, bytes) in
-        [("block_size_minimum", 1), ("block_size_preferred", 8192), ("block_size_maximum", 32 << 20)]
-    {
+    for (what, bytes) in [("block_size_minimum", 1), ("block_size_preferred", 8192), ("block_size_maximum", 32 << 20)] {
         assert_eq!(export[what], bytes, "{what}");
     }
     server.stop();
@@ -144,8 +144,14 @@ fn what_was_asked_is_recorded_and_can_be_replayed() {
     }
     for ending in ["csv", "csv.gz", "csv.zst"] {
         let server = Server::start("record", &format!("{SMALL} --record FOLDER/trace.{ending}"));
-        let commands =
-            ["write 0 8192", "read 1000 50", "discard 4096 4096", "write -z -u 100 8192", "write -z 8192 4096", "flush"];
+        let commands = [
+            "write 0 8192",
+            "read 1000 50",
+            "discard 4096 4096",
+            "write -z -u 100 8192",
+            "write -z 8192 4096",
+            "flush",
+        ];
         let mut args = vec!["-f", "raw", "-d", "unmap"];
         commands.iter().for_each(|command| args.extend(["-c", command]));
         args.push(&server.uri);
@@ -241,8 +247,10 @@ fn clients_that_come_back_after_a_cut_find_what_was_acknowledged() {
         return;
     }
     for ftl in ["page", "geckoftl", "dftl"] {
-        let server =
-            Server::start("cuts", &format!("--memory 8MiB --ratio 0.4 --page 512 --pages-per-block 32 --ftl {ftl} --cut-every 20..200:5"));
+        let server = Server::start(
+            "cuts",
+            &format!("--memory 8MiB --ratio 0.4 --page 512 --pages-per-block 32 --ftl {ftl} --cut-every 20..200:5"),
+        );
         let program = format!("uri = {:?}; rounds = 12\n{RECONNECTING}", server.uri);
         let said = succeeds("nbdsh", &["-c", &program]);
         assert!(said.starts_with("drops 1"), "{ftl}: {said}");

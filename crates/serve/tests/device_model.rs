@@ -10,10 +10,27 @@ use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Read { offset: usize, length: usize },
-    Write { offset: usize, length: usize, salt: u8, fua: bool },
-    Trim { offset: usize, length: usize, fua: bool },
-    Zero { offset: usize, length: usize, may_trim: bool, fua: bool },
+    Read {
+        offset: usize,
+        length: usize,
+    },
+    Write {
+        offset: usize,
+        length: usize,
+        salt: u8,
+        fua: bool,
+    },
+    Trim {
+        offset: usize,
+        length: usize,
+        fua: bool,
+    },
+    Zero {
+        offset: usize,
+        length: usize,
+        may_trim: bool,
+        fua: bool,
+    },
     Flush,
     Background,
     /// Closed and opened again.
@@ -21,7 +38,11 @@ enum Step {
     /// The power fails between two requests.
     CutNow,
     /// The power fails after so many operations from now.
-    CutAfter { operations: u64, program: usize, erase: usize },
+    CutAfter {
+        operations: u64,
+        program: usize,
+        erase: usize,
+    },
 }
 
 const SIZE: usize = 1000 * PAGE;

@@ -437,5 +437,9 @@ fn write<N: Flash>(
     at: Time,
 ) -> Result<Time, DeviceError> {
     let data = HostData::Bytes(bytes);
-    Ok(ftl.write(flash, &WriteRequest { first: page_number(first), pages: pages as u32, data, hint: Hint::None }, at)?)
+    Ok(ftl.write(
+        flash,
+        &WriteRequest { first: page_number(first), pages: pages as u32, data, hint: Hint::None },
+        at,
+    )?)
 }

@@ -33,7 +33,9 @@ impl FromStr for CutPlan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{}' is no plan of cuts: 1000, 1000:SEED or 100..5000:SEED would be right", text.escape_debug());
+        let wrong = || {
+            format!("'{}' is no plan of cuts: 1000, 1000:SEED or 100..5000:SEED would be right", text.escape_debug())
+        };
         let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
         let (when, seed) = match text.split_once(':') {
             Some((when, seed)) => (when, Some(number(seed)?)),

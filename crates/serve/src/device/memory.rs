@@ -135,7 +135,12 @@ pub struct MemoryDrive {
 }
 
 impl MemoryDrive {
-    fn opened(&self, flash: MemoryFlash, ftl: Box<dyn phelsuma_ftl::Ftl<MemoryFlash>>, ready: Time) -> Opened<MemoryFlash> {
+    fn opened(
+        &self,
+        flash: MemoryFlash,
+        ftl: Box<dyn phelsuma_ftl::Ftl<MemoryFlash>>,
+        ready: Time,
+    ) -> Opened<MemoryFlash> {
         let bytes = |pages: u64| show_bytes(pages * u64::from(self.geometry.page_bytes()));
         let about = format!(
             "{}, {} on {} of flash in memory: what is written is gone when this ends",
@@ -145,7 +150,6 @@ impl MemoryDrive {
         );
         Opened { flash, ftl, battery: self.config.composition.has_battery(), ready, about }
     }
-
 }
 
 fn failed(error: FtlError) -> OpenError {
