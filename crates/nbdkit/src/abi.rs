@@ -14,8 +14,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
 const API_VERSION: c_int = 2;
-/// Requests come on many threads at once, and our own lock brings them in order: with simulated timings enforced, they
-/// wait beside each other.
+/// Requests come on many threads at once, and our own lock brings them in order. It is not slower than to have nbdkit
+/// do it (`docs/PERFORMANCE.md`), and with simulated timings enforced requests wait beside each other.
 const THREAD_MODEL_PARALLEL: c_int = 3;
 
 const FLAG_MAY_TRIM: u32 = 1;
