@@ -1,5 +1,7 @@
 //! What goes wrong below a device, and what its clients are told.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{PAGE, device, drive, pattern};

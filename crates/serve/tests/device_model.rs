@@ -1,5 +1,7 @@
 //! Random requests of any offset and length against a plain array of bytes, with power cuts between and within them.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{Model, PAGE, device, drive, pattern};

@@ -1,7 +1,7 @@
 //! A device allocates nothing for a request: what is allocated is the FTL's and the flash's.
 
 // A global allocator that counts has no other way.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, clippy::unwrap_used)]
 
 mod common;
 
