@@ -17,15 +17,27 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo test mutants mutants-table thorough lint bench no-std determinism determinism-32 doc
+.PHONY: demo test nbd-clients mutants mutants-table thorough lint bench no-std determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
 	@$(CARGO) build --release -p phelsuma-cli
 	@$(PHELSUMA) compare --ftl $(DEMO) --trace $(TRACE) --capacity 352MiB --ratio 0.92 --loops 4 --cache 1KiB
 
+# nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
+# skipped, with a line.
+NBD := nbdkit nbdinfo nbdcopy nbdsh qemu-io fio
+NBD_PACKAGES := nbdkit libnbd-bin python3-libnbd qemu-utils fio
+nbd-clients:
+	@for program in $(NBD); do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	[ -z "$$missing" ] && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(NBD_PACKAGES) >/dev/null; \
+	then echo "installed:$$missing"; \
+	else echo "skipped: tests with$$missing; $(NBD_PACKAGES) (Debian's names) would be right"; fi
+
 # Everything CI runs.
-test: lint no-std
+test: lint no-std nbd-clients
 	$(CARGO) test --workspace --quiet
 	$(MAKE) --no-print-directory mutants
 

@@ -13,10 +13,12 @@ mod limits;
 mod list;
 mod memory;
 mod output;
+mod plug;
 mod progress;
 mod remarks;
 mod replay;
 mod run;
+mod serve;
 mod settings;
 mod size;
 mod soak;
@@ -58,6 +60,10 @@ enum Command {
     Claims(claims::Args),
     /// What write amplification can be at best, by the analytic models
     Limits(limits::Args),
+    /// Serve a drive as a block device over NBD, with nbdkit
+    Serve(serve::Args),
+    /// Pull the plug of a drive that is being served, or see how it does
+    Plug(plug::Args),
     /// Look at, convert and make block traces
     Trace(trace::Args),
 }
@@ -92,6 +98,8 @@ fn main() -> ExitCode {
             Command::Inspect(args) => inspect::main(&args),
             Command::Claims(args) => claims::main(&args),
             Command::Limits(args) => limits::main(&args),
+            Command::Serve(args) => serve::main(&args),
+            Command::Plug(args) => plug::main(&args),
             Command::Trace(args) => trace::main(&args),
         },
         Err(error) if error.use_stderr() => Err(Failure::usage(&error)),

@@ -115,7 +115,9 @@ pub struct Shape {
 /// - A page never written reads as zeros.
 /// - A trim is durable at the next completed `flush`; until then a power cut may bring back the page's last
 ///   acknowledged content, never another page's and never an older one.
-pub trait Ftl<N: Nand> {
+///
+/// It may be handed from thread to thread: a server answers its clients from several, one request at a time.
+pub trait Ftl<N: Nand>: Send {
     /// How the flash is divided.
     fn shape(&self) -> Shape;
 

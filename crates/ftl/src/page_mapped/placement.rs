@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 /// The placement part of a page-mapped FTL: user pages go to one of `streams()` open blocks.
-pub(crate) trait Placement {
+pub(crate) trait Placement: Send {
     /// How many streams it uses.
     fn streams(&self) -> u8;
 

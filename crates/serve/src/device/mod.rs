@@ -1,1 +1,21 @@
-//! The drive as bytes: reads, writes, trims and flushes of any address and length.
+//! A drive as bytes, and what a server of block devices needs of it: one lock, a recorder, a plug, a clock.
+
+mod bytes;
+pub mod control;
+mod cuts;
+mod error;
+mod memory;
+mod open;
+pub mod options;
+mod plug;
+mod recorder;
+mod served;
+
+pub use bytes::Device;
+pub use cuts::{CutPlan, Faults};
+pub use error::{DeviceError, Off};
+pub use memory::{MemoryDrive, MemoryFlash};
+pub use open::{Open, OpenError, Opened};
+pub use plug::{Cut, Flash, Plug, power_fails};
+pub use recorder::Recorder;
+pub use served::{Connection, EXIT_CUT, EXIT_FAILED, Host, Served, Serving, Zeroes};

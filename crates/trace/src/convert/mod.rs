@@ -64,7 +64,7 @@ pub struct Written {
 }
 
 /// Writes requests in one format.
-trait Encoder {
+trait Encoder: Send {
     fn header(&mut self, text: &mut String);
 
     /// Appends the request to `text`, or says why the format cannot express it.
@@ -122,6 +122,14 @@ impl<W: Write> Writer<W> {
             }
             Err(what) => Err(TraceError::Unwritable { request: self.written.requests + 1, what }),
         }
+    }
+
+    /// Passes everything that was written on to the output, and flushes it.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn flush(&mut self) -> Result<(), TraceError> {
+        self.out.flush().map_err(TraceError::Write)
     }
 
     /// Flushes the output and says what was written.

@@ -18,7 +18,7 @@ use alloc::boxed::Box;
 use phelsuma_nand::Block;
 
 /// The victim part of a page-mapped FTL.
-pub(crate) trait Victim {
+pub(crate) trait Victim: Send {
     /// `block` is full, or will not be written any further: a candidate from now on.
     fn closed(&mut self, counters: &Counters, block: Block);
 

@@ -1,0 +1,53 @@
+//! `phelsuma plug`: a hand at the plug of a drive that is being served.
+
+use crate::errors::{Failure, Outcome};
+use crate::output;
+use clap::ValueEnum;
+use phelsuma_serve::device::control::ask;
+use std::path::PathBuf;
+
+/// Options of `plug`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Control socket of the server (`phelsuma serve --control`)
+    control: PathBuf,
+    /// What to do
+    #[arg(value_enum)]
+    what: What,
+    /// Not now, but after so many programs and erases
+    #[arg(long, value_name = "OPS")]
+    after: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// The power fails, and the server ends
+    Cut,
+    /// The power fails, and comes back
+    Cycle,
+    /// No cut is to come any more
+    Never,
+    /// How the drive does
+    Status,
+}
+
+/// Asks, and prints the answer.
+pub(crate) fn main(args: &Args) -> Outcome {
+    let word = match args.what {
+        What::Cut => "cut",
+        What::Cycle => "cycle",
+        What::Never => "never",
+        What::Status => "status",
+    };
+    let line = match args.after {
+        None => word.to_string(),
+        Some(operations) if matches!(args.what, What::Cut | What::Cycle) => format!("{word} after {operations}"),
+        Some(_) => return Err(Failure::Input(format!("--after is for cut and cycle, not for {word}"))),
+    };
+    let answer = ask(&args.control, &line)
+        .map_err(|error| Failure::Failed(format!("{}: nobody answers: {error}", args.control.display())))?;
+    match answer.strip_prefix("error: ") {
+        Some(wrong) => Err(Failure::Failed(wrong.to_string())),
+        None => output::print(&(answer + "\n")),
+    }
+}

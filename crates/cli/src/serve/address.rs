@@ -1,0 +1,117 @@
+//! Where clients connect to.
+
+use crate::errors::{Failure, Outcome};
+use crate::output;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// The longest path of a socket, in bytes (`sun_path`, without the zero at its end).
+const SOCKET_PATH_MAX: usize = 107;
+
+/// Where clients connect to.
+pub(super) enum Address {
+    /// A socket of this machine; the path is absolute.
+    Socket(PathBuf),
+    /// A TCP port.
+    Tcp {
+        /// Of this address.
+        address: IpAddr,
+        /// The port.
+        port: u16,
+    },
+}
+
+impl Address {
+    /// A port of this machine alone, unless an address was given.
+    pub(super) fn tcp(address: Option<IpAddr>, port: u16) -> Self {
+        Self::Tcp { address: address.unwrap_or(Ipv4Addr::LOCALHOST.into()), port }
+    }
+
+    pub(super) fn socket(&self) -> Option<&Path> {
+        match self {
+            Self::Socket(path) => Some(path),
+            Self::Tcp { .. } => None,
+        }
+    }
+
+    /// Removes a socket to which nobody listens any more, and warns where others can connect.
+    pub(super) fn prepare(&self) -> Outcome {
+        match self {
+            Self::Socket(path) => free(path),
+            Self::Tcp { address, .. } => {
+                if !address.is_loopback() {
+                    output::remark(&format!(
+                        "warning: whoever reaches {address} can read and write this drive; -- --tls=require and \
+                         certificates (nbdkit-tls(1)) would keep others out"
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What nbdkit is told.
+    pub(super) fn options(&self) -> Vec<OsString> {
+        match self {
+            Self::Socket(path) => vec!["--unix".into(), path.into()],
+            Self::Tcp { address, port } => {
+                vec![format!("--ipaddr={address}").into(), format!("--port={port}").into()]
+            }
+        }
+    }
+
+    /// What clients are told; `nbdkit` may be told to have TLS.
+    pub(super) fn uri(&self, nbdkit: &[OsString]) -> String {
+        let tls = nbdkit.iter().any(|word| word == "--tls=require");
+        let s = if tls { "s" } else { "" };
+        match self {
+            Self::Socket(path) => format!("nbd{s}+unix:///?socket={}", escaped(path)),
+            Self::Tcp { address: IpAddr::V6(address), port } => format!("nbd{s}://[{address}]:{port}"),
+            Self::Tcp { address, port } => format!("nbd{s}://{address}:{port}"),
+        }
+    }
+}
+
+/// A path within a URI.
+fn escaped(path: &Path) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.iter().map(|b| if plain(b) { char::from(*b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+/// A path at which a socket can be made.
+fn free(path: &Path) -> Outcome {
+    let wrong = |what: String| Failure::Input(format!("{}: {what}", path.display()));
+    if path.as_os_str().len() > SOCKET_PATH_MAX {
+        return Err(wrong(format!("too long for a socket, whose path has {SOCKET_PATH_MAX} bytes at the most")));
+    }
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(wrong(error.to_string())),
+        Ok(meta) if !meta.file_type().is_socket() => Err(wrong("is there and no socket".into())),
+        Ok(_) => match UnixStream::connect(path) {
+            Ok(_) => Err(wrong("somebody serves there already".into())),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path).map_err(|error| wrong(error.to_string()))
+            }
+            Err(error) => Err(wrong(error.to_string())),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_told_an_address_that_they_can_read() {
+        let socket = Address::Socket("/a b/c.nbd".into());
+        assert_eq!(socket.uri(&[]), "nbd+unix:///?socket=/a%20b/c.nbd");
+        assert_eq!(Address::tcp(None, 10809).uri(&["--tls=require".into()]), "nbds://127.0.0.1:10809");
+        assert_eq!(Address::tcp(Some("::1".parse().unwrap()), 1).uri(&[]), "nbd://[::1]:1");
+    }
+}

@@ -1,0 +1,228 @@
+//! `phelsuma serve`: a drive as a block device over NBD. nbdkit is the server; here it is found, given the plugin, the
+//! drive and an address, and takes the place of this process.
+
+mod address;
+mod find;
+
+use crate::drive_args::{TimingArg, ratio, timing};
+use crate::errors::{Failure, Outcome};
+use crate::settings::{Setting, check_cache_is_used, set_cache, setting};
+use crate::{memory, size};
+use address::Address;
+use phelsuma_drive::DriveShape;
+use phelsuma_ftl::Preset;
+use phelsuma_nand::Geometry;
+use phelsuma_serve::device::options::{Backing, IDLE_DEFAULT, MemoryOptions, Options, scale};
+use phelsuma_serve::device::{CutPlan, Faults, OpenError, Serving};
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Options of `serve`.
+#[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("drive").required(true).args(["image", "memory"])))]
+pub(crate) struct Args {
+    /// Image of a drive
+    #[arg(value_name = "IMAGE")]
+    image: Option<PathBuf>,
+    /// A drive in memory instead, on this much flash; what is written is gone at the end
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<u64>,
+    #[command(flatten)]
+    of_memory: MemoryArgs,
+    /// Socket that clients connect to [default: beside the image, IMAGE.nbd; phelsuma.nbd for a drive in memory]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["port", "address"])]
+    socket: Option<PathBuf>,
+    /// TCP port that clients connect to, of this machine alone unless --address says otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Address that clients connect to from elsewhere, with --port
+    #[arg(long, value_name = "A", requires = "port")]
+    address: Option<IpAddr>,
+    /// Record every request to this new file, a trace for `phelsuma run --trace`; .zst and .gz are compressed
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Cut the power after so many programs and erases, OPS or OPS:SEED; the server ends then, with exit code 3
+    #[arg(long, value_name = "OPS", conflicts_with = "cut_every", value_parser = cut_after)]
+    cut_after: Option<CutPlan>,
+    /// Cut the power again and again, each time after LEAST..MOST:SEED programs and erases, and come up again
+    #[arg(long, value_name = "RANGE:SEED", value_parser = cut_every)]
+    cut_every: Option<CutPlan>,
+    /// What cuts leave of the operation they meet, separated by commas [default: all, by chance; see `phelsuma list`]
+    #[arg(long, value_name = "LIST", value_parser = |text: &str| text.parse::<Faults>())]
+    faults: Option<Faults>,
+    /// Control socket, for `phelsuma plug`
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Requests take this many times as long as on the flash simulated: 1 is its own pace
+    #[arg(long, value_name = "SCALE", value_parser = scale)]
+    realtime: Option<f64>,
+    /// Milliseconds without a request before the FTL works for itself
+    #[arg(long, value_name = "MS", default_value_t = IDLE_DEFAULT.as_millis() as u64, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    idle: u64,
+    /// Options, filters and their parameters for nbdkit
+    #[arg(last = true, value_name = "NBDKIT OPTIONS")]
+    nbdkit: Vec<OsString>,
+}
+
+/// What is said of a drive in memory; an image says it of itself.
+#[derive(clap::Args)]
+struct MemoryArgs {
+    /// The FTL of a drive in memory (see `phelsuma list`) [default: page]
+    #[arg(long, value_name = "NAME", requires = "memory")]
+    ftl: Option<String>,
+    /// Logical over physical pages of a drive in memory [default: 0.70]
+    #[arg(long, requires = "memory", value_parser = ratio)]
+    ratio: Option<f64>,
+    /// Size of a page of a drive in memory [default: 4KiB]
+    #[arg(long, value_name = "SIZE", requires = "memory", value_parser = size::parse_page)]
+    page: Option<u32>,
+    /// Pages of a block of a drive in memory [default: 128]
+    #[arg(long, value_name = "N", requires = "memory")]
+    pages_per_block: Option<u32>,
+    /// Channels of a drive in memory [default: 1]
+    #[arg(long, value_name = "N", requires = "memory")]
+    channels: Option<u32>,
+    /// Dies on each channel of a drive in memory [default: 1]
+    #[arg(long, value_name = "N", requires = "memory")]
+    dies: Option<u32>,
+    /// How long flash operations of a drive in memory take [default: gecko]
+    #[arg(long, value_name = "NAME", requires = "memory", value_parser = timing)]
+    timing: Option<TimingArg>,
+    /// Seed of everything random in the FTL of a drive in memory [default: 1]
+    #[arg(long, requires = "memory")]
+    seed: Option<u64>,
+    /// Size of the cache of mapping entries of a drive in memory, at 8 bytes an entry
+    #[arg(long, value_name = "SIZE", requires = "memory", value_parser = size::parse)]
+    cache: Option<u64>,
+    /// Change a part or parameter of the FTL of a drive in memory (see `phelsuma list`); may be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "memory", value_parser = setting)]
+    set: Vec<Setting>,
+}
+
+fn cut_after(text: &str) -> Result<CutPlan, String> {
+    match text.parse()? {
+        plan @ CutPlan::After { .. } => Ok(plan),
+        CutPlan::Every { .. } => Err("a number, OPS or OPS:SEED, would be right; --cut-every takes a range".into()),
+    }
+}
+
+fn cut_every(text: &str) -> Result<CutPlan, String> {
+    match text.parse()? {
+        plan @ CutPlan::Every { .. } => Ok(plan),
+        CutPlan::After { .. } => Err("a range and a seed, LEAST..MOST:SEED, would be right".into()),
+    }
+}
+
+/// Becomes nbdkit.
+pub(crate) fn main(args: &Args) -> Outcome {
+    let backing = args.backing()?;
+    let address = args.address()?;
+    let nbdkit = find::nbdkit()?;
+    let plugin = find::plugin()?;
+    address.prepare()?;
+    if let Some(control) = &args.control {
+        Address::Socket(absolute(control)?).prepare()?;
+    }
+    let options = Options {
+        backing: Some(backing),
+        serving: Serving {
+            cuts: args.cut_after.or(args.cut_every),
+            faults: args.faults.clone().unwrap_or_default(),
+            realtime: args.realtime,
+        },
+        record: args.record.as_deref().map(absolute).transpose()?,
+        control: args.control.as_deref().map(absolute).transpose()?,
+        socket: address.socket().map(Path::to_path_buf),
+        uri: Some(address.uri(&args.nbdkit)),
+        idle: Duration::from_millis(args.idle),
+    };
+    let mut command = Command::new(&nbdkit);
+    command.arg("--foreground").args(address.options()).arg(plugin).args(options.words()).args(&args.nbdkit);
+    // On success there is nobody left to go on here.
+    let error = command.exec();
+    Err(Failure::Failed(format!("{}: {error}", nbdkit.display())))
+}
+
+impl Args {
+    fn backing(&self) -> Outcome<Backing> {
+        if let Some(image) = &self.image {
+            return Ok(Backing::Image(absolute(image)?));
+        }
+        let given = &self.of_memory;
+        let default = MemoryOptions::default();
+        let shape = DriveShape {
+            capacity_bytes: self.memory,
+            ratio: given.ratio.unwrap_or(default.shape.ratio),
+            page_bytes: given.page.unwrap_or(default.shape.page_bytes),
+            pages_per_block: given.pages_per_block.unwrap_or(default.shape.pages_per_block),
+            channels: given.channels.unwrap_or(default.shape.channels),
+            dies_per_channel: given.dies.unwrap_or(default.shape.dies_per_channel),
+        };
+        let ftl = given.ftl.clone().unwrap_or(default.ftl);
+        let mut settings: Vec<(String, String)> =
+            given.set.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
+        let mut composition = Preset::named(&ftl)?.composition;
+        check_cache_is_used(given.cache, std::iter::once(&composition))?;
+        if let Some(bytes) = given.cache {
+            set_cache(&mut composition, bytes)?;
+            let entries = composition.cache_entries().unwrap_or_default();
+            settings.push(("mapping.cache".into(), entries.to_string()));
+        }
+        let timing = given.timing.as_ref().map_or(default.timing, |timing| timing.name.clone());
+        let memory = MemoryOptions { shape, ftl, timing, seed: given.seed.unwrap_or(default.seed), settings };
+        // What is wrong is said before anything is started.
+        let drive = memory.drive().map_err(|error| match error {
+            OpenError::Input(text) => Failure::Input(text),
+            OpenError::Failed(text) => Failure::Failed(text),
+        })?;
+        affordable(&drive.geometry)?;
+        let cuts = self.cut_after.is_some() || self.cut_every.is_some();
+        match drive.config.composition.why_not_survivable() {
+            Some(why) if cuts => {
+                Err(Failure::Input(format!("{} does not survive power cuts: {why}", drive.config.name)))
+            }
+            _ => Ok(Backing::Memory(memory)),
+        }
+    }
+
+    fn address(&self) -> Outcome<Address> {
+        match (self.port, self.address, &self.socket) {
+            (Some(port), address, _) => Ok(Address::tcp(address, port)),
+            (None, _, Some(socket)) => Ok(Address::Socket(absolute(socket)?)),
+            (None, _, None) => {
+                let mut beside = self.image.clone().unwrap_or_else(|| "phelsuma".into()).into_os_string();
+                beside.push(".nbd");
+                Ok(Address::Socket(absolute(Path::new(&beside))?))
+            }
+        }
+    }
+}
+
+/// Refuses a drive whose pages do not fit the machine's memory.
+fn affordable(geometry: &Geometry) -> Outcome {
+    memory::affordable(geometry)?;
+    let bytes = geometry.pages() * u64::from(geometry.page_bytes()) + memory::needed(geometry);
+    match memory::total() {
+        Some(total) if bytes > total => Err(Failure::Input(format!(
+            "{} of flash with every page written take {} of memory, and this machine has {}",
+            size::show(geometry.pages() * u64::from(geometry.page_bytes())),
+            size::show(bytes),
+            size::show(total)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The path from the root on: nbdkit may work elsewhere. As words for nbdkit are text, it has to be.
+fn absolute(path: &Path) -> Outcome<PathBuf> {
+    let wrong = |what: &dyn std::fmt::Display| Failure::Input(format!("{}: {what}", path.display()));
+    let path = std::path::absolute(path).map_err(|error| wrong(&error))?;
+    match path.to_str() {
+        Some(_) => Ok(path),
+        None => Err(wrong(&"a path in UTF-8 would be right")),
+    }
+}

@@ -1,0 +1,163 @@
+//! A server for the length of a test, and the clients that there are on this machine.
+
+#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+/// How long anything may take.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where programs of the system are: others in front of them can hide a Python that has libnbd.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+
+/// Whether these programs are there. If not, says which are not, and the test has nothing to do.
+pub fn there(programs: &[&str]) -> bool {
+    let found = |name: &str| PATH.split(':').any(|folder| Path::new(folder).join(name).is_file());
+    let mut missing: Vec<&str> = programs.iter().copied().filter(|name| !found(name)).collect();
+    if missing.is_empty() && programs.contains(&"nbdsh") {
+        // It is there where the library for it need not be.
+        let works = Command::new("nbdsh").env("PATH", PATH).args(["-c", "pass"]).output();
+        if !works.is_ok_and(|output| output.status.success()) {
+            missing.push("nbdsh's Python library");
+        }
+    }
+    if !missing.is_empty() {
+        println!("skipped: there is no {} here (`make nbd-clients` installs them)", missing.join(", no "));
+    }
+    missing.is_empty()
+}
+
+/// A folder that is gone with the test. Its path is short: sockets' paths have to be.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("phelsuma-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server.
+pub struct Server {
+    pub uri: String,
+    child: Child,
+    pub folder: Folder,
+}
+
+impl Server {
+    /// Serves a drive in memory on a socket, with these options besides.
+    pub fn start(name: &str, options: &str) -> Self {
+        let folder = Folder::new(name);
+        let socket = folder.file("socket");
+        let options = options.replace("FOLDER", folder.0.to_str().unwrap());
+        Self::with(folder, &format!("--socket {} {options}", socket.display()))
+    }
+
+    /// Serves with these options, of which one says where.
+    pub fn with(folder: Folder, options: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_phelsuma"))
+            .arg("serve")
+            .args(options.split_whitespace())
+            .env("PATH", PATH)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (said, lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| said.send(line)));
+        let begun = Instant::now();
+        loop {
+            match lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
+                Ok(line) if line.starts_with("nbd") => return Self { uri: line, child, folder },
+                Ok(_) => {}
+                Err(_) => {
+                    let _ = child.kill();
+                    let mut error = String::new();
+                    let _ = child.stderr.take().unwrap().read_to_string(&mut error);
+                    panic!("{options}: it does not serve: {error}");
+                }
+            }
+        }
+    }
+
+    pub fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    pub fn signal(&self, which: &str) {
+        let sent = Command::new("kill").args([which, &self.child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+    }
+
+    /// Waits until it has ended. How, and what it had said on stderr.
+    pub fn ended(mut self) -> (ExitStatus, String, Folder) {
+        let status = wait(&mut self.child, "the server");
+        let mut error = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        let folder = std::mem::replace(&mut self.folder, Folder(PathBuf::from("/nonexistent")));
+        (status, error, folder)
+    }
+
+    /// Asks it to end in good order, and expects that it does.
+    pub fn stop(self) -> Folder {
+        self.terminate();
+        let (status, error, folder) = self.ended();
+        assert_eq!(status.code(), Some(0), "{error}");
+        assert!(!folder.file("socket").exists(), "its socket is gone");
+        folder
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait(child: &mut Child, what: &str) -> ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if begun.elapsed() > PATIENCE {
+            let _ = child.kill();
+            panic!("{what} does not end");
+        }
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Runs a client to its end.
+pub fn client<S: AsRef<std::ffi::OsStr>>(program: &str, args: &[S]) -> Output {
+    let mut command = Command::new("timeout");
+    command.arg(PATIENCE.as_secs().to_string()).arg(program).args(args);
+    command.env("PATH", PATH).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Runs a client and expects success; what it printed.
+pub fn succeeds<S: AsRef<std::ffi::OsStr>>(program: &str, args: &[S]) -> String {
+    let output = client(program, args);
+    let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{program}: {} {out} {error}", output.status);
+    out.into_owned()
+}

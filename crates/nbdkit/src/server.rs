@@ -1,0 +1,234 @@
+//! What the plugin does when nbdkit calls it: parameters, opening, threads, requests, the end.
+
+use crate::abi;
+use crate::connections::{Address, drop_all};
+use phelsuma_serve::device::options::{Backing, Options};
+use phelsuma_serve::device::{DeviceError, Host, Off, OpenError, Recorder, Served, control};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// What nbdkit is told: done, or why not.
+pub(crate) type Told = Result<(), String>;
+
+/// How long requests in progress are waited for at the end. Clients that stay are dropped then.
+const DRAIN_MAX: Duration = Duration::from_secs(5);
+const DRAIN_STEP: Duration = Duration::from_millis(50);
+
+/// Exit code for what was asked for and cannot be.
+const EXIT_INPUT: u8 = 2;
+
+static OPTIONS: Mutex<Option<Options>> = Mutex::new(None);
+static SERVED: OnceLock<Served> = OnceLock::new();
+/// Standard output as it was: nbdkit puts another in its place before anybody can connect.
+static STDOUT: OnceLock<File> = OnceLock::new();
+static SIGNALS: Mutex<Option<Handle>> = Mutex::new(None);
+static THREADS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+
+fn with_options<T>(work: impl FnOnce(&mut Options) -> T) -> T {
+    work(OPTIONS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+/// A line for whoever runs the server. Where stderr is closed there is nobody to tell.
+fn log(line: &str) {
+    let _ = writeln!(std::io::stderr(), "phelsuma: {line}");
+}
+
+/// The drive, once it is open.
+pub(crate) fn served() -> Option<&'static Served> {
+    SERVED.get()
+}
+
+/// A request of a client.
+pub(crate) fn request(work: impl FnOnce(&Served) -> Result<(), DeviceError>) -> Result<(), DeviceError> {
+    served().map_or(Err(DeviceError::Off(Off::Closed)), work)
+}
+
+/// A parameter.
+pub(crate) fn config(key: &str, value: &str) -> Told {
+    with_options(|options| options.set(key, value))
+}
+
+/// All parameters are there.
+pub(crate) fn config_complete() -> Told {
+    match with_options(|options| options.backing.is_some()) {
+        true => Ok(()),
+        false => Err("image=FILE or memory=BYTES says which drive to serve".into()),
+    }
+}
+
+/// What the plugin does for the drive.
+struct Plugin {
+    socket: Option<PathBuf>,
+    port: Option<u16>,
+    control: Option<PathBuf>,
+}
+
+impl Plugin {
+    fn of(options: &Options) -> Self {
+        let port = options.uri.as_deref().and_then(port_of);
+        Self { socket: options.socket.clone(), port, control: options.control.clone() }
+    }
+}
+
+impl Host for Plugin {
+    fn log(&self, line: &str) {
+        log(line);
+    }
+
+    fn drop_connections(&self) {
+        if let Some(path) = &self.socket {
+            drop_all(&Address::Unix(path));
+        }
+        if let Some(port) = self.port {
+            drop_all(&Address::Port(port));
+        }
+    }
+
+    fn exit(&self, code: u8) {
+        remove([&self.socket, &self.control]);
+        abi::exit(code);
+    }
+}
+
+fn remove(sockets: [&Option<PathBuf>; 2]) {
+    for path in sockets.into_iter().flatten() {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Opens the drive. What is wrong ends the process here, with its own exit code.
+pub(crate) fn get_ready() -> Told {
+    let options = with_options(|options| options.clone());
+    if let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned() {
+        let _ = STDOUT.set(stdout.into());
+    }
+    match open(&options) {
+        Ok(served) => SERVED.set(served).map_err(|_| "the drive is open already".into()),
+        Err(error) => {
+            log(&error.to_string());
+            abi::exit(match error {
+                OpenError::Input(_) => EXIT_INPUT,
+                OpenError::Failed(_) => phelsuma_serve::device::EXIT_FAILED,
+            });
+        }
+    }
+}
+
+fn open(options: &Options) -> Result<Served, OpenError> {
+    let plugin = Box::new(Plugin::of(options));
+    match &options.backing {
+        Some(Backing::Memory(memory)) => Served::open(memory.drive()?, &options.serving, plugin),
+        Some(Backing::Image(path)) => {
+            Err(OpenError::Input(format!("{}: images cannot be served yet; --memory SIZE can", path.display())))
+        }
+        None => Err(OpenError::Input("image=FILE or memory=BYTES says which drive to serve".into())),
+    }
+}
+
+/// The port in `nbd://ADDRESS:PORT`.
+fn port_of(uri: &str) -> Option<u16> {
+    uri.strip_prefix("nbd://").or_else(|| uri.strip_prefix("nbds://"))?.rsplit_once(':')?.1.parse().ok()
+}
+
+/// Clients may connect from now on: starts what runs beside their requests, and says so.
+pub(crate) fn after_fork() -> Told {
+    let Some(served) = served() else { return Err("the drive is not open".into()) };
+    let options = with_options(|options| options.clone());
+    if let Some(path) = &options.record {
+        match Recorder::create(path, log) {
+            Ok(recorder) => served.record(recorder),
+            Err(error) => {
+                log(&error.to_string());
+                remove([&options.socket, &None]);
+                abi::exit(EXIT_INPUT);
+            }
+        }
+    }
+    if let Some(path) = &options.control {
+        let listener = UnixListener::bind(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        start("control", move || control::listen(&listener, served))?;
+    }
+    // nbdkit's own handler is called as well.
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(|error| error.to_string())?;
+    *SIGNALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(signals.handle());
+    let plugin = Plugin::of(&options);
+    start("end", move || {
+        if signals.forever().next().is_some() {
+            drain(served, &plugin);
+        }
+    })?;
+    start("idle", move || served.work_while_idle(options.idle))?;
+    if let (Some(uri), Some(mut stdout)) = (&options.uri, STDOUT.get()) {
+        // Where stdout is closed, nobody wants to know.
+        let _ = stdout.write_all(ready(served, uri, &options).as_bytes());
+    }
+    Ok(())
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Told {
+    let thread = Builder::new().name(name.into()).spawn(work).map_err(|error| error.to_string())?;
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    Ok(())
+}
+
+/// nbdkit has been told to end. It takes no more requests, but waits for clients to go; those that do not are dropped
+/// once what they have asked is answered.
+fn drain(served: &Served, plugin: &Plugin) {
+    let begun = Instant::now();
+    while served.in_progress() > 0 && begun.elapsed() < DRAIN_MAX {
+        std::thread::sleep(DRAIN_STEP);
+    }
+    // For answers that are on their way, and again for clients that were just coming in.
+    while !served.is_closed() && begun.elapsed() < 2 * DRAIN_MAX {
+        std::thread::sleep(DRAIN_STEP);
+        plugin.drop_connections();
+    }
+}
+
+/// What is served, and how to connect.
+fn ready(served: &Served, uri: &str, options: &Options) -> String {
+    let mut text = format!("{}\n{uri}\n", served.about());
+    for (what, command) in [
+        ("look", format!("nbdinfo '{uri}'")),
+        ("use", format!("qemu-img convert -n -O raw disk.img '{uri}', or nbdfuse DIR '{uri}' for a file")),
+        ("load", format!("fio --name=x --ioengine=nbd --uri='{uri}' --rw=randwrite --bs=4k --iodepth=32 --size=64m")),
+    ] {
+        text += &format!("  {what:<5} {command}\n");
+    }
+    if let Some(path) = &options.control {
+        text += &format!("  plug  phelsuma plug {} cut\n", shown(path));
+    }
+    text
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// No client is connected any more, or nbdkit waits for them no longer: closes the drive.
+pub(crate) fn cleanup() {
+    let Some(served) = served() else { return };
+    let options = with_options(|options| options.clone());
+    let done = served.close();
+    if let Some(path) = &options.control {
+        control::wake(path);
+    }
+    if let Some(signals) = SIGNALS.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        signals.close();
+    }
+    for thread in THREADS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let _ = thread.join();
+    }
+    remove([&options.socket, &options.control]);
+    if !done {
+        abi::exit(phelsuma_serve::device::EXIT_FAILED);
+    }
+}

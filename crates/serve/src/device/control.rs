@@ -1,0 +1,114 @@
+//! A hand at the plug from outside: a socket of the machine that takes one line and answers with one.
+//!
+//! ```text
+//! cut [after N]      the power fails now, or after N programs and erases, and the server ends
+//! cycle [after N]    the same, and it comes back
+//! never              no cut is to come any more
+//! status             how the drive does
+//! ```
+
+use super::Served;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
+
+/// A line that is longer is none of ours.
+const LINE_MAX: u64 = 256;
+/// Who is slower is not waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Answers one after the other, until the drive is closed and somebody knocks ([`wake`]).
+pub fn listen(listener: &UnixListener, served: &Served) {
+    for client in listener.incoming() {
+        if served.is_closed() {
+            return;
+        }
+        let Ok(client) = client else { continue };
+        // Whoever went away does not want the answer.
+        let _ = answer(client, served);
+    }
+}
+
+/// Has [`listen`] on the socket at `path` look whether the drive is closed.
+pub fn wake(path: &Path) {
+    let _ = UnixStream::connect(path);
+}
+
+/// Asks the server whose control socket is at `path`, and gives its answer.
+///
+/// # Errors
+/// There is nobody, or no answer.
+pub fn ask(path: &Path, line: &str) -> io::Result<String> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(PATIENCE * 12))?;
+    writeln!(stream, "{line}")?;
+    let mut answer = String::new();
+    BufReader::new(stream).take(4096).read_line(&mut answer)?;
+    Ok(answer.trim_end().to_string())
+}
+
+fn answer(client: UnixStream, served: &Served) -> io::Result<()> {
+    client.set_read_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new((&client).take(LINE_MAX)).read_line(&mut line)?;
+    let said = match Command::read(line.trim()) {
+        Err(wrong) => format!("error: {wrong}"),
+        Ok(Command::Status) => served.status(),
+        Ok(Command::Never) => {
+            served.stay_on();
+            "ok: no cut is to come".to_string()
+        }
+        Ok(Command::Cut { after: None, comes_back }) => {
+            // If the process ends with it, there is no time to answer later.
+            if !comes_back {
+                writeln!(&client, "ok: the power is cut")?;
+            }
+            served.cut(None, comes_back);
+            served.status()
+        }
+        Ok(Command::Cut { after: Some(operations), comes_back }) => {
+            served.cut(Some(operations), comes_back);
+            format!("ok: the power is cut after {operations} programs and erases")
+        }
+    };
+    writeln!(&client, "{said}")
+}
+
+#[derive(PartialEq, Eq, Debug)]
+enum Command {
+    Cut { after: Option<u64>, comes_back: bool },
+    Never,
+    Status,
+}
+
+impl Command {
+    fn read(line: &str) -> Result<Self, String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let wrong = "cut, cut after N, cycle, cycle after N, never or status would be right";
+        match words[..] {
+            ["never"] => Ok(Self::Never),
+            ["status"] => Ok(Self::Status),
+            [what @ ("cut" | "cycle")] => Ok(Self::Cut { after: None, comes_back: what == "cycle" }),
+            [what @ ("cut" | "cycle"), "after", n] => {
+                let after = n.parse().map_err(|_| wrong)?;
+                Ok(Self::Cut { after: Some(after), comes_back: what == "cycle" })
+            }
+            _ => Err(wrong.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_and_others_are_not() {
+        assert_eq!(Command::read("cut"), Ok(Command::Cut { after: None, comes_back: false }));
+        assert_eq!(Command::read("cycle after 7"), Ok(Command::Cut { after: Some(7), comes_back: true }));
+        for wrong in ["", "cut 7", "cut after", "cut after x", "cycle after -1", "status now", "halt"] {
+            assert!(Command::read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a request can end with instead of being done, and what a client is told of it.
+
+use phelsuma_ftl::FtlError;
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use thiserror::Error;
+
+/// Why a device answers no more.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Off {
+    /// The power was cut, as somebody had asked; what a battery had to say about it, if it failed.
+    Cut(Option<String>),
+    /// The FTL has panicked. Its RAM is not to be believed any more, so this is a power cut to the flash.
+    Panicked(String),
+    /// It was closed in good order.
+    Closed,
+}
+
+impl fmt::Display for Off {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut(None) => f.write_str("the power was cut"),
+            Self::Cut(Some(battery)) => write!(f, "the power was cut, and the battery did not suffice: {battery}"),
+            Self::Panicked(text) => write!(f, "the FTL has panicked, which is a defect of it: {text}"),
+            Self::Closed => f.write_str("the drive is closed"),
+        }
+    }
+}
+
+/// Why a request was not done.
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    /// Past the end of the device.
+    #[error("bytes {offset} to {end} of a device of {size_bytes}")]
+    OutOfRange {
+        /// First byte asked for.
+        offset: u64,
+        /// The byte after the last one asked for.
+        end: u64,
+        /// Bytes of the device.
+        size_bytes: u64,
+    },
+    /// The flash does not give back a page that the request touches.
+    #[error("logical page {page} cannot be read; a write of the whole page mends it")]
+    Unreadable {
+        /// The first such page.
+        page: u32,
+    },
+    /// The FTL refuses.
+    #[error(transparent)]
+    Ftl(#[from] FtlError),
+    /// What is below the flash (a file) could not be made safe.
+    #[error("the flash could not be made safe: {0}")]
+    Sync(#[source] io::Error),
+    /// Zeroes were to be had quickly, and these would have to be written.
+    #[error("these zeroes would have to be written, which is not fast")]
+    NotFast,
+    /// The device is off, and stays so.
+    #[error("{0}")]
+    Off(Off),
+}
+
+impl DeviceError {
+    /// The number that a client is told.
+    pub fn errno(&self) -> i32 {
+        let errno = match self {
+            Self::OutOfRange { .. } => Errno::INVAL,
+            Self::Unreadable { .. } => Errno::IO,
+            Self::Ftl(FtlError::Full { .. }) => Errno::NOSPC,
+            Self::Ftl(_) => Errno::IO,
+            Self::Sync(error) => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
+            Self::NotFast => Errno::OPNOTSUPP,
+            Self::Off(_) => Errno::SHUTDOWN,
+        };
+        errno.raw_os_error()
+    }
+}

@@ -1,0 +1,53 @@
+//! What can be served: something that opens as flash with an FTL on it.
+
+use super::Flash;
+use phelsuma_ftl::Ftl;
+use phelsuma_nand::Time;
+use thiserror::Error;
+
+/// A drive that has come up.
+pub struct Opened<N> {
+    /// Its flash.
+    pub flash: N,
+    /// The FTL on it.
+    pub ftl: Box<dyn Ftl<N>>,
+    /// Whether the FTL's parts hold a battery, so that power cuts are announced to it.
+    pub battery: bool,
+    /// The moment it is ready: requests do not arrive earlier.
+    pub ready: Time,
+    /// What it is and how it came up, in one line for whoever serves it.
+    pub about: String,
+}
+
+/// Why a drive does not come up.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum OpenError {
+    /// What was asked for cannot be: wrong usage or input.
+    #[error("{0}")]
+    Input(String),
+    /// It should have come up.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Something that opens as a drive: a description of one in memory, the path of an image.
+pub trait Open {
+    /// The flash that it opens as.
+    type Flash: Flash;
+
+    /// Makes the drive, or brings it up again with what is on its flash.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    fn open(&self) -> Result<Opened<Self::Flash>, OpenError>;
+
+    /// Brings the drive up again after a power cut; `flash` is what was left of it. Where everything is in a file, that
+    /// is opened anew.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    fn power_on(&self, flash: Self::Flash) -> Result<Opened<Self::Flash>, OpenError> {
+        drop(flash);
+        self.open()
+    }
+}

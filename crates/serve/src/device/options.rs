@@ -1,0 +1,265 @@
+//! What a server is told: `KEY=VALUE` words, as nbdkit passes them to a plugin.
+
+use super::{Faults, MemoryDrive, OpenError, Serving};
+use phelsuma_drive::DriveShape;
+use phelsuma_ftl::{Config, Preset};
+use phelsuma_nand::{TIMINGS, Timing};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How long nobody asks for anything before the FTL works for itself, where nothing else is said.
+pub const IDLE_DEFAULT: Duration = Duration::from_millis(100);
+
+/// A drive in memory, as it is asked for.
+#[derive(Clone, Debug)]
+pub struct MemoryOptions {
+    /// Its shape; `capacity_bytes` is the flash.
+    pub shape: DriveShape,
+    /// The FTL's name.
+    pub ftl: String,
+    /// The timing's name.
+    pub timing: String,
+    /// Seed of everything random in the FTL.
+    pub seed: u64,
+    /// What is changed of the FTL, by parameter.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Default for MemoryOptions {
+    fn default() -> Self {
+        Self {
+            shape: DriveShape::default(),
+            ftl: "page".into(),
+            timing: TIMINGS[0].0.into(),
+            seed: 1,
+            settings: Vec::new(),
+        }
+    }
+}
+
+impl MemoryOptions {
+    /// The drive.
+    ///
+    /// # Errors
+    /// [`OpenError::Input`]: it cannot be.
+    pub fn drive(&self) -> Result<MemoryDrive, OpenError> {
+        let wrong = |error: &dyn std::fmt::Display| OpenError::Input(error.to_string());
+        let preset = Preset::named(&self.ftl).map_err(|error| wrong(&error))?;
+        let mut composition = preset.composition;
+        let settings: Vec<(&str, &str)> = self.settings.iter().map(|(key, value)| (&**key, &**value)).collect();
+        composition.set_all(&settings).map_err(|error| wrong(&error))?;
+        let capacity = self.shape.capacity_bytes.unwrap_or_default();
+        let geometry = self.shape.geometry(capacity).map_err(|error| wrong(&error))?;
+        let logical_pages = self.shape.logical_pages(&geometry);
+        if logical_pages == 0 {
+            return Err(OpenError::Input(format!("ratio {} leaves not one logical page", self.shape.ratio)));
+        }
+        composition.check_on(&geometry, logical_pages).map_err(|error| wrong(&error))?;
+        let timing = Timing::preset(&self.timing).ok_or_else(|| {
+            let known: Vec<&str> = TIMINGS.iter().map(|(name, ..)| *name).collect();
+            OpenError::Input(format!("unknown timing '{}'; known are {}", self.timing, known.join(", ")))
+        })?;
+        Ok(MemoryDrive { geometry, timing, config: Config::new(preset.name, composition, logical_pages, self.seed) })
+    }
+}
+
+/// Where the drive is.
+#[derive(Clone, Debug)]
+pub enum Backing {
+    /// In an image file.
+    Image(PathBuf),
+    /// In memory.
+    Memory(MemoryOptions),
+}
+
+/// Everything that a server is told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the drive is, when that was said.
+    pub backing: Option<Backing>,
+    /// Cuts and clock.
+    pub serving: Serving,
+    /// The file that requests are recorded to.
+    pub record: Option<PathBuf>,
+    /// The control socket.
+    pub control: Option<PathBuf>,
+    /// The socket that clients connect to, which is removed at the end.
+    pub socket: Option<PathBuf>,
+    /// What clients connect to, for whoever looks on.
+    pub uri: Option<String>,
+    /// How long nobody asks for anything before the FTL works for itself.
+    pub idle: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            backing: None,
+            serving: Serving::default(),
+            record: None,
+            control: None,
+            socket: None,
+            uri: None,
+            idle: IDLE_DEFAULT,
+        }
+    }
+}
+
+impl Options {
+    /// Takes one word in.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "image" => match &self.backing {
+                None => self.backing = Some(Backing::Image(value.into())),
+                Some(_) => return Err("image=FILE and memory=BYTES exclude each other".into()),
+            },
+            "memory" => match &self.backing {
+                None => {
+                    let mut memory = MemoryOptions::default();
+                    memory.shape.capacity_bytes = Some(read(key, value)?);
+                    self.backing = Some(Backing::Memory(memory));
+                }
+                Some(_) => return Err("image=FILE and memory=BYTES exclude each other".into()),
+            },
+            "record" => self.record = Some(value.into()),
+            "control" => self.control = Some(value.into()),
+            "socket" => self.socket = Some(value.into()),
+            "uri" => self.uri = Some(value.into()),
+            "cuts" => self.serving.cuts = Some(value.parse()?),
+            "faults" => self.serving.faults = value.parse::<Faults>()?,
+            "realtime" => self.serving.realtime = Some(scale(value)?),
+            "idle-ms" => self.idle = Duration::from_millis(read(key, value)?),
+            _ => return self.set_memory(key, value),
+        }
+        Ok(())
+    }
+
+    fn set_memory(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let known = ["ftl", "ratio", "page", "pages-per-block", "channels", "dies", "timing", "seed", "set"];
+        if !known.contains(&key) {
+            return Err(format!("unknown parameter '{}'", key.escape_debug()));
+        }
+        let Some(Backing::Memory(memory)) = &mut self.backing else {
+            return Err(format!("{key}= is about a drive in memory; memory=BYTES in front of it would be right"));
+        };
+        let MemoryOptions { shape, ftl, timing, seed, settings } = memory;
+        match key {
+            "ftl" => *ftl = value.into(),
+            "ratio" => shape.ratio = read(key, value)?,
+            "page" => shape.page_bytes = read(key, value)?,
+            "pages-per-block" => shape.pages_per_block = read(key, value)?,
+            "channels" => shape.channels = read(key, value)?,
+            "dies" => shape.dies_per_channel = read(key, value)?,
+            "timing" => *timing = value.into(),
+            "seed" => *seed = read(key, value)?,
+            _ => {
+                let (name, value) = value.split_once('=').ok_or("set=PARAMETER=VALUE would be right")?;
+                settings.push((name.into(), value.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The words that say all this.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut say = |key: &str, value: &dyn std::fmt::Display| words.push(format!("{key}={value}"));
+        match &self.backing {
+            None => {}
+            Some(Backing::Image(path)) => say("image", &path.display()),
+            Some(Backing::Memory(MemoryOptions { shape, ftl, timing, seed, settings })) => {
+                say("memory", &shape.capacity_bytes.unwrap_or_default());
+                say("ftl", ftl);
+                say("ratio", &shape.ratio);
+                say("page", &shape.page_bytes);
+                say("pages-per-block", &shape.pages_per_block);
+                say("channels", &shape.channels);
+                say("dies", &shape.dies_per_channel);
+                say("timing", timing);
+                say("seed", seed);
+                settings.iter().for_each(|(name, value)| say("set", &format!("{name}={value}")));
+            }
+        }
+        let paths = [("record", &self.record), ("control", &self.control), ("socket", &self.socket)];
+        for (key, path) in paths {
+            if let Some(path) = path {
+                say(key, &path.display());
+            }
+        }
+        if let Some(uri) = &self.uri {
+            say("uri", uri);
+        }
+        if let Some(plan) = &self.serving.cuts {
+            say("cuts", plan);
+        }
+        if self.serving.faults != Faults::default() {
+            say("faults", &self.serving.faults);
+        }
+        if let Some(scale) = self.serving.realtime {
+            say("realtime", &scale);
+        }
+        say("idle-ms", &self.idle.as_millis());
+        words
+    }
+}
+
+fn read<T: FromStr>(key: &str, value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{key}={}: a number would be right", value.escape_debug()))
+}
+
+/// Real over simulated time.
+///
+/// # Errors
+/// It is none.
+pub fn scale(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(scale) if (1e-6..=1e6).contains(&scale) => Ok(scale),
+        _ => Err(format!(
+            "'{}' is no scale of time: 1 for the flash's own pace, 0.1 for a tenth of its times would be right",
+            text.escape_debug()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_what_was_said() {
+        let said = [
+            "memory=1048576",
+            "ftl=geckoftl",
+            "ratio=0.5",
+            "page=512",
+            "pages-per-block=32",
+            "channels=2",
+            "dies=3",
+            "timing=tlc",
+            "seed=9",
+            "set=mapping.cache=64",
+            "set=victim=greedy",
+            "record=/a b/c.csv.zst",
+            "control=/a/control",
+            "socket=/a/socket",
+            "uri=nbd+unix:///?socket=/a/socket",
+            "cuts=3..9:4",
+            "faults=torn-seen,partial-front",
+            "realtime=0.25",
+            "idle-ms=7",
+        ];
+        let mut options = Options::default();
+        for word in said {
+            let (key, value) = word.split_once('=').unwrap();
+            options.set(key, value).unwrap();
+        }
+        assert_eq!(options.words(), said);
+        assert!(Options::default().set("ftl", "page").unwrap_err().contains("memory=BYTES"));
+        assert!(options.set("image", "x").is_err());
+        assert!(options.set("nothing", "x").is_err());
+    }
+}

@@ -1,0 +1,59 @@
+//! The plug: flash whose power can be pulled at a chosen program or erase, with a fault of one's choice.
+//!
+//! Simplified: what the FTL had declared parallel to the operation that the cut meets is done in full. The crash
+//! laboratory goes through every subset of it.
+
+use phelsuma_nand::Nand;
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use std::io;
+use std::panic::resume_unwind;
+
+/// Where the power fails, and what that leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// The program or erase that meets the cut, counted as [`Plug::operations`] does: this one is not acknowledged.
+    pub operation: u64,
+    /// What becomes of it if it is a program.
+    pub program: ProgramFault,
+    /// What becomes of it if it is an erase.
+    pub erase: EraseFault,
+    /// Chooses where a fault leaves a choice.
+    pub seed: u64,
+}
+
+/// Somebody at the plug of a flash.
+pub trait Plug {
+    /// Programs and erases that were begun since the power came on.
+    fn operations(&self) -> u64;
+
+    /// The power fails at this operation, or at none. Whoever implements it does to the flash what the fault says when
+    /// the operation comes, is off from then on, and calls [`power_fails`].
+    fn arm(&mut self, cut: Option<Cut>);
+
+    /// The power fails now, with no operation in progress.
+    fn switch_off(&mut self);
+
+    /// Whether the power is off. It is on again when the drive is opened anew.
+    fn is_off(&self) -> bool;
+}
+
+/// Flash that a drive can be served from.
+pub trait Flash: Nand + Plug + Send {
+    /// Makes everything that the flash has acknowledged safe from a crash of the machine it is on: what a client's
+    /// flush asks for. Flash that is gone with the process has nothing to do.
+    ///
+    /// # Errors
+    /// What the machine says; the client's flush fails then.
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What unwinds through an FTL when its power fails.
+pub(crate) struct PowerFailed;
+
+/// The power fails in the middle of an operation, and with it whatever the FTL was about to do: unwinds to the device,
+/// without a message. To be called by an armed flash alone.
+pub fn power_fails() -> ! {
+    resume_unwind(Box::new(PowerFailed))
+}

@@ -1,0 +1,553 @@
+//! One drive for all clients: a lock, a clock, a recorder, somebody at the plug, and work for idle times.
+//!
+//! Clients may use several connections at once: there is one [`Device`] behind one lock and nothing that a connection
+//! keeps to itself, so what one has acknowledged all others read, and a flush on any makes it durable.
+
+use super::cuts::{CutPlan, Cuts, Faults};
+use super::{Cut, Device, DeviceError, Off, Open, OpenError, Opened, Plug, Recorder};
+use phelsuma_nand::Time;
+use phelsuma_trace::Op;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Exit code of a server whose power was cut, as somebody had asked.
+pub const EXIT_CUT: u8 = 3;
+/// Exit code of a server whose FTL has panicked, or which did not complete what it was asked for.
+pub const EXIT_FAILED: u8 = 1;
+
+/// What a server does for its drive.
+pub trait Host: Send + Sync {
+    /// Tells whoever runs the server, in one line.
+    fn log(&self, line: &str);
+
+    /// Drops every connection, without an answer to what was asked on it.
+    fn drop_connections(&self);
+
+    /// Ends the process, at once.
+    fn exit(&self, code: u8);
+}
+
+/// A drive of any kind.
+trait Disk: Send {
+    fn read(&mut self, offset: u64, buf: &mut [u8], at: Time) -> Result<Time, DeviceError>;
+    fn write(&mut self, offset: u64, buf: &[u8], fua: bool, at: Time) -> Result<Time, DeviceError>;
+    fn trim(&mut self, offset: u64, length: u64, fua: bool, at: Time) -> Result<Time, DeviceError>;
+    fn write_zeroes(&mut self, offset: u64, length: u64, how: Zeroes, at: Time) -> Result<Time, DeviceError>;
+    fn flush(&mut self, at: Time) -> Result<Time, DeviceError>;
+    fn background(&mut self, at: Time) -> Result<bool, DeviceError>;
+    fn close(&mut self, at: Time) -> Result<(), DeviceError>;
+    fn cut_after(&mut self, operations: u64, cut: Cut);
+    fn stay_on(&mut self);
+    fn cut_now(&mut self, at: Time);
+    fn off(&self) -> Option<Off>;
+    fn operations(&mut self) -> u64;
+    /// The power comes back. When it is ready, and what it says of itself.
+    fn power_on(&mut self) -> Result<(Time, String), OpenError>;
+}
+
+/// How zeroes are to be had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Zeroes {
+    /// Whole pages may be discarded.
+    pub may_trim: bool,
+    /// Only if nothing has to be written for it.
+    pub fast: bool,
+    /// Durable when done.
+    pub fua: bool,
+}
+
+/// A drive and where it comes from.
+struct Drive<O: Open> {
+    source: O,
+    /// None while it comes up again, and if it does not.
+    device: Option<Device<O::Flash>>,
+}
+
+impl<O: Open> Drive<O> {
+    fn on(&mut self) -> Result<&mut Device<O::Flash>, DeviceError> {
+        self.device.as_mut().ok_or(DeviceError::Off(Off::Cut(None)))
+    }
+}
+
+impl<O: Open + Send> Disk for Drive<O> {
+    fn read(&mut self, offset: u64, buf: &mut [u8], at: Time) -> Result<Time, DeviceError> {
+        self.on()?.read(offset, buf, at)
+    }
+
+    fn write(&mut self, offset: u64, buf: &[u8], fua: bool, at: Time) -> Result<Time, DeviceError> {
+        self.on()?.write(offset, buf, fua, at)
+    }
+
+    fn trim(&mut self, offset: u64, length: u64, fua: bool, at: Time) -> Result<Time, DeviceError> {
+        self.on()?.trim(offset, length, fua, at)
+    }
+
+    fn write_zeroes(&mut self, offset: u64, length: u64, how: Zeroes, at: Time) -> Result<Time, DeviceError> {
+        self.on()?.write_zeroes(offset, length, how.may_trim, how.fast, how.fua, at)
+    }
+
+    fn flush(&mut self, at: Time) -> Result<Time, DeviceError> {
+        self.on()?.flush(at)
+    }
+
+    fn background(&mut self, at: Time) -> Result<bool, DeviceError> {
+        self.on()?.background(at)
+    }
+
+    fn close(&mut self, at: Time) -> Result<(), DeviceError> {
+        self.on()?.close(at)
+    }
+
+    fn cut_after(&mut self, operations: u64, cut: Cut) {
+        if let Some(device) = &mut self.device {
+            device.cut_after(operations, cut);
+        }
+    }
+
+    fn stay_on(&mut self) {
+        if let Some(device) = &mut self.device {
+            device.stay_on();
+        }
+    }
+
+    fn cut_now(&mut self, at: Time) {
+        if let Some(device) = &mut self.device {
+            device.cut_now(at);
+        }
+    }
+
+    fn off(&self) -> Option<Off> {
+        self.device.as_ref().map_or(Some(Off::Cut(None)), |device| device.off().cloned())
+    }
+
+    fn operations(&mut self) -> u64 {
+        self.device.as_mut().map_or(0, |device| device.flash().operations())
+    }
+
+    fn power_on(&mut self) -> Result<(Time, String), OpenError> {
+        let opened = match self.device.take() {
+            Some(device) => self.source.power_on(device.into_flash())?,
+            None => self.source.open()?,
+        };
+        let (ready, about) = (opened.ready, opened.about.clone());
+        self.device = Some(Device::new(opened));
+        Ok((ready, about))
+    }
+}
+
+/// Simulated moments of what happens on the machine's clock.
+struct Clock {
+    begun: Instant,
+    base: Time,
+    /// Real over simulated time; none: nobody waits for simulated flash.
+    scale: Option<f64>,
+}
+
+impl Clock {
+    fn new(base: Time, scale: Option<f64>) -> Self {
+        Self { begun: Instant::now(), base, scale }
+    }
+
+    fn now(&self) -> Time {
+        match self.scale {
+            Some(scale) => self.base + (self.begun.elapsed().as_nanos() as f64 / scale) as u64,
+            None => Time::ZERO,
+        }
+    }
+
+    /// How long it is until then.
+    fn until(&self, done: Time) -> Duration {
+        let Some(scale) = self.scale else { return Duration::ZERO };
+        let real = done.0.saturating_sub(self.base.0) as f64 * scale / 1e9;
+        Duration::try_from_secs_f64(real).unwrap_or(Duration::MAX).saturating_sub(self.begun.elapsed())
+    }
+}
+
+/// What is behind the lock.
+struct Locked {
+    disk: Box<dyn Disk>,
+    clock: Clock,
+    recorder: Option<Recorder>,
+    cuts: Cuts,
+    /// Whether the drive comes up again after the cut that is armed.
+    comes_back: bool,
+    /// How often the power came on.
+    life: u64,
+    ended: bool,
+}
+
+/// A connection, which ends with the power.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    life: u64,
+}
+
+/// How a drive is served.
+#[derive(Clone, Debug, Default)]
+pub struct Serving {
+    /// When the power is cut.
+    pub cuts: Option<CutPlan>,
+    /// What that leaves.
+    pub faults: Faults,
+    /// Real over simulated time, if requests are to take as long as they would.
+    pub realtime: Option<f64>,
+}
+
+/// A drive that clients are served from.
+pub struct Served {
+    locked: Mutex<Locked>,
+    host: Box<dyn Host>,
+    size_bytes: u64,
+    page_bytes: u32,
+    about: String,
+    /// Requests that wait for the lock.
+    waiting: AtomicU32,
+    in_progress: AtomicU32,
+    requests: AtomicU64,
+    stop: Mutex<bool>,
+    stopped: Condvar,
+}
+
+impl Served {
+    /// Opens a drive in order to serve it.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open<O: Open + Send + 'static>(source: O, how: &Serving, host: Box<dyn Host>) -> Result<Self, OpenError> {
+        let opened: Opened<O::Flash> = source.open()?;
+        let (ready, about) = (opened.ready, opened.about.clone());
+        let device = Device::new(opened);
+        let (size_bytes, page_bytes) = (device.size_bytes(), device.page_bytes());
+        let mut locked = Locked {
+            disk: Box::new(Drive { source, device: Some(device) }),
+            clock: Clock::new(ready, how.realtime),
+            recorder: None,
+            cuts: Cuts::new(how.cuts, how.faults.clone()),
+            comes_back: false,
+            life: 1,
+            ended: false,
+        };
+        locked.arm_next();
+        Ok(Self {
+            locked: Mutex::new(locked),
+            host,
+            size_bytes,
+            page_bytes,
+            about,
+            waiting: AtomicU32::new(0),
+            in_progress: AtomicU32::new(0),
+            requests: AtomicU64::new(0),
+            stop: Mutex::new(false),
+            stopped: Condvar::new(),
+        })
+    }
+
+    /// Bytes that clients see.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+
+    /// What it is, in one line.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// Records every request from now on.
+    pub fn record(&self, recorder: Recorder) {
+        self.lock().recorder = Some(recorder);
+    }
+
+    /// Somebody connects. While a drive comes up again, this waits.
+    pub fn connect(&self) -> Connection {
+        Connection { life: self.lock().life }
+    }
+
+    /// Reads; see [`Device::read`].
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn read(&self, from: &Connection, offset: u64, buf: &mut [u8]) -> Result<(), DeviceError> {
+        self.request(from, |locked, at| {
+            locked.note(Op::Read, offset, buf.len() as u64);
+            locked.disk.read(offset, buf, at)
+        })
+    }
+
+    /// Writes; see [`Device::write`].
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn write(&self, from: &Connection, offset: u64, buf: &[u8], fua: bool) -> Result<(), DeviceError> {
+        self.request(from, |locked, at| {
+            locked.note(Op::Write, offset, buf.len() as u64);
+            locked.disk.write(offset, buf, fua, at)
+        })
+    }
+
+    /// Discards; see [`Device::trim`].
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn trim(&self, from: &Connection, offset: u64, length: u64, fua: bool) -> Result<(), DeviceError> {
+        self.request(from, |locked, at| {
+            locked.note(Op::Trim, offset, length);
+            if fua {
+                locked.note(Op::Flush, 0, 0);
+            }
+            locked.disk.trim(offset, length, fua, at)
+        })
+    }
+
+    /// Makes zeroes; see [`Device::write_zeroes`]. Recorded as what it comes to: a trim of the whole pages and writes
+    /// of what is left at the ends, or a write.
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn write_zeroes(&self, from: &Connection, offset: u64, length: u64, how: Zeroes) -> Result<(), DeviceError> {
+        self.request(from, |locked, at| {
+            locked.note_zeroes(offset, length, how, self.page_bytes.into());
+            locked.disk.write_zeroes(offset, length, how, at)
+        })
+    }
+
+    /// Makes everything durable; see [`Device::flush`].
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn flush(&self, from: &Connection) -> Result<(), DeviceError> {
+        self.request(from, |locked, at| {
+            locked.note(Op::Flush, 0, 0);
+            locked.disk.flush(at)
+        })
+    }
+
+    /// The power fails now, or after so many programs and erases; whether the drive comes up again then.
+    pub fn cut(&self, after: Option<u64>, comes_back: bool) {
+        let mut locked = self.lock();
+        locked.comes_back = comes_back;
+        match after {
+            Some(operations) => {
+                let fault = locked.cuts.fault();
+                locked.disk.cut_after(operations, fault);
+            }
+            None => {
+                let at = locked.clock.now();
+                locked.disk.cut_now(at);
+                self.went_off(&mut locked);
+            }
+        }
+    }
+
+    /// No cut is to come any more.
+    pub fn stay_on(&self) {
+        let mut locked = self.lock();
+        locked.disk.stay_on();
+        locked.cuts = Cuts::new(None, Faults::default());
+    }
+
+    /// How it does, in one line.
+    pub fn status(&self) -> String {
+        let mut locked = self.lock();
+        let state = locked.disk.off().map_or_else(|| "on".to_string(), |off| off.to_string());
+        let (requests, operations) = (self.requests.load(Ordering::Relaxed), locked.disk.operations());
+        format!("{state}; {requests} requests; power on {} times, {operations} programs and erases since", locked.life)
+    }
+
+    /// Does the FTL's background work whenever nobody has asked for anything for so long, until the drive is closed.
+    pub fn work_while_idle(&self, idle: Duration) {
+        let mut seen = u64::MAX;
+        let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*stop {
+            stop = self.stopped.wait_timeout(stop, idle).unwrap_or_else(PoisonError::into_inner).0;
+            let now = self.requests.load(Ordering::Relaxed);
+            if *stop || now != std::mem::replace(&mut seen, now) {
+                continue;
+            }
+            drop(stop);
+            while self.waiting.load(Ordering::Relaxed) == 0 && self.requests.load(Ordering::Relaxed) == seen {
+                let mut locked = self.lock();
+                if locked.disk.off().is_some() {
+                    break;
+                }
+                let at = locked.clock.now();
+                match locked.disk.background(at) {
+                    Ok(true) => {}
+                    Err(DeviceError::Off(_)) => {
+                        self.went_off(&mut locked);
+                        break;
+                    }
+                    Ok(false) => break,
+                    Err(error) => {
+                        self.host.log(&format!("in the background: {error}"));
+                        break;
+                    }
+                }
+            }
+            stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Stops in good order, after what is in progress. Whether everything that was asked for is done.
+    pub fn close(&self) -> bool {
+        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stopped.notify_all();
+        let mut locked = self.lock();
+        let at = locked.clock.now();
+        locked.disk.stay_on();
+        let mut done = true;
+        if let Err(error) = locked.disk.close(at) {
+            self.host.log(&format!("the drive was not closed in good order: {error}"));
+            done = false;
+        }
+        self.finish_recording(&mut locked) && done
+    }
+
+    /// Requests that are not done, or whose simulated time has not come.
+    pub fn in_progress(&self) -> u32 {
+        self.in_progress.load(Ordering::Relaxed)
+    }
+
+    /// Whether [`Served::close`] was called.
+    pub fn is_closed(&self) -> bool {
+        *self.stop.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish_recording(&self, locked: &mut Locked) -> bool {
+        match locked.recorder.take().map(Recorder::finish) {
+            None => true,
+            Some(Ok(requests)) => {
+                self.host.log(&format!("recorded {requests} requests"));
+                true
+            }
+            Some(Err(what)) => {
+                self.host.log(&what);
+                false
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Locked> {
+        // Who has panicked with it is the FTL, and the device is off then.
+        self.locked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn request(
+        &self,
+        from: &Connection,
+        work: impl FnOnce(&mut Locked, Time) -> Result<Time, DeviceError>,
+    ) -> Result<(), DeviceError> {
+        self.in_progress.fetch_add(1, Ordering::Relaxed);
+        let outcome = self.do_request(from, work);
+        self.in_progress.fetch_sub(1, Ordering::Relaxed);
+        outcome
+    }
+
+    fn do_request(
+        &self,
+        from: &Connection,
+        work: impl FnOnce(&mut Locked, Time) -> Result<Time, DeviceError>,
+    ) -> Result<(), DeviceError> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let mut locked = self.lock();
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        if locked.life != from.life {
+            // The power has failed meanwhile: what was asked before is never done after.
+            return Err(DeviceError::Off(Off::Cut(None)));
+        }
+        let at = locked.clock.now();
+        match work(&mut locked, at) {
+            Ok(done) => {
+                let wait = locked.clock.until(done);
+                drop(locked);
+                if wait > Duration::ZERO {
+                    std::thread::sleep(wait);
+                }
+                Ok(())
+            }
+            Err(DeviceError::Off(off)) => {
+                self.went_off(&mut locked);
+                Err(DeviceError::Off(off))
+            }
+            Err(error) => {
+                drop(locked);
+                if !matches!(error, DeviceError::NotFast) {
+                    self.host.log(&format!("a request fails: {error}"));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The device is off: connections are dropped before anybody else can ask, and it comes up again, or that is all.
+    fn went_off(&self, locked: &mut Locked) {
+        let Some(off) = locked.disk.off() else { return };
+        if off == Off::Closed || locked.ended {
+            return;
+        }
+        self.host.drop_connections();
+        let comes_back = locked.comes_back && matches!(off, Off::Cut(_));
+        if !comes_back {
+            self.host.log(&format!("{off}; the next start recovers the drive"));
+            locked.ended = true;
+            self.finish_recording(locked);
+            self.host.exit(if matches!(off, Off::Cut(_)) { EXIT_CUT } else { EXIT_FAILED });
+            return;
+        }
+        locked.life += 1;
+        match locked.disk.power_on() {
+            Ok((ready, about)) => {
+                self.host.log(&format!("{off}, and is back: {about}"));
+                locked.clock = Clock::new(ready, locked.clock.scale);
+                locked.arm_next();
+            }
+            Err(error) => {
+                self.host.log(&format!("{off}, and the drive does not come up again: {error}"));
+                locked.ended = true;
+                self.finish_recording(locked);
+                self.host.exit(EXIT_FAILED);
+            }
+        }
+    }
+}
+
+impl Locked {
+    /// The plan's next cut.
+    fn arm_next(&mut self) {
+        if let Some((operations, comes_back)) = self.cuts.next() {
+            self.comes_back = comes_back;
+            let fault = self.cuts.fault();
+            self.disk.cut_after(operations, fault);
+        }
+    }
+
+    fn note(&self, op: Op, offset: u64, length: u64) {
+        if let Some(recorder) = &self.recorder {
+            recorder.note(op, offset, length);
+        }
+    }
+
+    fn note_zeroes(&self, offset: u64, length: u64, how: Zeroes, page_bytes: u64) {
+        if how.fast && !how.may_trim {
+            // Refused, whatever the range.
+            return;
+        }
+        let end = offset.saturating_add(length);
+        let (first, last) = (offset.div_ceil(page_bytes) * page_bytes, end / page_bytes * page_bytes);
+        if !how.may_trim || first >= last {
+            return self.note(Op::Write, offset, length);
+        }
+        self.note(Op::Write, offset, first - offset);
+        self.note(Op::Trim, first, last - first);
+        self.note(Op::Write, last, end - last);
+        if how.fua {
+            self.note(Op::Flush, 0, 0);
+        }
+    }
+}
