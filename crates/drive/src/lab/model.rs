@@ -148,8 +148,8 @@ impl Model {
                 for page in 0..self.logical_pages() {
                     let before = self.pages[page as usize];
                     if before.or.is_some() {
-                        // The trim stays, and with it nothing is doubtful any more.
-                        self.set(page, Expected { now: before.now, ..Expected::default() });
+                        // The trim stays. What is doubtful stays so: it may have been on the page that has decayed since.
+                        self.set(page, Expected { or: None, ..before });
                     }
                 }
             }
