@@ -226,7 +226,7 @@ impl GeckoPageBuilder {
     pub(super) fn seal(&mut self, header: &RunHeader, place: u32, last: bool) {
         self.bytes[0..2].copy_from_slice(&(self.entries as u16).to_le_bytes());
         self.bytes[2] = header.level;
-        self.bytes[3] = u8::from(last) * LAST_PAGE | u8::from(header.damaged) * DAMAGED;
+        self.bytes[3] = (u8::from(last) * LAST_PAGE) | (u8::from(header.damaged) * DAMAGED);
         self.bytes[4..8].copy_from_slice(&place.to_le_bytes());
         self.bytes[8..16].copy_from_slice(&header.flushes.0.to_le_bytes());
         self.bytes[16..24].copy_from_slice(&header.flushes.1.to_le_bytes());
