@@ -64,6 +64,15 @@ impl ImageNand<ImageFile> {
         Self::open_on(ImageFile::open(path)?, durability)
     }
 
+    /// What the image at `path` says of itself; it is looked at and not opened, whatever its end was.
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn describe(path: &Path) -> Result<(Geometry, Config), ImageError> {
+        let header = read_header(&ImageFile::open_to_read(path)?)?;
+        Ok((header.geometry, header.config))
+    }
+
     /// Makes the file durable with its name, once it has been made.
     ///
     /// # Errors
