@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
     /// What a flushed write to an image survives: flush, the death of the host as well; process, that of the server alone
-    #[arg(long, value_name = "WHAT", requires = "image", value_parser = |text: &str| text.parse::<Durability>())]
+    #[arg(long, value_name = "WHAT", conflicts_with = "memory", value_parser = |text: &str| text.parse::<Durability>())]
     durability: Option<Durability>,
     #[command(flatten)]
     of_memory: MemoryArgs,
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
     /// Requests take this many times as long as on the flash simulated: 1 is its own pace; for a drive in memory
-    #[arg(long, value_name = "SCALE", requires = "memory", value_parser = scale)]
+    #[arg(long, value_name = "SCALE", conflicts_with = "image", value_parser = scale)]
     realtime: Option<f64>,
     /// Milliseconds without a request before the FTL works for itself
     #[arg(long, value_name = "MS", default_value_t = IDLE_DEFAULT.as_millis() as u64, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
@@ -77,34 +77,34 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 struct MemoryArgs {
     /// The FTL of a drive in memory (see `phelsuma list`) [default: page]
-    #[arg(long, value_name = "NAME", requires = "memory")]
+    #[arg(long, value_name = "NAME", conflicts_with = "image")]
     ftl: Option<String>,
     /// Logical over physical pages of a drive in memory [default: 0.70]
-    #[arg(long, requires = "memory", value_parser = ratio)]
+    #[arg(long, conflicts_with = "image", value_parser = ratio)]
     ratio: Option<f64>,
     /// Size of a page of a drive in memory [default: 4KiB]
-    #[arg(long, value_name = "SIZE", requires = "memory", value_parser = size::parse_page)]
+    #[arg(long, value_name = "SIZE", conflicts_with = "image", value_parser = size::parse_page)]
     page: Option<u32>,
     /// Pages of a block of a drive in memory [default: 128]
-    #[arg(long, value_name = "N", requires = "memory")]
+    #[arg(long, value_name = "N", conflicts_with = "image")]
     pages_per_block: Option<u32>,
     /// Channels of a drive in memory [default: 1]
-    #[arg(long, value_name = "N", requires = "memory")]
+    #[arg(long, value_name = "N", conflicts_with = "image")]
     channels: Option<u32>,
     /// Dies on each channel of a drive in memory [default: 1]
-    #[arg(long, value_name = "N", requires = "memory")]
+    #[arg(long, value_name = "N", conflicts_with = "image")]
     dies: Option<u32>,
     /// How long flash operations of a drive in memory take [default: gecko]
-    #[arg(long, value_name = "NAME", requires = "memory", value_parser = timing)]
+    #[arg(long, value_name = "NAME", conflicts_with = "image", value_parser = timing)]
     timing: Option<TimingArg>,
     /// Seed of everything random in the FTL of a drive in memory [default: 1]
-    #[arg(long, requires = "memory")]
+    #[arg(long, conflicts_with = "image")]
     seed: Option<u64>,
     /// Size of the cache of mapping entries of a drive in memory, at 8 bytes an entry
-    #[arg(long, value_name = "SIZE", requires = "memory", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", conflicts_with = "image", value_parser = size::parse)]
     cache: Option<u64>,
     /// Change a part or parameter of the FTL of a drive in memory (see `phelsuma list`); may be repeated
-    #[arg(long, value_name = "KEY=VALUE", requires = "memory", value_parser = setting)]
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "image", value_parser = setting)]
     set: Vec<Setting>,
 }
 

@@ -1,6 +1,6 @@
 //! A drive in an image file: [`ImageNand`] with a hand at its plug, and what opens as one.
 
-use super::plug::{Cut, Flash, Plug, PowerFailed, power_fails};
+use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
 use crate::image::{Durability, FaultPlan, ImageError, ImageFile, ImageNand, Storage};
 use phelsuma_drive::show_bytes;
@@ -159,6 +159,31 @@ impl ImageDrive {
         format!("{}: {error}", self.path.display())
     }
 
+    /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to the
+    /// FTL; to the image the first is less work.
+    fn open_on(&self, file: ImageFile) -> Result<Opened<ImageFlash>, OpenError> {
+        let input = |error: ImageError| OpenError::Input(self.named(&error));
+        let (_, config) = ImageNand::describe_on(&file).map_err(input)?;
+        Self::may_be(&config.name, &config.composition)?;
+        let nand = ImageNand::open_on(file, self.durability).map_err(input)?;
+        let about = self.about(&nand);
+        let mut flash = ImageFlash::new(nand);
+        // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the server.
+        let recovered = catch_unwind(AssertUnwindSafe(|| recover(&mut flash, &config, Time::ZERO)));
+        let failed = |what: &dyn std::fmt::Display| Err(OpenError::Failed(self.named(what)));
+        match (recovered, flash.failure()) {
+            (_, Some(failure)) => failed(&failure),
+            (Ok(Ok((ftl, report))), None) => {
+                let battery = config.composition.has_battery();
+                Ok(Opened { flash, ftl, battery, ready: report.done, about })
+            }
+            (Ok(Err(error)), None) => failed(&format_args!("{} does not come up: {error}", config.name)),
+            (Err(_), None) => {
+                failed(&format_args!("{} does not come up: it has panicked, which is a defect of it", config.name))
+            }
+        }
+    }
+
     fn about<S: Storage>(&self, nand: &ImageNand<S>) -> String {
         let config = nand.config();
         let host = u64::from(config.logical_pages) * u64::from(nand.geometry().page_bytes());
@@ -191,29 +216,13 @@ fn shown(path: &Path) -> String {
 impl Open for ImageDrive {
     type Flash = ImageFlash;
 
-    /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to the
-    /// FTL; to the image the first is less work.
     fn open(&self) -> Result<Opened<ImageFlash>, OpenError> {
-        let input = |error: ImageError| OpenError::Input(self.named(&error));
-        let (_, config) = ImageNand::describe(&self.path).map_err(input)?;
-        Self::may_be(&config.name, &config.composition)?;
-        let nand = ImageNand::open(&self.path, self.durability).map_err(input)?;
-        let about = self.about(&nand);
-        let mut flash = ImageFlash::new(nand);
-        // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the server.
-        let recovered = catch_unwind(AssertUnwindSafe(|| recover(&mut flash, &config, Time::ZERO)));
-        let failed = |what: &dyn std::fmt::Display| Err(OpenError::Failed(self.named(what)));
-        match (recovered, flash.failure()) {
-            (_, Some(failure)) => failed(&failure),
-            (Ok(Ok((ftl, report))), None) => {
-                let battery = config.composition.has_battery();
-                Ok(Opened { flash, ftl, battery, ready: report.done, about })
-            }
-            (Ok(Err(error)), None) => failed(&format_args!("{} does not come up: {error}", config.name)),
-            (Err(panic), None) if panic.is::<PowerFailed>() => failed(&"the power was cut"),
-            (Err(_), None) => {
-                failed(&format_args!("{} does not come up: it has panicked, which is a defect of it", config.name))
-            }
-        }
+        let file = ImageFile::open(&self.path).map_err(|error| OpenError::Input(self.named(&error)))?;
+        self.open_on(file)
+    }
+
+    /// What the RAM knew of the file is gone. The file stays locked: nobody else is to have it meanwhile.
+    fn power_on(&self, flash: ImageFlash) -> Result<Opened<ImageFlash>, OpenError> {
+        self.open_on(flash.into_image().into_storage())
     }
 }

@@ -69,8 +69,7 @@ impl ImageNand<ImageFile> {
     /// # Errors
     /// [`ImageError`].
     pub fn describe(path: &Path) -> Result<(Geometry, Config), ImageError> {
-        let header = read_header(&ImageFile::open_to_read(path)?)?;
-        Ok((header.geometry, header.config))
+        Self::describe_on(&ImageFile::open_to_read(path)?)
     }
 
     /// Makes the file durable with its name, once it has been made.
@@ -130,6 +129,15 @@ impl<S: Storage> ImageNand<S> {
         image.free.extend(layout.blocks..layout.slots);
         image.begin()?;
         Ok(image)
+    }
+
+    /// What an image says of itself, as [`ImageNand::describe`].
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn describe_on(storage: &S) -> Result<(Geometry, Config), ImageError> {
+        let header = read_header(storage)?;
+        Ok((header.geometry, header.config))
     }
 
     /// Opens an image on whatever its bytes are on.
