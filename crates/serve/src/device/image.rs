@@ -162,10 +162,14 @@ impl ImageDrive {
     /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to the
     /// FTL; to the image the first is less work.
     fn open_on(&self, file: ImageFile) -> Result<Opened<ImageFlash>, OpenError> {
-        let input = |error: ImageError| OpenError::Input(self.named(&error));
-        let (_, config) = ImageNand::describe_on(&file).map_err(input)?;
+        let wrong = |error: ImageError| match &error {
+            // The file is there: it is the machine that does not do what it should.
+            ImageError::Io { .. } => OpenError::Failed(self.named(&error)),
+            _ => OpenError::Input(self.named(&error)),
+        };
+        let (_, config) = ImageNand::describe_on(&file).map_err(wrong)?;
         Self::may_be(&config.name, &config.composition)?;
-        let nand = ImageNand::open_on(file, self.durability).map_err(input)?;
+        let nand = ImageNand::open_on(file, self.durability).map_err(wrong)?;
         let about = self.about(&nand);
         let mut flash = ImageFlash::new(nand);
         // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the server.
