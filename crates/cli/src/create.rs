@@ -8,6 +8,7 @@ use crate::{memory, output, size};
 use phelsuma_drive::{DriveShape, does_not_fit};
 use phelsuma_ftl::{Config, FtlError, Preset};
 use phelsuma_nand::{Geometry, Nand, Time};
+use phelsuma_serve::device::ImageDrive;
 use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageNand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -71,9 +72,6 @@ pub(crate) fn main(args: &Args) -> Outcome {
         let _ = std::fs::remove_file(&args.image);
         return Err(failure);
     }
-    if let Some(why) = config.composition.why_not_survivable() {
-        output::remark(&format!("{} does not survive power cuts: {why}", args.ftl));
-    }
     let logical_bytes = u64::from(config.logical_pages) * u64::from(geometry.page_bytes());
     let ratio = f64::from(config.logical_pages) / geometry.pages() as f64;
     if args.json {
@@ -114,6 +112,7 @@ fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
     if let Some(error) = set_parts(&mut composition, &args.set, args.cache)?.into_iter().next() {
         return Err(error.into());
     }
+    ImageDrive::may_be(preset.name, &composition)?;
     check_cache_is_used(args.cache, core::iter::once(&composition))?;
     // What is wrong with the shape is said before what does not fit it.
     let dies = u64::from(args.channels) * u64::from(args.dies);

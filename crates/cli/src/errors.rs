@@ -7,6 +7,7 @@ use phelsuma_drive::lab::LabError;
 use phelsuma_ftl::ConfigError;
 use phelsuma_limits::LimitError;
 use phelsuma_nand::GeometryError;
+use phelsuma_serve::device::OpenError;
 use phelsuma_trace::{TraceError, WorkloadError};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -101,6 +102,15 @@ fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Input(text) => Self::Input(text),
+            OpenError::Failed(text) => Self::Failed(text),
+        }
+    }
 }
 
 impl From<RunError> for Failure {

@@ -417,7 +417,8 @@ fn what_cannot_be_served_is_refused_with_what_would_be_right() {
         ("serve --memory 64MiB --address 0.0.0.0".to_string(), "--port"),
         (format!("serve --memory 64MiB --socket {socket}{}", "x".repeat(200)), "too long"),
         ("serve --memory 900TiB".to_string(), "must be from"),
-        (format!("serve image.img --ratio 0.5 --socket {socket}"), "--memory"),
+        (format!("serve image.img --ratio 0.5 --socket {socket}"), "cannot be used with"),
+        (format!("serve /nonexistent/image.img --socket {socket}"), "/nonexistent/image.img: opening the image"),
     ] {
         let error = refused_with(2, &words(&line));
         assert!(error.contains(what), "{line}: {error}");

@@ -3,7 +3,7 @@
 use crate::abi;
 use crate::connections::{Address, drop_all};
 use phelsuma_serve::device::options::{Backing, Options};
-use phelsuma_serve::device::{DeviceError, Host, Off, OpenError, Recorder, Served, control};
+use phelsuma_serve::device::{DeviceError, Host, ImageDrive, Off, OpenError, Recorder, Served, control};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::fs::File;
@@ -126,8 +126,12 @@ fn open(options: &Options) -> Result<Served, OpenError> {
     let plugin = Box::new(Plugin::of(options));
     match &options.backing {
         Some(Backing::Memory(memory)) => Served::open(memory.drive()?, &options.serving, plugin),
+        Some(Backing::Image(_)) if options.serving.realtime.is_some() => {
+            Err(OpenError::Input("an image has no clock: realtime= is for a drive in memory".into()))
+        }
         Some(Backing::Image(path)) => {
-            Err(OpenError::Input(format!("{}: images cannot be served yet; --memory SIZE can", path.display())))
+            let drive = ImageDrive { path: path.clone(), durability: options.durability };
+            Served::open(drive, &options.serving, plugin)
         }
         None => Err(OpenError::Input("image=FILE or memory=BYTES says which drive to serve".into())),
     }

@@ -4,6 +4,7 @@
 mod address;
 mod find;
 
+use crate::create::image_failure;
 use crate::drive_args::{TimingArg, ratio, timing};
 use crate::errors::{Failure, Outcome};
 use crate::settings::{Setting, check_cache_is_used, set_cache, setting};
@@ -13,7 +14,8 @@ use phelsuma_drive::DriveShape;
 use phelsuma_ftl::Preset;
 use phelsuma_nand::Geometry;
 use phelsuma_serve::device::options::{Backing, IDLE_DEFAULT, MemoryOptions, Options, scale};
-use phelsuma_serve::device::{CutPlan, Faults, OpenError, Serving};
+use phelsuma_serve::device::{CutPlan, Faults, ImageDrive, Serving};
+use phelsuma_serve::image::{Durability, ImageNand};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
@@ -31,6 +33,9 @@ pub(crate) struct Args {
     /// A drive in memory instead, on this much flash; what is written is gone at the end
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
+    /// What a flushed write to an image survives: flush, the death of the host as well; process, that of the server alone
+    #[arg(long, value_name = "WHAT", conflicts_with = "memory", value_parser = |text: &str| text.parse::<Durability>())]
+    durability: Option<Durability>,
     #[command(flatten)]
     of_memory: MemoryArgs,
     /// Socket that clients connect to [default: beside the image, IMAGE.nbd; phelsuma.nbd for a drive in memory]
@@ -57,8 +62,8 @@ pub(crate) struct Args {
     /// Control socket, for `phelsuma plug`
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
-    /// Requests take this many times as long as on the flash simulated: 1 is its own pace
-    #[arg(long, value_name = "SCALE", value_parser = scale)]
+    /// Requests take this many times as long as on the flash simulated: 1 is its own pace; for a drive in memory
+    #[arg(long, value_name = "SCALE", conflicts_with = "image", value_parser = scale)]
     realtime: Option<f64>,
     /// Milliseconds without a request before the FTL works for itself
     #[arg(long, value_name = "MS", default_value_t = IDLE_DEFAULT.as_millis() as u64, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
@@ -72,34 +77,34 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 struct MemoryArgs {
     /// The FTL of a drive in memory (see `phelsuma list`) [default: page]
-    #[arg(long, value_name = "NAME", requires = "memory")]
+    #[arg(long, value_name = "NAME", conflicts_with = "image")]
     ftl: Option<String>,
     /// Logical over physical pages of a drive in memory [default: 0.70]
-    #[arg(long, requires = "memory", value_parser = ratio)]
+    #[arg(long, conflicts_with = "image", value_parser = ratio)]
     ratio: Option<f64>,
     /// Size of a page of a drive in memory [default: 4KiB]
-    #[arg(long, value_name = "SIZE", requires = "memory", value_parser = size::parse_page)]
+    #[arg(long, value_name = "SIZE", conflicts_with = "image", value_parser = size::parse_page)]
     page: Option<u32>,
     /// Pages of a block of a drive in memory [default: 128]
-    #[arg(long, value_name = "N", requires = "memory")]
+    #[arg(long, value_name = "N", conflicts_with = "image")]
     pages_per_block: Option<u32>,
     /// Channels of a drive in memory [default: 1]
-    #[arg(long, value_name = "N", requires = "memory")]
+    #[arg(long, value_name = "N", conflicts_with = "image")]
     channels: Option<u32>,
     /// Dies on each channel of a drive in memory [default: 1]
-    #[arg(long, value_name = "N", requires = "memory")]
+    #[arg(long, value_name = "N", conflicts_with = "image")]
     dies: Option<u32>,
     /// How long flash operations of a drive in memory take [default: gecko]
-    #[arg(long, value_name = "NAME", requires = "memory", value_parser = timing)]
+    #[arg(long, value_name = "NAME", conflicts_with = "image", value_parser = timing)]
     timing: Option<TimingArg>,
     /// Seed of everything random in the FTL of a drive in memory [default: 1]
-    #[arg(long, requires = "memory")]
+    #[arg(long, conflicts_with = "image")]
     seed: Option<u64>,
     /// Size of the cache of mapping entries of a drive in memory, at 8 bytes an entry
-    #[arg(long, value_name = "SIZE", requires = "memory", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", conflicts_with = "image", value_parser = size::parse)]
     cache: Option<u64>,
     /// Change a part or parameter of the FTL of a drive in memory (see `phelsuma list`); may be repeated
-    #[arg(long, value_name = "KEY=VALUE", requires = "memory", value_parser = setting)]
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "image", value_parser = setting)]
     set: Vec<Setting>,
 }
 
@@ -129,6 +134,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     }
     let options = Options {
         backing: Some(backing),
+        durability: args.durability.unwrap_or_default(),
         serving: Serving {
             cuts: args.cut_after.or(args.cut_every),
             faults: args.faults.clone().unwrap_or_default(),
@@ -150,6 +156,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
 impl Args {
     fn backing(&self) -> Outcome<Backing> {
         if let Some(image) = &self.image {
+            // What is wrong is said before anything is started.
+            let (geometry, config) = ImageNand::describe(image).map_err(|error| image_failure(image, &error))?;
+            ImageDrive::may_be(&config.name, &config.composition)?;
+            memory::affordable(&geometry)?;
             return Ok(Backing::Image(absolute(image)?));
         }
         let given = &self.of_memory;
@@ -175,10 +185,7 @@ impl Args {
         let timing = given.timing.as_ref().map_or(default.timing, |timing| timing.name.clone());
         let memory = MemoryOptions { shape, ftl, timing, seed: given.seed.unwrap_or(default.seed), settings };
         // What is wrong is said before anything is started.
-        let drive = memory.drive().map_err(|error| match error {
-            OpenError::Input(text) => Failure::Input(text),
-            OpenError::Failed(text) => Failure::Failed(text),
-        })?;
+        let drive = memory.drive()?;
         affordable(&drive.geometry)?;
         let cuts = self.cut_after.is_some() || self.cut_every.is_some();
         match drive.config.composition.why_not_survivable() {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
+use crate::common::prints;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -160,4 +161,29 @@ pub fn succeeds<S: AsRef<std::ffi::OsStr>>(program: &str, args: &[S]) -> String 
     let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{program}: {} {out} {error}", output.status);
     out.into_owned()
+}
+
+/// Cycles of a preset: more of the one that is made for this, and of all where that is asked for.
+pub fn cycles(ftl: &str) -> u32 {
+    let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1");
+    match (thorough, ftl) {
+        (false, "geckoftl") => 10,
+        (false, _) => 3,
+        (true, "geckoftl") => 1_000,
+        (true, _) => 100,
+    }
+}
+
+/// An image of a drive of this preset.
+pub fn made(folder: &Folder, ftl: &str) -> PathBuf {
+    let image = folder.file("drive.img");
+    prints(&format!("create {} --size 64MiB --ftl {ftl}", image.display()));
+    image
+}
+
+/// `check` finds nothing; the drive was stopped in good order.
+pub fn is_in_order(image: &Path) {
+    let said = prints(&format!("check {}", image.display()));
+    assert!(said.contains("nothing is wrong") && said.contains("closed in good order"), "{said}");
+    assert!(!said.contains("not closed in good order"), "{said}");
 }

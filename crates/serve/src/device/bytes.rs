@@ -225,6 +225,12 @@ impl<N: Flash> Device<N> {
             device.ftl.close(&mut device.flash, at)?;
             device.sync()
         });
+        if closed.is_ok()
+            && let Err(error) = self.flash.close()
+        {
+            self.off = Some(self.why_off());
+            return Err(DeviceError::Sync(error));
+        }
         self.off.get_or_insert(Off::Closed);
         closed
     }
@@ -280,10 +286,15 @@ impl<N: Flash> Device<N> {
                 self.cut(at);
             }
             Ok(outcome) if !self.flash.is_off() => return outcome,
-            Ok(_) => self.off = Some(Off::Cut(None)),
+            Ok(_) => self.off = Some(self.why_off()),
             Err(panic) => self.unwound(panic.as_ref()),
         }
         Err(DeviceError::Off(self.off.clone().unwrap_or(Off::Cut(None))))
+    }
+
+    /// What has put the flash off.
+    fn why_off(&self) -> Off {
+        self.flash.failure().map_or(Off::Cut(None), Off::Failed)
     }
 
     /// The power fails between two requests; a battery saves what RAM alone knows.
@@ -295,13 +306,16 @@ impl<N: Flash> Device<N> {
             Ok(Err(error)) => self.off = Some(Off::Cut(Some(error.to_string()))),
             Err(panic) => self.unwound(panic.as_ref()),
         }
+        if let Some(failure) = self.flash.failure() {
+            self.off = Some(Off::Failed(failure));
+        }
         self.flash.switch_off();
     }
 
     fn unwound(&mut self, panic: &(dyn Any + Send)) {
         self.flash.switch_off();
         self.off = Some(if panic.is::<PowerFailed>() {
-            Off::Cut(None)
+            self.why_off()
         } else {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             Off::Panicked(text.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default().to_string())

@@ -13,6 +13,8 @@ pub enum Off {
     Cut(Option<String>),
     /// The FTL has panicked. Its RAM is not to be believed any more, so this is a power cut to the flash.
     Panicked(String),
+    /// What the flash stands on has failed (a full disk, say): what was acknowledged is there, and nothing is done any more.
+    Failed(String),
     /// It was closed in good order.
     Closed,
 }
@@ -23,6 +25,7 @@ impl fmt::Display for Off {
             Self::Cut(None) => f.write_str("the power was cut"),
             Self::Cut(Some(battery)) => write!(f, "the power was cut, and the battery did not suffice: {battery}"),
             Self::Panicked(text) => write!(f, "the FTL has panicked, which is a defect of it: {text}"),
+            Self::Failed(what) => f.write_str(what),
             Self::Closed => f.write_str("the drive is closed"),
         }
     }

@@ -1,6 +1,7 @@
 //! What a server is told: `KEY=VALUE` words, as nbdkit passes them to a plugin.
 
 use super::{Faults, MemoryDrive, OpenError, Serving};
+use crate::image::Durability;
 use phelsuma_drive::DriveShape;
 use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::{TIMINGS, Timing};
@@ -78,6 +79,8 @@ pub enum Backing {
 pub struct Options {
     /// Where the drive is, when that was said.
     pub backing: Option<Backing>,
+    /// What a flushed write survives, of a drive in an image.
+    pub durability: Durability,
     /// Cuts and clock.
     pub serving: Serving,
     /// The file that requests are recorded to.
@@ -96,6 +99,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             backing: None,
+            durability: Durability::default(),
             serving: Serving::default(),
             record: None,
             control: None,
@@ -124,6 +128,10 @@ impl Options {
                     self.backing = Some(Backing::Memory(memory));
                 }
                 Some(_) => return Err("image=FILE and memory=BYTES exclude each other".into()),
+            },
+            "durability" => match &self.backing {
+                Some(Backing::Image(_)) => self.durability = value.parse()?,
+                _ => return Err("durability= is about an image; image=FILE in front of it would be right".into()),
             },
             "record" => self.record = Some(value.into()),
             "control" => self.control = Some(value.into()),
@@ -170,7 +178,10 @@ impl Options {
         let mut say = |key: &str, value: &dyn std::fmt::Display| words.push(format!("{key}={value}"));
         match &self.backing {
             None => {}
-            Some(Backing::Image(path)) => say("image", &path.display()),
+            Some(Backing::Image(path)) => {
+                say("image", &path.display());
+                say("durability", &self.durability.name());
+            }
             Some(Backing::Memory(MemoryOptions { shape, ftl, timing, seed, settings })) => {
                 say("memory", &shape.capacity_bytes.unwrap_or_default());
                 say("ftl", ftl);
@@ -261,5 +272,12 @@ mod tests {
         assert!(Options::default().set("ftl", "page").unwrap_err().contains("memory=BYTES"));
         assert!(options.set("image", "x").is_err());
         assert!(options.set("nothing", "x").is_err());
+        assert!(options.set("durability", "flush").unwrap_err().contains("image=FILE"));
+        let mut options = Options::default();
+        options.set("image", "/a b/drive.img").unwrap();
+        assert_eq!(options.words()[..2], ["image=/a b/drive.img", "durability=flush"]);
+        options.set("durability", "process").unwrap();
+        assert_eq!(options.words()[1], "durability=process");
+        assert!(options.set("durability", "hope").unwrap_err().contains("flush, process"));
     }
 }

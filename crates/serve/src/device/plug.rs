@@ -47,13 +47,26 @@ pub trait Flash: Nand + Plug + Send {
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
+
+    /// Ends in good order, after the FTL has. Nothing can be done any more.
+    ///
+    /// # Errors
+    /// What the machine says.
+    fn close(&mut self) -> io::Result<()> {
+        self.sync()
+    }
+
+    /// Why it is off, in one line, where that was not the plug: what it stands on has failed.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What unwinds through an FTL when its power fails.
 pub(crate) struct PowerFailed;
 
 /// The power fails in the middle of an operation, and with it whatever the FTL was about to do: unwinds to the device,
-/// without a message. To be called by an armed flash alone.
+/// without a message. To be called by an armed flash, and by one that cannot go on.
 pub fn power_fails() -> ! {
     resume_unwind(Box::new(PowerFailed))
 }

@@ -10,6 +10,7 @@ use phelsuma_nand::{
     Block, Content, EraseError, FlashStats, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
 };
 use std::collections::VecDeque;
+use std::str::FromStr;
 
 /// What a flushed write survives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,6 +31,17 @@ impl Durability {
             Self::Flush => "flush",
             Self::Process => "process",
         }
+    }
+}
+
+impl FromStr for Durability {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Flush, Self::Process];
+        all.into_iter()
+            .find(|durability| durability.name() == text)
+            .ok_or_else(|| format!("unknown durability '{}'; known are flush, process", text.escape_debug()))
     }
 }
 
@@ -79,6 +91,8 @@ pub(super) struct BlockState {
 pub(super) enum Off {
     /// A fault plan has pulled the plug.
     Plug,
+    /// It was closed in good order.
+    Closed,
     /// The file cannot be written.
     Failed(ImageError),
 }
@@ -193,7 +207,7 @@ impl<S: Storage> ImageNand<S> {
     pub fn failure(&self) -> Option<&ImageError> {
         match &self.off {
             Some(Off::Failed(error)) => Some(error),
-            Some(Off::Plug) | None => None,
+            Some(Off::Plug | Off::Closed) | None => None,
         }
     }
 
@@ -209,7 +223,7 @@ impl<S: Storage> ImageNand<S> {
         }
         match &self.off {
             Some(Off::Failed(error)) => Err(again(error)),
-            Some(Off::Plug) | None => Ok(()),
+            Some(Off::Plug | Off::Closed) | None => Ok(()),
         }
     }
 
@@ -218,19 +232,25 @@ impl<S: Storage> ImageNand<S> {
     /// # Errors
     /// [`ImageError::Io`].
     pub fn close(mut self) -> Result<S, ImageError> {
-        if self.off.is_none() {
-            self.durability = Durability::Flush;
-            if self.synchronize().is_ok() {
-                self.header.clean = true;
-                self.header.synced = self.number;
-                if self.write_header().is_ok() {
-                    let _ = self.fdatasync();
-                }
-            }
-        }
+        self.finish();
         match self.off {
             Some(Off::Failed(error)) => Err(error),
-            Some(Off::Plug) | None => Ok(self.storage),
+            Some(Off::Plug | Off::Closed) | None => Ok(self.storage),
+        }
+    }
+
+    /// As [`ImageNand::close`], for whoever keeps what is left: it is off then, and says so.
+    pub(crate) fn finish(&mut self) {
+        if self.off.is_some() {
+            return;
+        }
+        self.durability = Durability::Flush;
+        if self.synchronize().is_ok() {
+            self.header.clean = true;
+            self.header.synced = self.number;
+            if self.write_header().and_then(|()| self.fdatasync()).is_ok() {
+                self.off = Some(Off::Closed);
+            }
         }
     }
 

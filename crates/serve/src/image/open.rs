@@ -64,6 +64,14 @@ impl ImageNand<ImageFile> {
         Self::open_on(ImageFile::open(path)?, durability)
     }
 
+    /// What the image at `path` says of itself; it is looked at and not opened, whatever its end was.
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn describe(path: &Path) -> Result<(Geometry, Config), ImageError> {
+        Self::describe_on(&ImageFile::open_to_read(path)?)
+    }
+
     /// Makes the file durable with its name, once it has been made.
     ///
     /// # Errors
@@ -121,6 +129,15 @@ impl<S: Storage> ImageNand<S> {
         image.free.extend(layout.blocks..layout.slots);
         image.begin()?;
         Ok(image)
+    }
+
+    /// What an image says of itself, as [`ImageNand::describe`].
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn describe_on(storage: &S) -> Result<(Geometry, Config), ImageError> {
+        let header = read_header(storage)?;
+        Ok((header.geometry, header.config))
     }
 
     /// Opens an image on whatever its bytes are on.

@@ -1,0 +1,222 @@
+//! Drives in image files that are served: stopped in good order, killed. What was acknowledged is there, and
+//! `check` finds nothing.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod nbd;
+
+use common::{refused_with, words};
+use nbd::{Folder, PATIENCE, Server, cycles, is_in_order, made, succeeds, there};
+use phelsuma_ftl::PRESETS;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fs::metadata;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{sleep, spawn};
+use std::time::Duration;
+
+fn serve(folder: Folder, more: &str) -> Server {
+    let (image, socket) = (folder.file("drive.img"), folder.file("socket"));
+    Server::with(folder, &format!("{} --socket {} {more}", image.display(), socket.display()))
+}
+
+#[test]
+fn what_was_written_before_a_stop_is_there_after_the_next_start() {
+    if !there(&["nbdkit", "fio"]) {
+        return;
+    }
+    for (ftl, more) in [("page", ""), ("geckoftl", ""), ("dftl", ""), ("geckoftl", "--durability process")] {
+        let folder = Folder::new(&format!("stop-{ftl}-{}", more.len()));
+        let image = made(&folder, ftl);
+        let server = serve(folder, more);
+        let fio = |server: &Server, how: &str| {
+            let line = "--name=v --ioengine=nbd --size=48m --bs=4k --rw=randwrite --iodepth=16 --verify=crc32c \
+                        --verify_fatal=1 --randseed=3 --fsync=500";
+            let (uri, aux) =
+                (format!("--uri={}", server.uri), format!("--aux-path={}", server.folder.file("").display()));
+            let args: Vec<&str> = line.split_whitespace().chain([&*uri, &*aux]).chain(how.split_whitespace()).collect();
+            let said = succeeds("fio", &args);
+            assert!(said.contains("err= 0"), "{ftl} {how}: {said}");
+        };
+        fio(&server, "");
+        let error = refused_with(2, &words(&format!("check {}", image.display())));
+        assert!(error.contains("in use by another process"), "{error}");
+        let folder = server.stop();
+        is_in_order(&image);
+        let server = serve(folder, more);
+        fio(&server, "--verify_only");
+        let folder = server.stop();
+        is_in_order(&image);
+        drop(folder);
+    }
+}
+
+/// Writes, trims and flushes with sixteen requests in progress until the server is gone, waits for another, and looks at
+/// every page: what was acknowledged is there, and of what was in progress each page is old or new.
+const KILLED: &str = r#"
+import random, time
+PAGE, PAGES, DEPTH = 4096, 16384, 16
+rng = random.Random(int(seed))
+allowed, trimmed, step, acknowledged = {}, {}, 0, 0
+def tag(step, page): return (step << 20 | page).to_bytes(8, "little")
+ZERO = bytes(8)
+def connect():
+    for _ in range(3000):
+        try:
+            h = nbd.NBD(); h.connect_uri(uri); return h
+        except nbd.Error: time.sleep(0.02)
+    raise SystemExit("nobody serves")
+def load(h):
+    global step, acknowledged
+    flying, busy = {}, set()
+    while True:
+        while len(flying) < DEPTH:
+            step += 1
+            count = rng.choice((1, 1, 1, 2, 8)); first = rng.randrange(PAGES - count)
+            span, kind = range(first, first + count), rng.random()
+            fua = nbd.CMD_FLAG_FUA if rng.random() < 0.02 else 0
+            if kind < 0.01:
+                # What is flushed is what was trimmed and acknowledged before.
+                flying[h.aio_flush()] = ("flush", tuple(trimmed.items())); continue
+            if not busy.isdisjoint(span): continue
+            busy.update(span)
+            for page in span: trimmed.pop(page, None)
+            if kind < 0.06:
+                for page in span: allowed.setdefault(page, [ZERO]).append(ZERO)
+                cookie = h.aio_trim(count * PAGE, first * PAGE, flags=fua)
+                flying[cookie] = ("trim and flush" if fua else "trim", span)
+            else:
+                for page in span: allowed.setdefault(page, [ZERO]).append(tag(step, page))
+                data = bytearray().join(tag(step, page) * (PAGE // 8) for page in span)
+                cookie = h.aio_pwrite(nbd.Buffer.from_bytearray(data), first * PAGE, flags=fua)
+                flying[cookie] = ("write", span)
+        h.poll(-1)
+        for cookie in list(flying):
+            if not h.aio_command_completed(cookie): continue
+            what, span = flying.pop(cookie)
+            acknowledged += 1
+            if what == "flush":
+                for page, when in span:
+                    if trimmed.get(page) == when: allowed[page] = [ZERO]; del trimmed[page]
+                continue
+            busy.difference_update(span)
+            for page in span:
+                if what == "trim": trimmed[page] = acknowledged
+                else: allowed[page] = allowed[page][-1:]
+def verify(h):
+    for first in range(0, PAGES, 256):
+        data = bytes(h.pread(256 * PAGE, first * PAGE))
+        for n in range(256):
+            page, found = first + n, data[n * PAGE:n * PAGE + 8]
+            if data[n * PAGE:(n + 1) * PAGE] != found * (PAGE // 8):
+                raise SystemExit("page %d is torn" % page)
+            may = allowed.get(page, [ZERO])
+            if found not in may:
+                raise SystemExit("page %d holds %r and not one of %r" % (page, found, may))
+            allowed[page] = [found]
+    trimmed.clear()
+for cycle in range(int(rounds)):
+    h = connect()
+    print("loading", flush=True)
+    try: load(h)
+    except nbd.Error as error: pass
+    verify(connect())
+    print("verified", acknowledged, flush=True)
+h = connect()
+for page in range(PAGES):
+    h.pwrite(tag(step + 1, page) * (PAGE // 8), page * PAGE); allowed[page] = [tag(step + 1, page)]
+h.flush()
+verify(h)
+print("written over", flush=True)
+"#;
+
+struct Client {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Client {
+    fn start(program: &str) -> Self {
+        let mut child = Command::new("/usr/bin/env")
+            .args(["PATH=/usr/local/bin:/usr/bin:/bin", "nbdsh", "-c", program])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (said, lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| said.send(line)));
+        Self { child, lines }
+    }
+
+    fn says(&self, begin: &str, what: &str) -> String {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) if line.starts_with(begin) => line,
+            other => panic!("{what}: {other:?} where '{begin}' was to come"),
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn what_was_acknowledged_before_a_kill_is_there_after_the_next_start() {
+    if !there(&["nbdkit", "nbdsh"]) {
+        return;
+    }
+    // A battery does not hear of a kill.
+    let presets = PRESETS.iter().filter(|p| p.composition.survives_power_cuts() && !p.composition.has_battery());
+    for ftl in presets.map(|preset| preset.name) {
+        let rounds = cycles(ftl);
+        let folder = Folder::new(&format!("kill-{ftl}"));
+        let image = made(&folder, ftl);
+        let mut server = serve(folder, "");
+        let program = format!("uri = {:?}; rounds = {rounds}; seed = 7\n{KILLED}", server.uri);
+        let client = Client::start(&program);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+        let mut said = String::new();
+        for round in 0..rounds {
+            let what = format!("{ftl}, kill {round}");
+            client.says("loading", &what);
+            sleep(Duration::from_millis(20 + random.next_u64() % 300));
+            server.signal("-KILL");
+            let (status, error, folder) = server.ended();
+            assert_eq!((status.code(), &*error), (None, ""), "{what}");
+            server = serve(folder, "");
+            said = client.says("verified", &what);
+        }
+        client.says("written over", ftl);
+        let folder = server.stop();
+        is_in_order(&image);
+        println!("{ftl}: {rounds} kills, {said} requests");
+        drop(folder);
+    }
+}
+
+#[test]
+fn drives_that_a_kill_would_end_are_not_kept_in_files_and_what_is_no_image_is_refused() {
+    let folder = Folder::new("no-image");
+    let (image, socket) = (folder.file("drive.img"), folder.file("socket").display().to_string());
+    let create = format!("create {} --size 64MiB --ftl dftl --set power=nothing", image.display());
+    let error = refused_with(2, &words(&create));
+    assert!(error.contains("does not survive power cuts") && metadata(&image).is_err(), "{error}");
+    made(&folder, "dftl");
+    for (line, what) in [
+        (format!("serve /nonexistent --socket {socket}"), "/nonexistent: opening the image"),
+        (format!("serve /dev/null --socket {socket}"), "no drive image"),
+        (format!("serve {} --realtime 1 --socket {socket}", image.display()), "cannot be used with"),
+        (format!("serve {} --durability hope --socket {socket}", image.display()), "flush, process"),
+        (format!("serve --memory 64MiB --durability flush --socket {socket}"), "cannot be used with"),
+    ] {
+        let error = refused_with(2, &words(&line));
+        assert!(error.contains(what), "{line}: {error}");
+    }
+}

@@ -1,0 +1,232 @@
+//! A drive in an image file: [`ImageNand`] with a hand at its plug, and what opens as one.
+
+use super::plug::{Cut, Flash, Plug, power_fails};
+use super::{Open, OpenError, Opened};
+use crate::image::{Durability, FaultPlan, ImageError, ImageFile, ImageNand, Storage};
+use phelsuma_drive::show_bytes;
+use phelsuma_ftl::{Composition, recover};
+use phelsuma_nand::{
+    Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
+};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// The flash of an image. Cuts are fault plans of the image; what this adds is that an FTL hears no more once the image
+/// is off: where [`ImageNand`] refuses, this unwinds.
+pub struct ImageFlash<S: Storage = ImageFile> {
+    nand: ImageNand<S>,
+}
+
+impl<S: Storage> ImageFlash<S> {
+    /// The flash of this image, which is open.
+    pub fn new(nand: ImageNand<S>) -> Self {
+        Self { nand }
+    }
+
+    /// The image.
+    pub fn image(&self) -> &ImageNand<S> {
+        &self.nand
+    }
+
+    /// The image, as it was left.
+    pub fn into_image(self) -> ImageNand<S> {
+        self.nand
+    }
+
+    /// A chip without power does nothing.
+    #[inline]
+    fn powered(&self) {
+        if self.nand.is_off() {
+            power_fails();
+        }
+    }
+
+    fn result(&self) -> io::Result<()> {
+        match self.nand.failure() {
+            Some(ImageError::Io { source, .. }) => {
+                Err(source.raw_os_error().map_or_else(|| source.kind().into(), io::Error::from_raw_os_error))
+            }
+            Some(error) => Err(io::Error::other(error.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<S: Storage> Nand for ImageFlash<S> {
+    #[inline]
+    fn geometry(&self) -> &Geometry {
+        self.nand.geometry()
+    }
+
+    fn read(&mut self, page: Page, op: Op) -> (PageRead<'_>, Time) {
+        self.powered();
+        self.nand.read(page, op)
+    }
+
+    fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {
+        self.powered();
+        self.nand.read_spare(page, op)
+    }
+
+    fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
+        self.powered();
+        let done = self.nand.program(page, content, spare, op);
+        self.powered();
+        done
+    }
+
+    fn erase(&mut self, block: Block, op: Op) -> Result<Time, EraseError> {
+        self.powered();
+        let done = self.nand.erase(block, op);
+        self.powered();
+        done
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.nand.is_bad(block)
+    }
+
+    fn warm(&self, pages: &[Page]) {
+        self.nand.warm(pages);
+    }
+
+    fn mark_bad(&mut self, block: Block) {
+        self.powered();
+        self.nand.mark_bad(block);
+        self.powered();
+    }
+}
+
+impl<S: Storage> Plug for ImageFlash<S> {
+    fn operations(&self) -> u64 {
+        self.nand.operations()
+    }
+
+    fn arm(&mut self, cut: Option<Cut>) {
+        let plan = |Cut { operation, program, erase, seed }| FaultPlan { after: operation, program, erase, seed };
+        self.nand.set_fault_plan(cut.map(plan));
+    }
+
+    fn switch_off(&mut self) {
+        self.nand.pull_plug();
+    }
+
+    fn is_off(&self) -> bool {
+        self.nand.is_off()
+    }
+}
+
+impl<S: Storage + Send> Flash for ImageFlash<S> {
+    fn sync(&mut self) -> io::Result<()> {
+        let _ = self.nand.sync();
+        self.result()
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.nand.finish();
+        self.result()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.nand.failure().map(ToString::to_string)
+    }
+}
+
+/// A drive in an image file.
+#[derive(Clone, Debug)]
+pub struct ImageDrive {
+    /// The file.
+    pub path: PathBuf,
+    /// What a flushed write survives.
+    pub durability: Durability,
+}
+
+impl ImageDrive {
+    /// Whether a drive put together like this can be kept in a file at all: a server may be killed at any time, and what
+    /// it cannot come up from is no drive.
+    ///
+    /// # Errors
+    /// [`OpenError::Input`]: it survives no power cut.
+    pub fn may_be(ftl: &str, composition: &Composition) -> Result<(), OpenError> {
+        composition.why_not_survivable().map_or(Ok(()), |why| {
+            Err(OpenError::Input(format!("{ftl} does not survive power cuts, so it is not kept in a file: {why}")))
+        })
+    }
+
+    /// What cannot be heard of but by whoever serves it.
+    fn named(&self, error: &dyn std::fmt::Display) -> String {
+        format!("{}: {error}", self.path.display())
+    }
+
+    /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to the
+    /// FTL; to the image the first is less work.
+    fn open_on(&self, file: ImageFile) -> Result<Opened<ImageFlash>, OpenError> {
+        let wrong = |error: ImageError| match &error {
+            // The file is there: it is the machine that does not do what it should.
+            ImageError::Io { .. } => OpenError::Failed(self.named(&error)),
+            _ => OpenError::Input(self.named(&error)),
+        };
+        let (_, config) = ImageNand::describe_on(&file).map_err(wrong)?;
+        Self::may_be(&config.name, &config.composition)?;
+        let nand = ImageNand::open_on(file, self.durability).map_err(wrong)?;
+        let about = self.about(&nand);
+        let mut flash = ImageFlash::new(nand);
+        // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the server.
+        let recovered = catch_unwind(AssertUnwindSafe(|| recover(&mut flash, &config, Time::ZERO)));
+        let failed = |what: &dyn std::fmt::Display| Err(OpenError::Failed(self.named(what)));
+        match (recovered, flash.failure()) {
+            (_, Some(failure)) => failed(&failure),
+            (Ok(Ok((ftl, report))), None) => {
+                let battery = config.composition.has_battery();
+                Ok(Opened { flash, ftl, battery, ready: report.done, about })
+            }
+            (Ok(Err(error)), None) => failed(&format_args!("{} does not come up: {error}", config.name)),
+            (Err(_), None) => {
+                failed(&format_args!("{} does not come up: it has panicked, which is a defect of it", config.name))
+            }
+        }
+    }
+
+    fn about<S: Storage>(&self, nand: &ImageNand<S>) -> String {
+        let config = nand.config();
+        let host = u64::from(config.logical_pages) * u64::from(nand.geometry().page_bytes());
+        let end = match nand.rolled_back() {
+            None => "closed in good order".to_string(),
+            Some(back) => format!(
+                "not closed in good order: {} operations since the last header count, {} are undone",
+                back.kept, back.undone
+            ),
+        };
+        let battery = match config.composition.has_battery() {
+            true => "; its battery hears of cuts, and not of a server that is killed",
+            false => "",
+        };
+        format!(
+            "{}, {} on {} of flash in {}: {end}{battery}",
+            config.name,
+            show_bytes(host),
+            show_bytes(nand.geometry().capacity_bytes()),
+            shown(&self.path)
+        )
+    }
+}
+
+/// The name alone: the line is to be read.
+fn shown(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl Open for ImageDrive {
+    type Flash = ImageFlash;
+
+    fn open(&self) -> Result<Opened<ImageFlash>, OpenError> {
+        let file = ImageFile::open(&self.path).map_err(|error| OpenError::Input(self.named(&error)))?;
+        self.open_on(file)
+    }
+
+    /// What the RAM knew of the file is gone. The file stays locked: nobody else is to have it meanwhile.
+    fn power_on(&self, flash: ImageFlash) -> Result<Opened<ImageFlash>, OpenError> {
+        self.open_on(flash.into_image().into_storage())
+    }
+}
