@@ -111,6 +111,9 @@ fn what_an_ftl_has_no_second_source_for_it_does_not_promise() {
             assert_eq!(matches!(of(name, fault), Promise::Nothing(_)), battery, "{name}");
         }
     }
-    assert_eq!(of("page", Fault::Defect(Defect::MetadataDecays)), Promise::Detected);
-    assert!(matches!(of("lazyftl", Fault::Defect(Defect::MetadataDecays)), Promise::Nothing(_)));
+    for name in ALL {
+        assert_eq!(of(name, Fault::Defect(Defect::MetadataDecays)), Promise::Detected, "{name}");
+        let host = of(name, Fault::Defect(Defect::HostDecays));
+        assert_eq!(matches!(host, Promise::Nothing(_)), name == "geckoftl", "{name}");
+    }
 }
