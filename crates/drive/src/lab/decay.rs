@@ -53,6 +53,18 @@ impl Written {
         Self { pages, last, alone }
     }
 
+    /// Whether no other translation page in this one's block is the newest of its kind.
+    fn is_alone_in_use(&self, sim: &SimNand, page: Page) -> bool {
+        let geometry = sim.geometry();
+        let beside = |other: &&(Page, Spare)| {
+            other.0 != page
+                && other.1.kind == Kind::Translation
+                && geometry.block_of(other.0) == geometry.block_of(page)
+        };
+        let mut others = self.pages.iter().filter(beside);
+        !others.any(|(_, spare)| self.newest_of(spare.key) == Some((spare.version, spare.seq)))
+    }
+
     /// Of the copies of a translation page the newest: when it was synchronized, and when programmed.
     fn newest_of(&self, translation_page: u32) -> Option<(u64, u64)> {
         let is_copy = |spare: &Spare| (spare.kind, spare.key) == (Kind::Translation, translation_page);
@@ -80,6 +92,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     let in_ram = subject.cache_entries().is_none();
     // A block's last page may have been in flight when the power failed.
     let looks_torn = written.last.contains(&page);
+    // Where all of a block is stale but for this page, an erase may have been cut.
+    let looks_torn = looks_torn || (spare.kind == Kind::Translation && written.is_alone_in_use(sim, page));
     let all = model.logical_pages();
     let entries = sim.geometry().page_bytes() / 4;
     // A cache without a battery: what its translation page does not know yet only the page itself says.

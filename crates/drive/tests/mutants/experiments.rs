@@ -85,20 +85,19 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         faults: &["not-started"],
         failing: 0,
     };
-    let lost = Trap::Sweep {
+    let lost = |points| Trap::Sweep {
         drive: Drive { ftl: "geckoftl", ..LARGER },
         workload: Workload::Trims,
         writes: 150,
-        points: 200,
+        points,
         faults: &["metadata-decays"],
         failing: 0,
     };
     vec![
         (B::SilentLookedUp, decaying("ib-ftl", 1)),
         (B::SilentLookedUp, decaying("geckoftl", 1)),
-        (B::LostVersionsLookedFor, lost),
-        (B::LostVersionsLookedFor, decaying("lazyftl", 1)),
-        (B::DamageWritten, decaying("geckoftl", 1)),
+        (B::LostVersionsLookedFor, lost(200)),
+        (B::DamageWritten, lost(1_000)),
         (B::CopiesBeforeErase, soak("page")),
         (B::CopiesBeforeErase, soak("geckoftl")),
         (B::CopiesBeforeErase, soak("lazyftl")),

@@ -9,7 +9,7 @@ use crate::page_mapped::recovery::last_page::LastPage;
 use crate::page_mapped::recovery::steps::{Owned, Steps};
 use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, Nand};
+use phelsuma_nand::{Block, Kind, Nand, Page};
 
 impl Gathered {
     /// The pages of a block of metadata that can be believed; the last one as well, if it may have been in flight.
@@ -66,13 +66,11 @@ impl Gathered {
     ) -> TranslationPages {
         let mut translation = TranslationPages::new(ftl.paged().translation_pages(), frozen, ftl.barriers);
         let mut suspects = Vec::new();
+        let mut gone_bad: Vec<(u64, Page)> = Vec::new();
         for information in self.bid.translation.clone() {
             let (pages, suspect) = self.metadata_pages(ftl, nand, steps, information.block);
-            if let Some(before) = self.bid.gone_bad_before(nand, steps, &pages) {
-                self.lost.get_or_insert(Lost::new(before)).and_before(before);
-                // What tells of this.
-                self.fallbacks.extend(pages.last().map(|last| last.page));
-            }
+            let before = self.bid.gone_bad_before(nand, steps, &pages);
+            gone_bad.extend(before.zip(pages.last().map(|last| last.page)));
             for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
                 if suspect.is_none_or(|suspect| suspect.page != found.page) {
                     translation.note(found);
@@ -94,6 +92,14 @@ impl Gathered {
         }
         suspects.iter().for_each(|suspect| translation.note(suspect));
         translation.sort();
+        // Where all else is stale as well an erase may have been cut.
+        let geometry = *nand.geometry();
+        let in_use: Vec<Block> = translation.versions().map(|(_, page, _)| geometry.block_of(page)).collect();
+        for (before, last) in gone_bad.into_iter().filter(|(_, last)| in_use.contains(&geometry.block_of(*last))) {
+            self.lost.get_or_insert(Lost::new(before)).and_before(before);
+            // What tells of this.
+            self.fallbacks.push(last);
+        }
         translation
     }
 }

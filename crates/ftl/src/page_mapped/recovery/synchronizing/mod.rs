@@ -276,6 +276,7 @@ impl Gathered {
     /// All spare areas of the blocks of translation pages.
     fn scan_translation<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) -> Translation {
         let geometry = *nand.geometry();
+        let mut gone_bad: Vec<(Block, u64)> = Vec::new();
         let mut translation = Translation::new(ftl.paged().translation_pages());
         for information in self.bid.translation.clone() {
             let (mut pages, suspect) = self.pages_of(ftl, nand, steps, information.block);
@@ -283,10 +284,8 @@ impl Gathered {
             if pages.last().is_none_or(|last| last.page != end) {
                 self.part_filled.push(information.block);
             }
-            if let Some(before) = self.bid.gone_bad_before(nand, steps, &pages) {
-                self.gone_bad = self.gone_bad.max(Some(before));
-                self.gone_bad_in.push(information.block);
-            }
+            let before = self.bid.gone_bad_before(nand, steps, &pages);
+            gone_bad.extend(before.map(|before| (information.block, before)));
             if let Some(data) = suspect
                 && let Some(last) = pages.pop()
             {
@@ -298,6 +297,11 @@ impl Gathered {
                 translation.note(found);
             }
         }
+        // Where all else is stale as well an erase may have been cut.
+        let in_use: Vec<Block> = translation.newest().map(|(_, version)| geometry.block_of(version.page)).collect();
+        gone_bad.retain(|(block, _)| in_use.contains(block));
+        self.gone_bad = gone_bad.iter().map(|(_, before)| *before).max();
+        self.gone_bad_in = gone_bad.into_iter().map(|(block, _)| block).collect();
         translation
     }
 
