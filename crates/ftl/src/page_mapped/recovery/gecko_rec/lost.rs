@@ -19,6 +19,7 @@ use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::Found;
+use crate::page_mapped::recovery::last_page::LastPage;
 use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::validity::Validity;
 use alloc::collections::BTreeMap;
@@ -107,7 +108,14 @@ impl Gathered {
             lost.user_since[information.block.index()] = information.first_seq;
         }
         for block in self.bid.user_blocks() {
-            for found in self.bid.pages_of(nand, steps, block) {
+            let mut pages = self.bid.pages_of(nand, steps, block);
+            // One that some cut has torn may say that it is the newest.
+            if let Some(last) = pages.last()
+                && matches!(LastPage::read(&self.bid, ftl.barriers, nand, steps, last), LastPage::Bad)
+            {
+                pages.pop();
+            }
+            for found in pages {
                 let (spare, key) = (&found.spare, LogicalPage(found.spare.key));
                 // What is younger has been looked at.
                 if spare.kind != Kind::User || key.0 >= ftl.shape.logical_pages || spare.seq > after {
