@@ -230,7 +230,7 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
 /// up to the total.
 fn part_of(purpose: Purpose) -> Part {
     match purpose {
-        Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw => Part::User,
+        Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw | Purpose::Placement => Part::User,
         Purpose::Translation => Part::Translation,
         Purpose::Validity => Part::Validity,
         Purpose::Recovery | Purpose::Checkpoint | Purpose::Map | Purpose::Trim | Purpose::Format | Purpose::Battery => {

@@ -25,8 +25,9 @@ pub use anchor::ANCHOR_BLOCKS;
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart,
-    OnMiss, PARAMETERS, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
+    Composition, Config, ConfigError, DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart,
+    MetadataPart, OnMiss, PARAMETERS, PageTimes, PlacementPart, PowerPart, Synchronize, UnknownOld, ValidityPart,
+    VictimPart, WearPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

@@ -1,8 +1,8 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    B_TREE, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, GECKO, LAZY, MappingPart, MetadataPart,
-    OnMiss, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
+    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, MappingPart,
+    MetadataPart, OnMiss, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
 use crate::page_mapped::PageMapped;
@@ -60,6 +60,26 @@ pub const PRESETS: &[Preset] = &[
         name: "pl-greedy",
         about: "as page, with moved pages apart from what the host writes (Dual Greedy, section V)",
         composition: Composition { placement: PlacementPart::HostGc, ..PAGE },
+    },
+    Preset {
+        name: "dual-greedy",
+        about: "as page, hot data told by lifetimes of blocks, victims by multi-LRI lists (Dual Greedy)",
+        composition: Composition { victim: VictimPart::DualGreedy, placement: DUAL_GREEDY, ..PAGE },
+    },
+    Preset {
+        name: "cost-benefit",
+        about: "as pl-greedy, collecting the block of the largest age (1 - u) / 2u (Kawaguchi, as Dual Greedy has it)",
+        composition: Composition { victim: VictimPart::CostBenefit, placement: PlacementPart::HostGc, ..PAGE },
+    },
+    Preset {
+        name: "cat",
+        about: "as pl-greedy, collecting by cost, age and erase count (Chiang's CAT, as Dual Greedy has it)",
+        composition: Composition { victim: VictimPart::Cat { wear: true }, placement: PlacementPart::HostGc, ..PAGE },
+    },
+    Preset {
+        name: "dac",
+        about: "as page, regions from cold to hot by page ages in RAM, CAT without wear (DAC, as Dual Greedy has it)",
+        composition: Composition { victim: VictimPart::Cat { wear: false }, placement: DAC, ..PAGE },
     },
     Preset {
         name: "dftl",

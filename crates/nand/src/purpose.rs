@@ -33,6 +33,7 @@ purposes! {
     Trim "trim" "Tombstones: that a logical page was discarded.",
     Format "format" "Making a blank drive.",
     Battery "battery" "What a battery pays for after the power has failed.",
+    Placement "placement" "What placement looks up of the page whose place the host's new one takes.",
 }
 
 impl Purpose {

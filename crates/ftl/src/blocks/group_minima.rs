@@ -63,6 +63,12 @@ impl GroupMinima {
         least_of(numbers, group)
     }
 
+    /// At how many numbers and minima [`GroupMinima::least`] looks, of so many numbers.
+    pub(crate) fn looked_at(&self, len: usize) -> u32 {
+        let lens = self.levels.iter().map(Vec::len).chain([len]);
+        lens.map(|len| len.min(FAN) as u32).sum()
+    }
+
     /// Bytes of all minima.
     pub(crate) fn bytes(&self) -> u64 {
         self.levels.iter().map(|l| l.len() as u64 * 2).sum()

@@ -11,9 +11,12 @@ mod clock;
 mod counters;
 mod group_minima;
 mod held;
+mod multi_lri;
 mod news;
+mod notes;
 mod sample;
 mod sampling;
+mod times;
 mod wear;
 mod young;
 
@@ -21,6 +24,9 @@ pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use counters::Counters;
 pub(crate) use group_minima::GroupMinima;
 pub(crate) use held::{Held, ScanFrom, held_blocks};
+pub(crate) use multi_lri::MultiLri;
+pub(crate) use notes::{FirstPages, Notes, View, Wants};
+pub(crate) use times::Moments;
 
 use crate::barriers::{Barrier, Barriers};
 use crate::{FtlError, RamLedger};
@@ -123,6 +129,8 @@ pub(crate) struct Blocks {
     pub(crate) read_before: Vec<(Page, Spare, Vec<u8>)>,
     /// Where wear is levelled.
     pub(crate) wear: Option<Wear>,
+    /// What is noted of blocks for policies that ask for it.
+    pub(crate) notes: Notes,
     barriers: Barriers,
 }
 
@@ -166,6 +174,7 @@ impl Blocks {
             on_one_die: false,
             read_before: Vec::new(),
             wear: None,
+            notes: Notes::default(),
             barriers,
         }
     }
@@ -247,6 +256,7 @@ impl Blocks {
             self.news.freed(block);
         }
         self.counters.freed(block);
+        self.notes.taken(block);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
             self.waiting.swap_remove(at);
         }
@@ -258,6 +268,7 @@ impl Blocks {
         // What is held is not counted any more.
         debug_assert_eq!(self.counters.known(block).unwrap_or(0), 0, "{block} has live pages");
         self.counters.freed(block);
+        self.notes.taken(block);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
             self.waiting.swap_remove(at);
         }
@@ -297,6 +308,7 @@ impl Blocks {
         let candidate = self.collects_metadata || !self.is_metadata(stream);
         self.counters.closed(block, self.is_metadata(stream), candidate);
         if candidate {
+            self.notes.closed(block, self.counters.live(block));
             self.news.closed(block);
         } else {
             self.waiting.push(block);
@@ -323,6 +335,7 @@ impl Blocks {
     pub(crate) fn drop_metadata(&mut self, page: Page) {
         let block = self.geometry.block_of(page);
         self.counters.remove(block);
+        self.lost_a_page(block);
         if self.collects_metadata || self.is_candidate(block) {
             self.news.lowered(block);
         }
@@ -347,6 +360,7 @@ impl Blocks {
         debug_assert!(self.counters.known(block).is_some(), "{block} is collected and not counted");
         self.uses[block.index()] = BlockUse::Victim;
         self.counters.taken(block);
+        self.notes.taken(block);
         if let Some(at) = self.waiting.iter().position(|b| *b == block) {
             self.waiting.swap_remove(at);
         }
@@ -399,6 +413,7 @@ impl Blocks {
             match nand.erase(block, Op::new(safe, purpose)) {
                 Ok(ready) => {
                     self.uses[block.index()] = BlockUse::Open;
+                    self.notes.erased(block);
                     self.news.erased(block);
                     return Ok(OpenBlock { block, next: 0, first_seq: 0, ready });
                 }
@@ -455,6 +470,7 @@ impl Blocks {
             let start = if self.barriers.forget(Barrier::WindowKept) { earliest } else { start };
             if open.next == 0 {
                 open.first_seq = seq;
+                self.notes.begun(open.block);
             }
             // There is room for one of the two: recoveries that read marks there are not to be had with erase counts.
             let aux = match &self.wear {
@@ -517,6 +533,18 @@ impl Blocks {
         }
     }
 
+    /// The stream to write a user page to that is meant for `stream`: where next to nothing is free, no further block is
+    /// opened as long as any of the users' streams has one.
+    #[inline]
+    pub(crate) fn stream_with_room(&self, stream: u8) -> u8 {
+        if !self.emergency() {
+            return stream;
+        }
+        let dies = self.geometry.dies() as usize;
+        let is_open = |stream: u8| self.open[usize::from(stream) * dies..][..dies].iter().any(Option::is_some);
+        if is_open(stream) { stream } else { (0..self.metadata_from).find(|other| is_open(*other)).unwrap_or(stream) }
+    }
+
     /// A block that failed a program and should be emptied.
     pub(crate) fn failing(&self) -> Option<Block> {
         self.failing.iter().copied().find(|b| self.use_of(*b) == BlockUse::Closed)
@@ -533,6 +561,7 @@ impl Blocks {
         let lists = self.failing.capacity() + self.waiting.capacity() + 3 * self.retiring.capacity();
         ledger.index("index.failing_and_waiting", (lists * size_of::<Block>()) as u64);
         self.news.ram(ledger);
+        self.notes.ram(ledger);
         if let Some(held) = &self.held {
             held.ram(ledger);
         }

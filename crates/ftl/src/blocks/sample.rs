@@ -213,6 +213,11 @@ impl Sample {
         least.map(|(_, block)| block)
     }
 
+    /// At how many counters and minima [`Sample::least`] looks.
+    pub(crate) fn looked_at(&self) -> u32 {
+        self.minima.looked_at(self.keys.len()) + self.besides.len() as u32
+    }
+
     /// The emptiest candidate of those counted that `wanted` takes, by looking at all of them.
     pub(crate) fn least_of(&self, wanted: impl Fn(Block, u16) -> bool) -> Option<Block> {
         let members = self.keys.iter().enumerate().map(|(slot, key)| (*key, self.member(slot)));

@@ -5,16 +5,17 @@ mod error;
 mod names;
 mod parameters;
 mod parts;
+mod policies;
 mod power;
 mod set;
 mod set_all;
 
 pub use error::ConfigError;
 pub use parameters::PARAMETERS;
-pub(crate) use parts::{B_TREE, GECKO, LAZY, SAMPLE_MIN};
+pub(crate) use parts::{B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, SAMPLE_MIN};
 pub use parts::{
-    DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PlacementPart, Synchronize,
-    ValidityPart, VictimPart, WearPart,
+    DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PageTimes,
+    PlacementPart, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 pub use power::PowerPart;
 

@@ -1,8 +1,8 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
 use super::{
-    Composition, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PlacementPart, PowerPart, Synchronize,
-    ValidityPart, VictimPart, WearPart,
+    Composition, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PowerPart, Synchronize, ValidityPart,
+    VictimPart, WearPart,
 };
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -59,11 +59,12 @@ impl Composition {
             VictimPart::DChoices { d } => format!("d-choices(d={d})"),
             VictimPart::Sampled { blocks: 0, looks } => format!("sampled(looks={looks})"),
             VictimPart::Sampled { blocks, looks } => format!("sampled(blocks={blocks}, looks={looks})"),
+            VictimPart::DualGreedy => "dual-greedy".into(),
+            VictimPart::CostBenefit => "cost-benefit".into(),
+            VictimPart::Cat { wear: true } => "cat".into(),
+            VictimPart::Cat { wear: false } => "cat(wear=off)".into(),
         };
-        let placement = match self.placement {
-            PlacementPart::OneStream => "one-stream",
-            PlacementPart::HostGc => "host-gc",
-        };
+        let placement = self.name_of_placement();
         let mapping = match self.mapping {
             MappingPart::RamTable => "ram-table".into(),
             MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
@@ -99,6 +100,6 @@ impl Composition {
                 }
             }
         };
-        [mapping, validity, victim, placement.into()]
+        [mapping, validity, victim, placement]
     }
 }

@@ -18,7 +18,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
     ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
     ("gecko.merge", "multi-way | two-way", "how runs are merged"),
-    ("victim", "greedy | fifo | d-choices | sampled", "which block is collected next"),
+    (
+        "victim",
+        "greedy | fifo | d-choices | sampled | dual-greedy | cost-benefit | cat",
+        "which block is collected next",
+    ),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
     (
         "victim.sample",
@@ -26,7 +30,29 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
         "blocks whose live pages sampled counts in RAM",
     ),
     ("victim.looks", "1 to 64 (default 4)", "blocks that sampled asks about before each collection"),
-    ("placement", "one-stream | host-gc", "which stream a page is written to"),
+    ("cat.wear", "on | off", "whether cat goes by erase counts as well"),
+    ("placement", "one-stream | host-gc | dual-greedy | dac", "which stream a page is written to"),
+    (
+        "placement.unknown",
+        "class | fetch",
+        "what becomes of a page whose old copy a lazy mapping does not know: a class, or its translation page is read",
+    ),
+    (
+        "placement.on-random",
+        "keep | greedy",
+        "whether victim=dual-greedy is greedy while placement=dual-greedy finds the writes purely random",
+    ),
+    ("dac.regions", "2 to 8 (default 4)", "regions of dac, from cold to hot"),
+    (
+        "dac.thresholds",
+        "percents with / between them (default 50)",
+        "the age in each region of dac below which data are young, of the logical pages written by the host",
+    ),
+    (
+        "dac.page-times",
+        "ram | spare",
+        "whether dac has a page's age from a table in RAM or from the old copy's spare area",
+    ),
     ("power", "scan | battery | gecko-rec | synchronize | nothing", "how a power cut is survived"),
     ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
     ("wear", "none | levelling", "whether blocks are worn evenly"),

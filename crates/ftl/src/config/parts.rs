@@ -129,6 +129,16 @@ pub enum VictimPart {
         /// Blocks that are not in it and are asked about before each collection.
         looks: u32,
     },
+    /// The emptiest or the most stable, as the multi-LRI lists have it (Dual Greedy, section IV).
+    DualGreedy,
+    /// The largest a (1 - u) / 2u of all, where u is the live share of a block and a the time since it lost a page
+    /// (Kawaguchi, as Dual Greedy section II-C has it).
+    CostBenefit,
+    /// The smallest u t / ((1 - u) a) of all, where t is the erase count (CAT, as Dual Greedy section II-C has it).
+    Cat {
+        /// Whether t counts; 1 otherwise.
+        wear: bool,
+    },
 }
 
 /// Which stream a page is written to: the placement part.
@@ -138,6 +148,47 @@ pub enum PlacementPart {
     OneStream,
     /// Host writes to one, moved pages to another.
     HostGc,
+    /// Hot data of the host to one, other data of the host to another, moved pages to a third (Dual Greedy, section III).
+    DualGreedy {
+        /// What becomes of a page whose old copy is not known.
+        unknown: UnknownOld,
+        /// Whether it is looked for purely random writes, for which the victim part `DualGreedy` is greedy.
+        detect_random: bool,
+    },
+    /// Regions from cold to hot: up when written again while young, down when old at collection (DAC, as Dual Greedy
+    /// section II-B has it).
+    Dac {
+        /// What becomes of a page whose old copy is not known.
+        unknown: UnknownOld,
+        /// How many regions there are, from 2 to [`DAC_REGIONS_MAX`].
+        regions: u8,
+        /// By region, the coldest first: data that came to it less long ago are young; in percent of the logical pages
+        /// written by the host.
+        thresholds: [u16; DAC_REGIONS_MAX],
+        /// Where the times of pages are.
+        page_times: PageTimes,
+    },
+}
+
+/// The most regions that DAC can have.
+pub const DAC_REGIONS_MAX: usize = 8;
+
+/// Where DAC has it from how long pages have been in their regions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageTimes {
+    /// From a table in RAM, four bytes a logical page.
+    Ram,
+    /// From the spare area of the copy that is replaced, which is read first.
+    Spare,
+}
+
+/// What a placement does that goes by the copy that a page makes stale, where a lazy mapping does not know it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnknownOld {
+    /// It puts the page to a class of its own choosing.
+    Class,
+    /// The translation page is read first.
+    Fetch,
 }
 
 /// Whether blocks are worn evenly.
@@ -180,6 +231,18 @@ pub(crate) const GECKO: ValidityPart =
 
 /// A sample of the counters with its defaults.
 pub(super) const SAMPLED: VictimPart = VictimPart::Sampled { blocks: 0, looks: 4 };
+
+/// Dual Greedy's placement with its defaults.
+pub(crate) const DUAL_GREEDY: PlacementPart =
+    PlacementPart::DualGreedy { unknown: UnknownOld::Class, detect_random: false };
+
+/// DAC's placement with its defaults.
+pub(crate) const DAC: PlacementPart = PlacementPart::Dac {
+    unknown: UnknownOld::Class,
+    regions: 4,
+    thresholds: [50; DAC_REGIONS_MAX],
+    page_times: PageTimes::Ram,
+};
 
 /// Levelling of wear with its defaults.
 pub(super) const LEVELLING: WearPart = WearPart::Levelling { threshold: 12, looks: 8 };

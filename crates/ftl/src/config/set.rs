@@ -2,8 +2,8 @@
 
 use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, SAMPLE_MIN, SAMPLED};
 use super::{
-    Composition, ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PlacementPart,
-    PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
+    Composition, ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PowerPart,
+    Synchronize, ValidityPart, VictimPart, WearPart,
 };
 use crate::blocks::LOOKS_MAX;
 use alloc::string::ToString;
@@ -50,16 +50,21 @@ impl Composition {
             ("victim", "fifo") => self.victim = VictimPart::Fifo,
             ("victim", "d-choices") => self.victim = VictimPart::DChoices { d: 10 },
             ("victim", "sampled") => self.victim = SAMPLED,
-            ("victim", _) => return Err(bad("it can be greedy, fifo, d-choices or sampled")),
+            ("victim", "dual-greedy") => self.victim = VictimPart::DualGreedy,
+            ("victim", "cost-benefit") => self.victim = VictimPart::CostBenefit,
+            ("victim", "cat") => self.victim = VictimPart::Cat { wear: true },
+            ("victim", _) => {
+                return Err(bad("it can be greedy, fifo, d-choices, sampled, dual-greedy, cost-benefit or cat"));
+            }
+            ("cat.wear", _) => self.set_cat(name, value)?,
             ("victim.sample" | "victim.looks", _) => self.set_sample(name, value)?,
             ("victim.d", _) => match (value.parse(), &mut self.victim) {
                 (Ok(value @ 1..=1000), VictimPart::DChoices { d }) => *d = value,
                 (Ok(1..=1000), _) => return Err(lacks("only the victim part d-choices draws blocks")),
                 _ => return Err(bad("it can be a whole number from 1 to 1000")),
             },
-            ("placement", "one-stream") => self.placement = PlacementPart::OneStream,
-            ("placement", "host-gc") => self.placement = PlacementPart::HostGc,
-            ("placement", _) => return Err(bad("it can be one-stream or host-gc")),
+            ("placement" | "placement.unknown" | "placement.on-random", _) => self.set_placement(name, value)?,
+            ("dac.regions" | "dac.thresholds" | "dac.page-times", _) => self.set_dac(name, value)?,
             ("power", "scan") => self.power = PowerPart::Scan,
             ("power", "battery") => self.power = PowerPart::Battery,
             ("power", "gecko-rec") => self.power = PowerPart::GeckoRec,
@@ -171,7 +176,10 @@ impl Composition {
 }
 
 /// What is wrong with a value, and which part has a parameter that no part here has.
-fn refusals(name: &str, value: &str) -> (impl Fn(&'static str) -> ConfigError, impl Fn(&'static str) -> ConfigError) {
+pub(super) fn refusals(
+    name: &str,
+    value: &str,
+) -> (impl Fn(&'static str) -> ConfigError, impl Fn(&'static str) -> ConfigError) {
     (
         move |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right },
         move |only| ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only },

@@ -24,6 +24,10 @@ impl Composition {
                 self.set(name, value)?;
             }
         }
+        if let Some(right) = self.why_not_together() {
+            let [.., value] = self.names();
+            return Err(ConfigError::BadValue { name: "placement".into(), value, right });
+        }
         let Some(why) = self.why_not_survivable().filter(|_| self.power != PowerPart::Nothing) else { return Ok(()) };
         match settings.iter().find(|(name, _)| *name == "power") {
             Some((name, value)) => {

@@ -101,8 +101,9 @@ impl PageMapped {
             let block = self.blocks.counters.least_by_scan()?;
             return Some((self.worth_moving(block), Why::Emergency));
         }
-        let block = self.victim.choose(&self.blocks.counters)?;
-        Some((self.worth_moving(block), Why::Policy))
+        let choice = self.victim.choose(&self.blocks.view())?;
+        self.examined = choice.examined;
+        Some((self.worth_moving(choice.block), Why::Policy))
     }
 
     /// The victim, or the emptiest block of which more is gained. Moving a translation page may make nodes above it be
@@ -123,6 +124,17 @@ impl PageMapped {
         self.blocks.counters.least_of(gains).unwrap_or(victim)
     }
 
+    /// Placement learns of the victim; and what was looked at for this collection, which the policy chose, is counted.
+    fn count_examined(&mut self, victim: Block, why: Why) {
+        let looked_at = self.placement.collecting(&self.blocks.view(), victim);
+        if why == Why::Policy {
+            let examined = u64::from(self.examined + looked_at);
+            self.tally.choices += 1;
+            self.tally.blocks_examined += examined;
+            self.tally.blocks_examined_max = self.tally.blocks_examined_max.max(examined);
+        }
+    }
+
     pub(super) fn collect<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -131,6 +143,8 @@ impl PageMapped {
         at: Time,
     ) -> Result<Time, FtlError> {
         let at = self.count_victim(nand, victim, at);
+        self.count_examined(victim, why);
+        self.blocks.notes.purely_random = self.placement.is_purely_random();
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
         let stream = self.blocks.stream_of(victim);
@@ -327,7 +341,7 @@ impl PageMapped {
             let key = LogicalPage(page.spare.key);
             self.mapping.prepare(mapping_io!(self, nand, at), key, false, &mut self.before)?;
             self.settle(nand, at)?;
-            let stream = self.stream_for_moved(page.spare.version, why);
+            let stream = self.stream_for_moved(&page, why);
             let copy = NewPage {
                 kind: Kind::User,
                 key: page.spare.key,

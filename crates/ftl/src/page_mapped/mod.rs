@@ -16,13 +16,14 @@ mod recovery;
 mod sampling;
 pub(crate) mod saved;
 mod shape;
+mod sorting;
 mod validity;
 mod victim;
 mod wear;
 
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom, Wear, Young};
-use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart, WearPart};
+use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
+use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{Config, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
@@ -33,11 +34,12 @@ use mapping::{Before, LastPlace, Mapping, PagedMapping, Place, RamMapping};
 use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
-use placement::{HostGc, OneStream, Placement};
+use placement::Placement;
 use sampling::Sampling;
 use shape::{Streams, cache_entries};
+use sorting::{Sorting, placement_of};
 use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
-use victim::{DChoices, Fifo, Greedy, Sampled, Victim};
+use victim::{CostAge, DChoices, DualGreedy, Fifo, Greedy, Sampled, Victim};
 
 /// What a page-mapped FTL counts besides flash operations.
 #[derive(Clone, Copy, Default, Debug)]
@@ -52,6 +54,9 @@ struct Tally {
     unreadable_reads: u64,
     wear_collections: u64,
     wear_pages_moved: u64,
+    choices: u64,
+    blocks_examined: u64,
+    blocks_examined_max: u64,
 }
 
 /// A page-mapped FTL.
@@ -66,6 +71,7 @@ pub(crate) struct PageMapped {
     validity: Validity,
     victim: Box<dyn Victim>,
     placement: Box<dyn Placement>,
+    sorting: Sorting,
     blocks: Blocks,
     /// Where the live pages of a sample of the blocks are counted alone.
     sampling: Option<Sampling>,
@@ -75,6 +81,8 @@ pub(crate) struct PageMapped {
     moving: MoveBuffer,
     /// Pages found to be stale while the mapping was at work; empty between requests.
     before: Vec<Page>,
+    /// Blocks looked at for the choice of the victim.
+    examined: u32,
     tally: Tally,
 }
 
@@ -117,6 +125,7 @@ impl PageMapped {
             ftl.blocks.release_now(block);
         }
         ftl.keep_sample(None);
+        ftl.blocks.note_first_pages(&FirstPages::default(), 0);
         Ok((ftl, done))
     }
 
@@ -151,16 +160,21 @@ impl PageMapped {
             VictimPart::Fifo => Box::new(Fifo::default()),
             VictimPart::DChoices { d } => Box::new(DChoices::new(d, geometry.pages_per_block(), config.seed)),
             VictimPart::Sampled { .. } => Box::new(Sampled),
+            VictimPart::DualGreedy => Box::new(DualGreedy),
+            VictimPart::CostBenefit => Box::new(CostAge::cost_benefit()),
+            VictimPart::Cat { wear } => Box::new(CostAge::cost_age_times(wear)),
         };
         let sampling = match composition.victim {
             VictimPart::Sampled { blocks, looks } => Some(Sampling::new(geometry.blocks(), blocks, looks)),
             _ => None,
         };
-        let placement = placement_of(config);
-        let streams = Streams::of(config);
+        let placement = placement_of(config, geometry);
+        let sorting = Sorting::of(placement.asks());
+        let streams = Streams::of(geometry, config);
         let collects_metadata = composition.metadata == MetadataPart::Collected;
         let mut blocks =
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
+        blocks.note(victim.wants().or(placement.wants()));
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();
         }
@@ -168,6 +182,9 @@ impl PageMapped {
             blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
         let mut mapping = mapping;
+        if placement.asks().fetches {
+            mapping.fetch_for_placement();
+        }
         if composition.power == PowerPart::GeckoRec
             && let (Mapping::Paged(paged), Some(buffer_entries)) = (&mut mapping, validity.tell_of_leaving())
         {
@@ -189,6 +206,7 @@ impl PageMapped {
             validity,
             victim,
             placement,
+            sorting,
             blocks,
             sampling,
             streams,
@@ -196,6 +214,7 @@ impl PageMapped {
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
             moving: MoveBuffer::new(),
             before: Vec::new(),
+            examined: 0,
             tally: Tally::default(),
         })
     }
@@ -293,6 +312,7 @@ impl PageMapped {
     fn drop_count(&mut self, page: Page) {
         let block = self.blocks.geometry().block_of(page);
         self.blocks.counters.remove(block);
+        self.blocks.lost_a_page(block);
         self.victim.invalidated(&self.blocks.counters, block);
     }
 
@@ -376,13 +396,6 @@ impl PageMapped {
     }
 }
 
-fn placement_of(config: &Config) -> Box<dyn Placement> {
-    match config.composition.placement {
-        PlacementPart::OneStream => Box::new(OneStream),
-        PlacementPart::HostGc => Box::new(HostGc),
-    }
-}
-
 impl<N: Nand> Ftl<N> for PageMapped {
     fn shape(&self) -> Shape {
         self.shape
@@ -404,8 +417,11 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 self.make_space(nand, at)?;
             }
             let content = request.data.page(index, page_bytes);
-            self.mapping.prepare(mapping_io!(self, nand, at), key, true, &mut self.before)?;
+            let io = mapping_io!(self, nand, at);
+            self.mapping.prepare(io, key, true, &mut self.before)?;
+            let fetched = io.read_done();
             self.settle(nand, at)?;
+            let (stream, at) = self.stream_for_host(nand, key, request.hint, at, fetched);
             let before = if self.points_back() { self.mapping.last_place(key) } else { LastPlace::Nowhere };
             let page = NewPage {
                 kind: Kind::User,
@@ -415,7 +431,6 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 data_crc: content.crc(),
                 aux: self.point_back(before),
             };
-            let stream = self.placement.host();
             let (to, safe) = self.blocks.append(nand, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);
             self.hear_news(nand, at)?;
@@ -566,6 +581,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.mapping.ram(&mut ledger);
         self.validity.ram(&mut ledger);
         self.victim.ram(&mut ledger);
+        self.placement.ram(&mut ledger);
         self.blocks.ram(&mut ledger);
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
         ledger.index("buffer.moving", self.moving.bytes());
@@ -584,11 +600,15 @@ impl<N: Nand> Ftl<N> for PageMapped {
             Counter::sum("metadata_pages_moved", self.tally.metadata_pages_moved),
             Counter::sum("metadata_fallbacks", self.tally.metadata_fallbacks),
             Counter::sum("unreadable_reads", self.tally.unreadable_reads),
+            Counter::sum("victim_choices", self.tally.choices),
+            Counter::sum("blocks_examined", self.tally.blocks_examined),
+            Counter::level("blocks_examined_max", self.tally.blocks_examined_max),
             Counter::level("free_blocks", u64::from(self.blocks.free())),
             Counter::level("bad_blocks", u64::from(self.blocks.bad)),
         ];
         self.mapping.counters(&mut counters);
         self.validity.counters(&mut counters);
+        self.placement.counters(&mut counters);
         if let Some(wear) = &self.blocks.wear {
             wear::counters(&self.tally, wear, &mut counters);
         }

@@ -1,10 +1,11 @@
 //! How the flash is divided, and what fits.
 
+use super::PageMapped;
 use super::mapping::{PagedMapping, RamMapping};
 use super::needs::Needs;
 use super::saved::counters_and_seal;
+use super::sorting::placement_of;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
-use super::{PageMapped, placement_of};
 use crate::blocks::{critical_blocks, held_blocks, young_blocks};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
@@ -61,8 +62,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn of(config: &Config) -> Self {
-        let placement = placement_of(config).streams();
+    pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
+        let placement = placement_of(config, geometry).streams();
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
         let mapping = placement + u8::from(cold.is_some());
         let validity = mapping + 1;
@@ -163,7 +164,7 @@ impl PageMapped {
         let needs = needs(geometry, config)?;
         let block = u64::from(geometry.pages_per_block());
         let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
-        let open_blocks = u32::from(Streams::of(config).count) * geometry.dies();
+        let open_blocks = u32::from(Streams::of(geometry, config).count) * geometry.dies();
         let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);
         let metadata_blocks = match config.composition.metadata {
             MetadataPart::Left if !only_tombstones => blocks(needs.live_pages * u64::from(LEFT_SPACE)) + 2,

@@ -47,16 +47,6 @@ impl PageMapped {
             Err(error) => Err(error),
         }
     }
-
-    /// The stream for a page of this version that is moved.
-    #[inline]
-    pub(super) fn stream_for_moved(&mut self, version: u64, why: Why) -> u8 {
-        match self.streams.cold {
-            // Where next to nothing is free, no further block is opened.
-            Some(cold) if (why == Why::Wear || self.blocks.is_cold(version)) && !self.blocks.emergency() => cold,
-            _ => self.placement.moved(),
-        }
-    }
 }
 
 /// What levelling counts.

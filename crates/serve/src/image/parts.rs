@@ -2,8 +2,8 @@
 //! presets.
 
 use phelsuma_ftl::{
-    Composition, ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PlacementPart, Preset,
-    Synchronize, ValidityPart, VictimPart, WearPart,
+    Composition, ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PageTimes, PlacementPart,
+    Preset, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 
 /// Lines `key=value`, a part before what changes it.
@@ -56,8 +56,30 @@ pub(super) fn as_text(parts: &Composition) -> String {
             set("victim.sample", &blocks.to_string());
             set("victim.looks", &looks.to_string());
         }
+        VictimPart::DualGreedy => set("victim", "dual-greedy"),
+        VictimPart::CostBenefit => set("victim", "cost-benefit"),
+        VictimPart::Cat { wear } => {
+            set("victim", "cat");
+            set("cat.wear", if wear { "on" } else { "off" });
+        }
     }
-    set("placement", if parts.placement == PlacementPart::OneStream { "one-stream" } else { "host-gc" });
+    let of_unknown = |unknown| if unknown == UnknownOld::Class { "class" } else { "fetch" };
+    match parts.placement {
+        PlacementPart::OneStream => set("placement", "one-stream"),
+        PlacementPart::HostGc => set("placement", "host-gc"),
+        PlacementPart::DualGreedy { unknown, detect_random } => {
+            set("placement", "dual-greedy");
+            set("placement.unknown", of_unknown(unknown));
+            set("placement.on-random", if detect_random { "greedy" } else { "keep" });
+        }
+        PlacementPart::Dac { unknown, regions, page_times, .. } => {
+            set("placement", "dac");
+            set("placement.unknown", of_unknown(unknown));
+            set("dac.regions", &regions.to_string());
+            set("dac.thresholds", &parts.dac_thresholds().unwrap_or_default());
+            set("dac.page-times", if page_times == PageTimes::Ram { "ram" } else { "spare" });
+        }
+    }
     let [_, power] = parts.names_of_metadata_and_power();
     set("metadata", if parts.metadata == MetadataPart::Collected { "collected" } else { "left" });
     set("power", power);
@@ -89,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 6] = [
+        let settings: [&[(&str, &str)]; 9] = [
             &[],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
@@ -100,6 +122,9 @@ mod tests {
                 ("mapping.on-miss", "fetch"),
             ],
             &[("mapping", "paged"), ("mapping.directory", "b-tree"), ("mapping.nodes", "9"), ("mapping.fanout", "7")],
+            &[("placement", "dual-greedy"), ("placement.unknown", "fetch"), ("placement.on-random", "greedy")],
+            &[("victim", "cost-benefit"), ("placement", "dac"), ("dac.regions", "7"), ("dac.thresholds", "1/20/300")],
+            &[("victim", "cat"), ("cat.wear", "off"), ("placement", "dac"), ("dac.page-times", "spare")],
             &[("validity", "gecko"), ("gecko.size-ratio", "5"), ("gecko.partitions", "4"), ("gecko.merge", "two-way")],
         ];
         for preset in PRESETS {
@@ -120,6 +145,8 @@ mod tests {
         for (preset, settings) in [
             ("geckoftl", &[][..]),
             ("d-choices", &[][..]),
+            ("dual-greedy", &[][..]),
+            ("dac", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {
             let mut parts = Preset::named(preset).unwrap().composition;

@@ -191,6 +191,22 @@ impl Mapping {
         }
     }
 
+    /// Where `key`, which is prepared, is now, as far as RAM knows. Nothing changes, and nothing is counted.
+    #[inline]
+    pub(crate) fn known(&self, key: LogicalPage) -> Option<Place> {
+        match self {
+            Self::Ram(ram) => Some(ram.lookup(key)),
+            Self::Paged(paged) => paged.known(key),
+        }
+    }
+
+    /// From now on a host write is to know what it makes stale: entries that are not cached are fetched for it.
+    pub(crate) fn fetch_for_placement(&mut self) {
+        if let Self::Paged(paged) = self {
+            paged.fetch_for_placement();
+        }
+    }
+
     /// The physical page that `key`, which is prepared, had last: what its next page is to name in its spare area.
     #[inline]
     pub(crate) fn last_place(&self, key: LogicalPage) -> LastPlace {

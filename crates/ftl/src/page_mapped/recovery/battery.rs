@@ -159,6 +159,7 @@ impl PageMapped {
             steps.end();
             let mut report = steps.report;
             report.done = steps.now;
+            ftl.note_first_pages(&steps.first, &mut report);
             return Ok((ftl, report));
         }
         let bad = ftl.blocks.bad;
@@ -248,6 +249,7 @@ impl PageMapped {
         let bitmap = live.map_or(0, |_| saved_bytes(&geometry));
         report.scratch_bytes = u64::from(geometry.blocks()) * 9 + newest as u64 + bitmap;
         report.done = steps.now;
+        ftl.note_first_pages(&steps.first, &mut report);
         Ok((ftl, report))
     }
 

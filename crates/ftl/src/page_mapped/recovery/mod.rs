@@ -26,7 +26,7 @@ use super::meta_io::MetaIo;
 use super::shape::recovery_bound;
 use super::{PageMapped, anchor};
 use crate::barriers::Barrier;
-use crate::blocks::{Clock, NewPage};
+use crate::blocks::{Clock, FirstPages, NewPage};
 use crate::config::PowerPart;
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, Config, FtlError};
@@ -62,6 +62,12 @@ impl PageMapped {
             Mapping::Ram(table) => table,
             Mapping::Paged(_) => unreachable!("recovery by scanning begins with a table in RAM"),
         }
+    }
+
+    /// What policies ask to be noted of blocks is made of what this recovery has read.
+    fn note_first_pages(&mut self, first: &FirstPages, report: &mut RecoveryReport) {
+        self.blocks.note_first_pages(first, self.placement.streams());
+        report.scratch_bytes += first.bytes();
     }
 
     /// A page that was entered is not the newest any more.
@@ -109,6 +115,7 @@ impl PageMapped {
         steps.step.programs += anchors.programs;
         steps.now = steps.now.max(anchors.done);
         let mut ftl = Self::empty(&geometry, config, anchors.blocks, Clock::new(geometry.dies(), 0, 0))?;
+        steps.first = FirstPages::new(geometry.blocks(), ftl.blocks.notes.any());
         (ftl.blocks.recovering, ftl.blocks.on_one_die) = (true, config.composition.power != PowerPart::Scan);
         let usable = ftl.usable_blocks(nand);
         ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
@@ -170,6 +177,7 @@ impl PageMapped {
         let mut report = steps.report;
         report.scratch_bytes = u64::from(geometry.blocks()) * 9;
         report.done = steps.now;
+        ftl.note_first_pages(&steps.first, &mut report);
         Ok((ftl, report))
     }
 
@@ -331,7 +339,7 @@ impl PageMapped {
             data_crc: found.spare.data_crc,
             aux: 0,
         };
-        let stream = self.placement.host();
+        let stream = self.placement.recovered();
         let (to, safe) = self.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
         steps.step.programs += 1;
         steps.now = steps.now.max(safe);

@@ -1,7 +1,7 @@
 //! A recovery's table of named steps, and reads that are counted in it.
 
 use super::{Found, PageMapped};
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, FirstPages};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::recovery_report::{RecoveryReport, RecoveryStep};
 use alloc::vec::Vec;
@@ -13,12 +13,14 @@ pub(super) struct Steps {
     /// When everything so far has completed.
     pub(super) now: Time,
     pub(super) step: RecoveryStep,
+    /// What it has come across in the first page of each block.
+    pub(super) first: FirstPages,
     began: Time,
 }
 
 impl Steps {
     pub(super) fn new(at: Time) -> Self {
-        Self { report: RecoveryReport::default(), now: at, step: step(""), began: at }
+        Self { report: RecoveryReport::default(), now: at, step: step(""), first: FirstPages::default(), began: at }
     }
 
     pub(super) fn begin(&mut self, name: &'static str) {
@@ -38,6 +40,11 @@ impl Steps {
         self.step.spare_reads += 1;
         let (read, done) = nand.read_spare(page, Op::new(self.began, Purpose::Recovery));
         self.now = self.now.max(done);
+        if let SpareRead::Written(spare) = &read
+            && nand.geometry().index_of(page) == 0
+        {
+            self.first.read(nand.geometry().block_of(page), spare);
+        }
         read
     }
 

@@ -1,8 +1,8 @@
 //! d-choices: the fewest live pages among d candidates drawn at random. d = 1 is random collection; large d is greedy.
 
-use super::Victim;
+use super::{Choice, Victim};
 use crate::RamLedger;
-use crate::blocks::Counters;
+use crate::blocks::{Counters, View};
 use alloc::boxed::Box;
 use phelsuma_nand::Block;
 use rand_core::{RngCore, SeedableRng};
@@ -50,7 +50,8 @@ impl Victim for DChoices {
         self.candidates -= 1;
     }
 
-    fn choose(&mut self, counters: &Counters) -> Option<Block> {
+    fn choose(&mut self, view: &View<'_>) -> Option<Choice> {
+        let counters = view.counters;
         if self.candidates == 0 {
             return None;
         }
@@ -62,9 +63,10 @@ impl Victim for DChoices {
             }
         }
         if u32::from(counters.live(best)) == self.pages_per_block {
-            return counters.least_by_scan();
+            let examined = self.d + counters.keys().len() as u32;
+            return counters.least_by_scan().map(|block| Choice { block, examined });
         }
-        Some(best)
+        Some(Choice { block: best, examined: self.d })
     }
 
     fn ram(&self, ledger: &mut RamLedger) {

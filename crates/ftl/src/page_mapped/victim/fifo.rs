@@ -1,8 +1,8 @@
 //! FIFO: the block that was closed longest ago, whatever it holds (the cyclic log; LRU in the analytic literature).
 
-use super::Victim;
+use super::{Choice, Victim};
 use crate::RamLedger;
-use crate::blocks::Counters;
+use crate::blocks::{Counters, View};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use phelsuma_nand::Block;
@@ -29,8 +29,8 @@ impl Victim for Fifo {
         }
     }
 
-    fn choose(&mut self, _counters: &Counters) -> Option<Block> {
-        self.queue.front().copied()
+    fn choose(&mut self, _view: &View<'_>) -> Option<Choice> {
+        self.queue.front().map(|block| Choice { block: *block, examined: 1 })
     }
 
     fn ram(&self, ledger: &mut RamLedger) {

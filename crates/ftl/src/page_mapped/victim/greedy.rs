@@ -1,8 +1,8 @@
 //! Greedy: the block with the fewest live pages.
 
-use super::Victim;
+use super::{Choice, Victim};
 use crate::RamLedger;
-use crate::blocks::{Counters, GroupMinima};
+use crate::blocks::{Counters, GroupMinima, View};
 use alloc::boxed::Box;
 use phelsuma_nand::Block;
 
@@ -32,9 +32,10 @@ impl Victim for Greedy {
         self.minima.raised(counters.keys(), block.index());
     }
 
-    fn choose(&mut self, counters: &Counters) -> Option<Block> {
-        let (block, key) = self.minima.least(counters.keys());
-        Counters::is_candidate_key(key).then_some(Block(block as u32))
+    fn choose(&mut self, view: &View<'_>) -> Option<Choice> {
+        let (block, key) = self.minima.least(view.counters.keys());
+        let examined = self.minima.looked_at(view.counters.keys().len());
+        Counters::is_candidate_key(key).then_some(Choice { block: Block(block as u32), examined })
     }
 
     fn ram(&self, ledger: &mut RamLedger) {

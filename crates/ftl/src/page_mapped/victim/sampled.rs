@@ -6,9 +6,9 @@
 //! (`page_mapped/sampling.rs`). With as many slots as blocks this is greedy. While a recovery is at work all blocks are
 //! counted.
 
-use super::Victim;
+use super::{Choice, Victim};
 use crate::RamLedger;
-use crate::blocks::Counters;
+use crate::blocks::{Counters, View};
 use alloc::boxed::Box;
 use phelsuma_nand::Block;
 
@@ -21,8 +21,9 @@ impl Victim for Sampled {
 
     fn taken(&mut self, _counters: &Counters, _block: Block) {}
 
-    fn choose(&mut self, counters: &Counters) -> Option<Block> {
-        counters.least_by_scan()
+    fn choose(&mut self, view: &View<'_>) -> Option<Choice> {
+        let examined = view.counters.sample().map_or(view.counters.keys().len() as u32, |sample| sample.looked_at());
+        view.counters.least_by_scan().map(|block| Choice { block, examined })
     }
 
     fn ram(&self, _ledger: &mut RamLedger) {}

@@ -57,6 +57,8 @@ pub(crate) struct PagedMapping {
     table: TranslationTable,
     cache: MappingCache,
     on_miss: OnMiss,
+    /// A lazy mapping fetches entries for host writes all the same: placement asks what they make stale.
+    fetches_for_placement: bool,
     barriers: Barriers,
     /// What bounds a recovery's scan, where there is one to come.
     checkpoints: Option<Checkpoints>,
@@ -89,6 +91,7 @@ struct Tally {
     checkpoint_synchronizations: u64,
     limit_synchronizations: u64,
     block_synchronizations: u64,
+    fetched_for_placement: u64,
 }
 
 fn entries_per_page(geometry: &Geometry) -> u32 {
@@ -130,6 +133,7 @@ impl PagedMapping {
             table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page),
             on_miss,
+            fetches_for_placement: false,
             barriers,
             checkpoints: None,
             queue: None,
@@ -210,6 +214,23 @@ impl PagedMapping {
         }
     }
 
+    /// Whether a host write reads the translation page of an entry that is not cached.
+    #[inline]
+    fn fetches(&self) -> bool {
+        self.on_miss == OnMiss::Fetch || self.fetches_for_placement
+    }
+
+    /// Entries are fetched for host writes from now on.
+    pub(crate) fn fetch_for_placement(&mut self) {
+        self.fetches_for_placement = true;
+    }
+
+    /// Where `key` is, if its entry is cached.
+    #[inline]
+    pub(crate) fn known(&self, key: LogicalPage) -> Option<Place> {
+        self.cache.find(key.0).map(|slot| self.place(self.cache.value(slot)))
+    }
+
     /// The physical page that `key`, whose entry is cached, had last.
     #[inline]
     pub(crate) fn last_place(&self, key: LogicalPage) -> LastPlace {
@@ -223,7 +244,7 @@ impl PagedMapping {
     /// are, and so many are evicted. Nothing changes by it.
     pub(crate) fn warm<N: Nand>(&self, nand: &N, entered: &[LogicalPage], evicted: usize) {
         let mut pages = [Page(0); WARM];
-        let fetched = entered.iter().filter(|key| key.0 < self.logical_pages && self.on_miss == OnMiss::Fetch);
+        let fetched = entered.iter().filter(|key| key.0 < self.logical_pages && self.fetches());
         let missed = fetched.filter(|key| self.cache.find(key.0).is_none()).map(|key| key.0);
         let going: &mut dyn Iterator<Item = Slot> = match &self.queue {
             Some(queue) => &mut queue.oldest_first(&self.cache),
@@ -427,7 +448,8 @@ impl PagedMapping {
             return Ok(());
         }
         self.tally.misses += u64::from(by_host);
-        if by_host && self.on_miss == OnMiss::Fetch {
+        if by_host && self.fetches() {
+            self.tally.fetched_for_placement += u64::from(self.on_miss == OnMiss::Lazy);
             let entry = self.entry_on_flash(io, key.0);
             self.insert(io, key.0, entry, before)?;
             return Ok(());
@@ -761,6 +783,9 @@ impl PagedMapping {
             Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
             Counter::sum("checkpoint_synchronizations", self.tally.checkpoint_synchronizations),
         ]);
+        if self.fetches_for_placement {
+            out.push(Counter::sum("entries_fetched_for_placement", self.tally.fetched_for_placement));
+        }
         self.table.counters(out);
         if self.queue.is_some() {
             out.extend([

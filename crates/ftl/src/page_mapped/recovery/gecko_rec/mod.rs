@@ -159,6 +159,7 @@ impl PageMapped {
         // What is stale in each block takes two bytes.
         report.scratch_bytes = g.bytes() + translation.bytes() + u64::from(geometry.blocks()) * 2 + user as u64;
         report.done = steps.now;
+        ftl.note_first_pages(&steps.first, &mut report);
         Ok((ftl, report))
     }
 

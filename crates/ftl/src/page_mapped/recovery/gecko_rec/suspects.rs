@@ -115,7 +115,7 @@ impl Gathered {
             let content = suspect.data.content();
             let (kind, key, version, data_crc) = (Kind::User, key.0, spare.version, spare.data_crc);
             let copy = NewPage { kind, key, version, content, data_crc, aux: 0 };
-            let stream = ftl.placement.host();
+            let stream = ftl.placement.recovered();
             let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;
             steps.now = steps.now.max(safe);

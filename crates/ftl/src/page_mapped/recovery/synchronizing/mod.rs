@@ -160,6 +160,7 @@ impl PageMapped {
         let mut report = steps.report;
         report.scratch_bytes = g.bytes() + translation.bytes() + found.bytes();
         report.done = steps.now;
+        ftl.note_first_pages(&steps.first, &mut report);
         Ok((ftl, report))
     }
 
@@ -459,7 +460,7 @@ impl Gathered {
             let content = suspect.data.content();
             let (kind, key, version, data_crc) = (Kind::User, spare.key, spare.version, spare.data_crc);
             let copy = NewPage { kind, key, version, content, data_crc, aux: spare.aux };
-            let stream = ftl.placement.host();
+            let stream = ftl.placement.recovered();
             let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;
             steps.now = steps.now.max(safe);

@@ -1,0 +1,316 @@
+//! What is noted of blocks for the policies that ask for it: once, whoever asks, and only if somebody does.
+//!
+//! None of it is on flash, and nothing but policies rests on it. After a power cut it is made of what a recovery reads
+//! anyway, or begins anew:
+//! - a block's first write is the version of the first page in it that is still there, which its spare area has (of a
+//!   page that collection has moved that is when the host wrote it, and so earlier);
+//! - when a block last lost a page is forgotten: it counts as never having lost one. So its largest lifetime is 0, and it
+//!   has been dormant since its first write;
+//! - the lists are ordered by when the recovery came to the blocks: by first write, as far as it goes by that;
+//! - erase counts begin at 1, or with what spare areas say where wear is levelled.
+
+use super::times::BlockTimes;
+use super::{Blocks, Counters, MultiLri};
+use crate::RamLedger;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Spare};
+
+/// What a policy asks to be noted of blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Wants {
+    /// When the first page was written, and when the last was lost.
+    pub(crate) times: bool,
+    /// The multi-LRI lists.
+    pub(crate) lists: bool,
+    /// How often each was erased.
+    pub(crate) erases: bool,
+    /// Nothing of blocks, but what logical time it is.
+    pub(crate) clock: bool,
+}
+
+impl Wants {
+    /// What one of two asks for.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            times: self.times || other.times,
+            lists: self.lists || other.lists,
+            erases: self.erases || other.erases,
+            clock: self.clock || other.clock,
+        }
+    }
+}
+
+/// What is noted of blocks.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Notes {
+    any: bool,
+    /// Pages that the host has written since the drive was formatted; after a power cut the version of the last, and more.
+    now: u64,
+    times: Option<BlockTimes>,
+    lists: Option<MultiLri>,
+    erases: Option<Vec<u32>>,
+    /// The placement part takes the host's writes for purely random.
+    pub(crate) purely_random: bool,
+    /// Until a recovery is over: blocks that it has begun itself.
+    begun: Vec<Block>,
+    up: bool,
+}
+
+impl Notes {
+    pub(super) fn new(blocks: u32, pages_per_block: u32, wants: Wants) -> Self {
+        Self {
+            any: wants != Wants::default(),
+            times: wants.times.then(|| BlockTimes::new(blocks)),
+            lists: wants.lists.then(|| MultiLri::new(blocks, pages_per_block)),
+            erases: wants.erases.then(|| vec![0; blocks as usize]),
+            ..Self::default()
+        }
+    }
+
+    /// Whether anything is.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.any
+    }
+
+    pub(super) fn erased(&mut self, block: Block) {
+        if let Some(erases) = &mut self.erases {
+            erases[block.index()] = erases[block.index()].saturating_add(1);
+        }
+    }
+
+    /// The first page of the block is being written.
+    pub(super) fn begun(&mut self, block: Block) {
+        if let Some(times) = &mut self.times {
+            times.begun(block, self.now);
+        }
+        if self.any && !self.up {
+            self.begun.push(block);
+        }
+    }
+
+    pub(super) fn closed(&mut self, block: Block, live: u16) {
+        if let Some(lists) = &mut self.lists {
+            lists.enter(block, live.into());
+        }
+    }
+
+    /// The block is no candidate any more.
+    pub(super) fn taken(&mut self, block: Block) {
+        if let Some(lists) = &mut self.lists {
+            lists.leave(block);
+        }
+    }
+
+    fn lost_a_page(&mut self, block: Block, live: u16) {
+        if let Some(times) = &mut self.times {
+            times.lost_a_page(block, self.now);
+        }
+        if let Some(lists) = &mut self.lists {
+            lists.lowered(block, live.into());
+        }
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        if !self.any {
+            return;
+        }
+        ledger.structure("blocks.logical_time", 8);
+        if let Some(times) = &self.times {
+            times.ram(ledger);
+        }
+        if let Some(lists) = &self.lists {
+            lists.ram(ledger);
+        }
+        if let Some(erases) = &self.erases {
+            ledger.structure("blocks.erase_counts", erases.len() as u64 * 4);
+        }
+        ledger.index("index.begun_by_recovery", self.begun.capacity() as u64 * 4);
+    }
+}
+
+/// What a policy sees of the drive: what RAM knows of blocks, and never the flash.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// Live pages.
+    pub(crate) counters: &'a Counters,
+    notes: &'a Notes,
+    streams: &'a [u8],
+    metadata_from: u8,
+    pages_per_block: u32,
+    version: u64,
+}
+
+impl<'a> View<'a> {
+    /// Logical time: pages that the host has written.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        self.notes.now
+    }
+
+    /// How long ago the host wrote a page of this version, in logical time. (Versions go on faster than that where
+    /// validity is on flash: its pages have some, too. They skip 2^16 ahead at a recovery.)
+    #[inline]
+    pub(crate) fn age_of_version(&self, version: u64) -> u64 {
+        self.version.saturating_sub(version)
+    }
+
+    /// See [`BlockTimes`]; a policy that asked for them may look.
+    #[inline]
+    pub(crate) fn since_first_write(&self, block: Block) -> u32 {
+        self.notes.times.as_ref().map_or(0, |times| times.since_first_write(block, self.notes.now))
+    }
+
+    /// The dormant period of a block.
+    #[inline]
+    pub(crate) fn dormant(&self, block: Block) -> u32 {
+        self.notes.times.as_ref().map_or(0, |times| times.dormant(block, self.notes.now))
+    }
+
+    /// The largest lifetime of a page of the block.
+    #[inline]
+    pub(crate) fn largest_lifetime(&self, block: Block) -> u32 {
+        self.notes.times.as_ref().map_or(0, |times| times.largest_lifetime(block, self.notes.now))
+    }
+
+    /// The multi-LRI lists, if somebody asked for them.
+    #[inline]
+    pub(crate) fn lists(&self) -> Option<&'a MultiLri> {
+        self.notes.lists.as_ref()
+    }
+
+    /// How often a block was erased, as far as is known; a written block was at least once.
+    #[inline]
+    pub(crate) fn erases(&self, block: Block) -> u32 {
+        self.notes.erases.as_ref().map_or(1, |erases| erases[block.index()].max(1))
+    }
+
+    /// Whether the placement part takes the host's writes for purely random.
+    pub(crate) fn is_purely_random(&self) -> bool {
+        self.notes.purely_random
+    }
+
+    /// The stream that a block was written by.
+    #[inline]
+    pub(crate) fn stream_of(&self, block: Block) -> u8 {
+        self.streams[block.index()]
+    }
+
+    /// Whether a block holds metadata.
+    #[inline]
+    pub(crate) fn is_metadata(&self, block: Block) -> bool {
+        self.stream_of(block) >= self.metadata_from
+    }
+
+    pub(crate) fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+}
+
+impl Blocks {
+    /// Has this noted from now on.
+    pub(crate) fn note(&mut self, wants: Wants) {
+        self.notes = Notes::new(self.geometry.blocks(), self.geometry.pages_per_block(), wants);
+    }
+
+    /// What policies see.
+    #[inline]
+    pub(crate) fn view(&self) -> View<'_> {
+        View {
+            counters: &self.counters,
+            notes: &self.notes,
+            streams: &self.streams,
+            metadata_from: self.metadata_from,
+            pages_per_block: self.geometry.pages_per_block(),
+            version: self.clock.version(),
+        }
+    }
+
+    /// The host writes a page.
+    #[inline]
+    pub(crate) fn tick(&mut self) {
+        self.notes.now += 1;
+    }
+
+    /// A page of the block is live no longer; the counter says so already.
+    #[inline]
+    pub(crate) fn lost_a_page(&mut self, block: Block) {
+        if self.notes.any {
+            self.notes.lost_a_page(block, self.counters.live(block));
+        }
+    }
+
+    /// The drive is up: what the first page of each block has said to a recovery is noted, but for those that it has begun
+    /// itself. `streams` are those of placement.
+    pub(crate) fn note_first_pages(&mut self, first: &FirstPages, streams: u8) {
+        if !self.notes.any {
+            return;
+        }
+        let levelled = self.wear.is_some();
+        let begun = core::mem::take(&mut self.notes.begun);
+        self.notes.up = true;
+        // Versions are what the drive remembers of logical time.
+        self.notes.now = self.clock.version();
+        let now = self.notes.now;
+        if let Some(times) = &mut self.notes.times {
+            times.forget(now);
+        }
+        for (block, found) in first.pages.iter().enumerate() {
+            let block = Block(block as u32);
+            let Some(spare) = found else { continue };
+            if let Some(erases) = self.notes.erases.as_mut().filter(|_| levelled) {
+                let here = &mut erases[block.index()];
+                *here = here.saturating_add(spare.erases);
+            }
+            if begun.contains(&block) || !self.is_in_use(block) {
+                continue;
+            }
+            if let Some(times) = &mut self.notes.times {
+                times.found(block, spare.version.min(now));
+            }
+            if spare.stream < streams && !self.is_metadata(self.stream_of(block)) {
+                self.streams[block.index()] = spare.stream;
+            }
+        }
+        for block in begun {
+            if let Some(times) = &mut self.notes.times {
+                times.found(block, now);
+            }
+        }
+    }
+}
+
+/// What is kept of a spare area.
+#[derive(Clone, Copy, Debug)]
+struct FirstPage {
+    version: u64,
+    stream: u8,
+    erases: u32,
+}
+
+/// By block: what the spare area of its first page said, as a recovery came across it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstPages {
+    pages: Vec<Option<FirstPage>>,
+}
+
+impl FirstPages {
+    /// Of a drive of so many blocks, if anything is noted of blocks.
+    pub(crate) fn new(blocks: u32, wanted: bool) -> Self {
+        Self { pages: if wanted { vec![None; blocks as usize] } else { Vec::new() } }
+    }
+
+    /// The first page of a block says this.
+    #[inline]
+    pub(crate) fn read(&mut self, block: Block, spare: &Spare) {
+        if let Some(slot) = self.pages.get_mut(block.index()) {
+            *slot = Some(FirstPage { version: spare.version, stream: spare.stream, erases: spare.aux });
+        }
+    }
+
+    /// RAM that it takes, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.pages.capacity() * size_of::<Option<FirstPage>>()) as u64
+    }
+}

@@ -1,0 +1,188 @@
+//! When what happened, in logical time, at four bytes a moment.
+//!
+//! Logical time is what Dual Greedy (section III-B) calls the total number of host write requests arrived: here the
+//! pages that the host has written. (A request of several pages is several writes to flash, one after another.)
+//!
+//! **After 2^32 page writes** (16 TiB of 4 KiB pages) the clock of four bytes starts over. Ages are differences, so
+//! nothing happens to those below 2^32; an older moment would look young again. It does not come to that: a hand goes
+//! round the moments, and those further back than 2^31 are moved up to that. The hand comes by at least once in 2^31
+//! page writes on the largest drive there can be, so an age that is shown is the true one below 2^31, and at least 2^31
+//! of what is older.
+
+use crate::RamLedger;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::Block;
+
+/// The oldest that a moment is kept: half of what four bytes can tell.
+const AGE_KEPT: u32 = 1 << 31;
+
+/// Moments, by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Moments(Vec<u32>);
+
+impl Moments {
+    /// All of them at the beginning of time.
+    pub(crate) fn new(len: usize) -> Self {
+        Self(vec![0; len])
+    }
+
+    /// All of them as long ago as is told apart.
+    pub(crate) fn forget(&mut self, now: u64) {
+        self.0.fill((now as u32).wrapping_sub(AGE_KEPT));
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, index: usize, now: u64) {
+        self.0[index] = now as u32;
+    }
+
+    /// How long ago that was.
+    #[inline]
+    pub(crate) fn age(&self, index: usize, now: u64) -> u32 {
+        (now as u32).wrapping_sub(self.0[index])
+    }
+
+    /// The hand has come to `index`.
+    #[inline]
+    pub(crate) fn visit(&mut self, index: usize, now: u64) {
+        if self.age(index, now) > AGE_KEPT {
+            self.0[index] = (now as u32).wrapping_sub(AGE_KEPT);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.len() as u64 * 4
+    }
+}
+
+/// By block: when its first page was written, and when it last lost one (Dual Greedy, section III-C).
+#[derive(Clone, Debug)]
+pub(crate) struct BlockTimes {
+    first_write: Moments,
+    last_loss: Moments,
+    hand: usize,
+}
+
+impl BlockTimes {
+    pub(crate) fn new(blocks: u32) -> Self {
+        Self { first_write: Moments::new(blocks as usize), last_loss: Moments::new(blocks as usize), hand: 0 }
+    }
+
+    /// The first page of the block is written. It has lost none: nor has it been dormant.
+    pub(crate) fn begun(&mut self, block: Block, now: u64) {
+        self.first_write.set(block.index(), now);
+        self.last_loss.set(block.index(), now);
+        // As many blocks are begun as hold the pages that the host writes, at least. Two at a time, all are visited while
+        // half the drive's pages are written, of which there are at most 2^32.
+        for _ in 0..2 {
+            self.first_write.visit(self.hand, now);
+            self.last_loss.visit(self.hand, now);
+            self.hand = if self.hand + 1 == self.first_write.len() { 0 } else { self.hand + 1 };
+        }
+    }
+
+    /// Nothing is known of any block: all of them are as old as is told apart.
+    pub(crate) fn forget(&mut self, now: u64) {
+        self.first_write.forget(now);
+        self.last_loss.forget(now);
+    }
+
+    /// A recovery has found that the first page of the block was written then. What it has lost since nobody knows.
+    pub(crate) fn found(&mut self, block: Block, at: u64) {
+        self.first_write.set(block.index(), at);
+        self.last_loss.set(block.index(), at);
+    }
+
+    /// A page of the block is live no longer.
+    #[inline]
+    pub(crate) fn lost_a_page(&mut self, block: Block, now: u64) {
+        self.last_loss.set(block.index(), now);
+    }
+
+    /// How long ago the block's first page was written.
+    #[inline]
+    pub(crate) fn since_first_write(&self, block: Block, now: u64) -> u32 {
+        self.first_write.age(block.index(), now)
+    }
+
+    /// The dormant period (section IV-A): how long ago it lost a page, or was begun if it has lost none.
+    #[inline]
+    pub(crate) fn dormant(&self, block: Block, now: u64) -> u32 {
+        self.last_loss.age(block.index(), now)
+    }
+
+    /// The largest page lifetime of a block (section III-C, figure 4): from its first write to its last loss.
+    #[inline]
+    pub(crate) fn largest_lifetime(&self, block: Block, now: u64) -> u32 {
+        self.since_first_write(block, now).saturating_sub(self.dormant(block, now))
+    }
+
+    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("blocks.times", self.first_write.bytes() + self.last_loss.bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_656_kb_at_41_gb() {
+        // 41 GB of blocks of 512 KB, two moments of four bytes each.
+        let blocks = (41u64 << 30) / (512 << 10);
+        let mut ledger = RamLedger::default();
+        BlockTimes::new(blocks as u32).ram(&mut ledger);
+        assert_eq!(blocks, 83_968);
+        assert_eq!(ledger.papers().collect::<Vec<_>>(), [("blocks.times", 656 << 10)]);
+    }
+
+    #[test]
+    fn the_largest_lifetime_ends_with_the_last_loss() {
+        let mut times = BlockTimes::new(2);
+        times.begun(Block(0), 100);
+        assert_eq!(times.largest_lifetime(Block(0), 150), 0);
+        times.lost_a_page(Block(0), 130);
+        times.lost_a_page(Block(0), 190);
+        assert_eq!(times.largest_lifetime(Block(0), 1_000), 90);
+        assert_eq!(times.dormant(Block(0), 1_000), 810);
+        assert_eq!(times.since_first_write(Block(0), 1_000), 900);
+    }
+
+    #[test]
+    fn time_goes_on_after_four_billion_page_writes() {
+        let end = 1u64 << 32;
+        let mut times = BlockTimes::new(4);
+        times.begun(Block(0), end - 50);
+        times.lost_a_page(Block(0), end + 20);
+        // 50 to the end, 20 from there on.
+        assert_eq!(times.largest_lifetime(Block(0), end + 100), 70);
+        assert_eq!(times.dormant(Block(0), end + 100), 80);
+        assert_eq!(times.since_first_write(Block(0), end + 100), 150);
+    }
+
+    #[test]
+    fn what_is_older_than_can_be_told_stays_old() {
+        let mut times = BlockTimes::new(8);
+        times.begun(Block(7), 5);
+        times.lost_a_page(Block(7), 6);
+        // The others are written over and over, for 6 * 2^32 page writes; 7 stays.
+        let step = 1u64 << 28;
+        for n in 1..96 {
+            let now = n * step;
+            times.begun(Block((n % 7) as u32), now);
+            let age = times.since_first_write(Block(7), now);
+            if now <= 1 << 31 {
+                assert_eq!(u64::from(age), now - 5);
+            } else {
+                assert!(age >= 1 << 31, "{age} after {now}");
+                assert!(times.dormant(Block(7), now) >= 1 << 31);
+            }
+            assert_eq!(times.since_first_write(Block((n % 7) as u32), now), 0);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Victim and placement parts that go by the age of data: their parameters and names.
+
+use super::parts::{DAC, DUAL_GREEDY};
+use super::set::refusals;
+use super::{Composition, ConfigError, DAC_REGIONS_MAX, PageTimes, PlacementPart, UnknownOld, VictimPart};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+impl Composition {
+    pub(super) fn set_cat(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let (bad, lacks) = refusals(name, value);
+        let VictimPart::Cat { wear } = &mut self.victim else {
+            return Err(lacks("only the victim part cat has it"));
+        };
+        match value {
+            "on" => *wear = true,
+            "off" => *wear = false,
+            _ => return Err(bad("it can be on or off")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_placement(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let (bad, lacks) = refusals(name, value);
+        match (name.replace('_', "-").as_str(), value, &mut self.placement) {
+            ("placement", "one-stream", placement) => *placement = PlacementPart::OneStream,
+            ("placement", "host-gc", placement) => *placement = PlacementPart::HostGc,
+            ("placement", "dual-greedy", placement) => *placement = DUAL_GREEDY,
+            ("placement", "dac", placement) => *placement = DAC,
+            ("placement", ..) => return Err(bad("it can be one-stream, host-gc, dual-greedy or dac")),
+            (
+                "placement.unknown",
+                _,
+                PlacementPart::DualGreedy { unknown, .. } | PlacementPart::Dac { unknown, .. },
+            ) => match value {
+                "class" => *unknown = UnknownOld::Class,
+                "fetch" => *unknown = UnknownOld::Fetch,
+                _ => return Err(bad("it can be class or fetch")),
+            },
+            ("placement.unknown", ..) => {
+                return Err(lacks("only the placement parts dual-greedy and dac ask for old copies"));
+            }
+            (_, _, PlacementPart::DualGreedy { detect_random, .. }) => match value {
+                "greedy" => *detect_random = true,
+                "keep" => *detect_random = false,
+                _ => return Err(bad("it can be keep or greedy")),
+            },
+            _ => return Err(lacks("only the placement part dual-greedy has it")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_dac(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let (bad, lacks) = refusals(name, value);
+        let PlacementPart::Dac { regions, thresholds, page_times, .. } = &mut self.placement else {
+            return Err(lacks("only the placement part dac has it"));
+        };
+        match (name.replace('_', "-").as_str(), value) {
+            ("dac.regions", _) => match value.parse() {
+                Ok(value) if (2..=DAC_REGIONS_MAX as u8).contains(&value) => *regions = value,
+                _ => return Err(bad("it can be a whole number from 2 to 8")),
+            },
+            ("dac.thresholds", _) => match percents(value) {
+                Some(percents) => *thresholds = percents,
+                None => {
+                    return Err(bad("it can be up to 8 whole numbers of percent from 1 to 10000, with / between them"));
+                }
+            },
+            (_, "ram") => *page_times = PageTimes::Ram,
+            (_, "spare") => *page_times = PageTimes::Spare,
+            _ => return Err(bad("it can be ram or spare")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn name_of_placement(&self) -> String {
+        match self.placement {
+            PlacementPart::OneStream => "one-stream".into(),
+            PlacementPart::HostGc => "host-gc".into(),
+            PlacementPart::DualGreedy { unknown, detect_random } => {
+                let with = [
+                    (unknown == UnknownOld::Fetch).then_some("unknown=fetch"),
+                    detect_random.then_some("on-random=greedy"),
+                ];
+                named("dual-greedy", with)
+            }
+            PlacementPart::Dac { unknown, regions, page_times, .. } => {
+                let regions = format!("regions={regions}");
+                let thresholds = self.dac_thresholds().map(|text| format!("thresholds={text}"));
+                let with = [
+                    Some(regions.as_str()),
+                    thresholds.as_deref(),
+                    (page_times == PageTimes::Spare).then_some("page-times=spare"),
+                    (unknown == UnknownOld::Fetch).then_some("unknown=fetch"),
+                ];
+                named("dac", with)
+            }
+        }
+    }
+
+    /// The age thresholds of DAC's regions in percent of the logical pages, the coldest region first, as they are set; none
+    /// where the placement part is another.
+    pub fn dac_thresholds(&self) -> Option<String> {
+        let PlacementPart::Dac { thresholds, .. } = self.placement else { return None };
+        let mut used: Vec<String> = thresholds.iter().map(u16::to_string).collect();
+        while used.len() > 1 && used[used.len() - 1] == used[used.len() - 2] {
+            used.pop();
+        }
+        Some(used.join("/"))
+    }
+
+    /// Which parts cannot be together, in a few words.
+    pub(super) fn why_not_together(&self) -> Option<&'static str> {
+        let sampled = matches!(self.victim, VictimPart::Sampled { .. });
+        match self.placement {
+            PlacementPart::DualGreedy { .. } if sampled => {
+                Some("it needs the live pages of all blocks, and victim=sampled counts a part of them")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Numbers with a slash between them; the last one holds for all that follow.
+fn percents(text: &str) -> Option<[u16; DAC_REGIONS_MAX]> {
+    let mut percents = [0; DAC_REGIONS_MAX];
+    let mut given = text.split('/');
+    let mut last = 0;
+    for percent in &mut percents {
+        if let Some(text) = given.next() {
+            last = text.parse().ok().filter(|value| (1..=10_000).contains(value))?;
+        }
+        *percent = last;
+    }
+    given.next().is_none().then_some(percents)
+}
+
+/// A part with those of its parameters that are not the defaults.
+fn named<const N: usize>(part: &str, with: [Option<&str>; N]) -> String {
+    let mut name = String::from(part);
+    let mut between = "(";
+    for parameter in with.into_iter().flatten() {
+        name = name + between + parameter;
+        between = ", ";
+    }
+    if between == ", " { name + ")" } else { name }
+}

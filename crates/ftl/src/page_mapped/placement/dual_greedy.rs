@@ -1,0 +1,176 @@
+//! Dual Greedy's data separation (Dual Greedy, section III): hot data apart from other data that the host writes, and
+//! these apart from what collection moves.
+//!
+//! A host write ends the lifetime of the copy that it makes stale: from the first page write of the block that holds
+//! that copy until now (section III-C, figure 4). Where that is shorter than the threshold, the new data are hot. The
+//! threshold is set anew upon every collection: the largest page lifetime (from the first page write to the latest loss
+//! of a page) of the [`LOOKED_AT`] blocks of the top level that lost a page longest ago. There are no parameters.
+//!
+//! Where the paper is silent:
+//! - **Before the first collection** the threshold is 0, and nothing is hot. So it is after a power cut; and the blocks
+//!   of before count as having lost nothing (`blocks/notes.rs`), so that the threshold comes from lifetimes that were
+//!   seen to end.
+//! - **A page without an old copy** (never written, trimmed) has no lifetime, and is not hot.
+//! - **An old copy that is not known** (a lazy mapping, an entry that is not cached; the paper has the table in RAM): with
+//!   `placement.unknown=class` the page is not hot. A cache keeps what was used last, so what it does not have was not
+//!   written for long. With `fetch` the translation page is read.
+//! - **Blocks of metadata** are in the lists where they are collected like others. Their pages' lifetimes say nothing of
+//!   the host's data, and are left out; they count among the blocks looked at.
+//! - **The threshold is replaced**, not raised, by what a collection finds: "updates the page-lifetime threshold with the
+//!   maximum". Where the blocks looked at are all of metadata it stays.
+//!
+//! **Purely random writes** (section V-B) are detected if asked for (`placement.on-random=greedy`; the paper says only
+//! that it could be done). Where they are random, what was taken for hot dies young no more often than what was not. So
+//! for each old copy that stands where the host wrote it (what was moved has another first write), it is counted
+//! whether it was in a block of hot data and whether its lifetime was below the threshold. After every window of as
+//! many such writes as the drive has blocks, but 4,096 at least, the share of the young is compared between the two
+//! classes: the writes are random as long as the shares differ by less than [`RANDOM_BELOW`]. The victim part is then
+//! greedy (`victim/dual_greedy.rs`); pages go on being sorted, which costs nothing where it does not matter, and is what
+//! tells when the writes are random no more.
+
+use super::{Asks, HostWrite, MovedPage, OldCopy, Placement};
+use crate::blocks::{View, Wants};
+use crate::{Counter, RamLedger};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use phelsuma_nand::Block;
+
+/// Blocks of the top level that the threshold comes from (section III-C: "a fixed number, e.g., 8").
+const LOOKED_AT: usize = 8;
+
+/// By how much the shares of the young may differ between data taken for hot and others where writes are purely random.
+const RANDOM_BELOW: f64 = 0.125;
+
+/// Writes that a decision about randomness rests on, at least.
+const WINDOW_MIN: u64 = 4096;
+
+const HOT: u8 = 0;
+const NON_HOT: u8 = 1;
+const GC: u8 = 2;
+
+/// Three streams: hot data, other data of the host, and what collection moves.
+#[derive(Clone)]
+pub(crate) struct DualGreedy {
+    threshold: u32,
+    fetches: bool,
+    detector: Option<Detector>,
+    hot_pages: u64,
+    unknown_pages: u64,
+}
+
+impl DualGreedy {
+    /// `fetches`: entries that are not cached are read first. `window` of writes after which it is decided whether they
+    /// are purely random, where that is to be found out.
+    pub(crate) fn new(fetches: bool, detect_on: Option<u32>) -> Self {
+        let detector =
+            detect_on.map(|blocks| Detector { window: WINDOW_MIN.max(blocks.into()), ..Detector::default() });
+        Self { threshold: 0, fetches, detector, hot_pages: 0, unknown_pages: 0 }
+    }
+}
+
+impl Placement for DualGreedy {
+    fn streams(&self) -> u8 {
+        3
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { times: true, lists: true, ..Wants::default() }
+    }
+
+    fn asks(&self) -> Asks {
+        Asks { pages: true, fetches: self.fetches, old_spares: false }
+    }
+
+    fn host(&mut self, view: &View<'_>, write: &HostWrite) -> u8 {
+        let OldCopy::Known(block) = write.old else {
+            self.unknown_pages += u64::from(write.old == OldCopy::Unknown);
+            return NON_HOT;
+        };
+        let is_young = view.since_first_write(block) < self.threshold;
+        if let Some(detector) = &mut self.detector {
+            detector.count(view.stream_of(block), is_young);
+        }
+        self.hot_pages += u64::from(is_young);
+        if is_young { HOT } else { NON_HOT }
+    }
+
+    fn moved(&mut self, _view: &View<'_>, _page: &MovedPage) -> u8 {
+        GC
+    }
+
+    fn collecting(&mut self, view: &View<'_>, _victim: Block) -> u32 {
+        let Some((lists, top)) = view.lists().and_then(|lists| Some((lists, lists.top()?))) else { return 0 };
+        let looked_at = lists.level(top).take(LOOKED_AT);
+        let of_users = looked_at.clone().filter(|block| !view.is_metadata(*block));
+        if let Some(longest) = of_users.map(|block| view.largest_lifetime(block)).max() {
+            self.threshold = longest;
+        }
+        looked_at.count() as u32
+    }
+
+    fn is_purely_random(&self) -> bool {
+        self.detector.as_ref().is_some_and(|detector| detector.is_random)
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("placement.threshold", 4);
+        if self.detector.is_some() {
+            ledger.structure("placement.random_detector", size_of::<Detector>() as u64);
+        }
+    }
+
+    fn counters(&self, out: &mut Vec<Counter>) {
+        out.push(Counter::sum("placement_hot_pages", self.hot_pages));
+        out.push(Counter::sum("placement_unknown_pages", self.unknown_pages));
+        out.push(Counter::level("placement_lifetime_threshold", self.threshold.into()));
+        if let Some(detector) = &self.detector {
+            detector.counters(out);
+        }
+    }
+
+    fn copy(&self) -> Box<dyn Placement> {
+        Box::new(self.clone())
+    }
+}
+
+/// Whether what was taken for hot dies young more often than what was not.
+#[derive(Clone, Default, Debug)]
+struct Detector {
+    window: u64,
+    /// By class, hot first: writes that made a copy in it stale, and those that came while it was young.
+    ended: [u64; 2],
+    young: [u64; 2],
+    is_random: bool,
+    /// By how much the shares differed in the last window, in thousandths.
+    last: i64,
+    windows: u64,
+    random_windows: u64,
+}
+
+impl Detector {
+    fn count(&mut self, stream: u8, is_young: bool) {
+        if stream > NON_HOT {
+            return;
+        }
+        self.ended[usize::from(stream)] += 1;
+        self.young[usize::from(stream)] += u64::from(is_young);
+        if self.ended.iter().sum::<u64>() < self.window {
+            return;
+        }
+        let share = |class: usize| self.young[class] as f64 / self.ended[class].max(1) as f64;
+        let differ = share(usize::from(HOT)) - share(usize::from(NON_HOT));
+        // With one class alone nothing is told apart.
+        let told_apart = self.ended.iter().all(|ended| *ended > 0);
+        self.is_random = !told_apart || differ < RANDOM_BELOW;
+        self.last = (differ * 1000.0) as i64;
+        self.windows += 1;
+        self.random_windows += u64::from(self.is_random);
+        (self.ended, self.young) = ([0; 2], [0; 2]);
+    }
+
+    fn counters(&self, out: &mut Vec<Counter>) {
+        out.push(Counter::sum("placement_windows", self.windows));
+        out.push(Counter::sum("placement_random_windows", self.random_windows));
+        out.push(Counter::level("placement_young_difference", self.last.max(0) as u64));
+    }
+}
