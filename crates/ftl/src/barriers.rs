@@ -7,7 +7,7 @@
 compile_error!("FTLs that forget a barrier are for tests alone: phelsuma_mutants is no part of a release");
 
 /// The barriers that an FTL keeps: all of them, unless it is a test double.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Barriers {
     #[cfg(phelsuma_mutants)]
     pub(crate) forgets: Option<Barrier>,

@@ -25,6 +25,8 @@ pub(crate) use counters::Counters;
 pub(crate) use group_minima::GroupMinima;
 pub(crate) use held::{Held, ScanFrom, held_blocks};
 pub(crate) use multi_lri::MultiLri;
+#[cfg(test)]
+pub(crate) use notes::scene;
 pub(crate) use notes::{FirstPages, Notes, View, Wants};
 pub(crate) use times::Moments;
 

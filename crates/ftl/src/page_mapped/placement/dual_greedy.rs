@@ -174,3 +174,90 @@ impl Detector {
         out.push(Counter::level("placement_young_difference", self.last.max(0) as u64));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::scene::Scene;
+    use phelsuma_nand::LogicalPage;
+
+    fn stream_of(placement: &mut DualGreedy, scene: &Scene, old: OldCopy) -> u8 {
+        placement.host(&scene.view(), &HostWrite { page: LogicalPage(0), old, old_spare: None, hint: None })
+    }
+
+    #[test]
+    fn the_threshold_is_the_largest_lifetime_of_the_eight_stablest_of_the_top_level() {
+        let mut placement = DualGreedy::new(false, None);
+        let mut scene = Scene::new(24, 4, 3, placement.wants());
+        for block in 0..20 {
+            scene.at(block * 10).write(block as u32, 1);
+        }
+        // Nothing is hot before the first collection, be it as young as it may.
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Known(Block(19))), NON_HOT);
+        // To level 3: blocks 2, 4, 6, 8, 10, 12, 14, 16 at 200, 210 and so on; then 0 and 18.
+        for (n, block) in (2..17).step_by(2).enumerate() {
+            scene.at(200 + n as u64 * 10).lose(&[block]);
+        }
+        scene.at(300).lose(&[0]).at(310).lose(&[18]);
+        // Lifetimes: 2: 200 - 20 = 180, 4: 210 - 40 = 170, ... the ninth, block 0, would be 300.
+        assert_eq!(placement.collecting(&scene.view(), Block(2)), 8);
+        assert_eq!(placement.threshold, 180);
+        // One at level 2 is the top level from then on: 330 - 180.
+        scene.at(330).lose(&[18]);
+        assert_eq!(placement.collecting(&scene.view(), Block(18)), 1);
+        assert_eq!(placement.threshold, 150);
+    }
+
+    #[test]
+    fn hot_is_what_lived_shorter_than_the_threshold() {
+        let mut placement = DualGreedy::new(false, None);
+        let mut scene = Scene::new(8, 4, 3, placement.wants());
+        scene.at(100).write(0, 1).at(250).write(1, 1).at(300).lose(&[0]);
+        placement.collecting(&scene.view(), Block(0));
+        assert_eq!(placement.threshold, 200, "from 100 to 300");
+        // 449 - 250 = 199 lived shorter; 200 did not; and block 0 is older still.
+        scene.at(449);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Known(Block(1))), HOT);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Known(Block(0))), NON_HOT);
+        scene.at(450);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Known(Block(1))), NON_HOT);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::None), NON_HOT);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Unknown), NON_HOT);
+        assert_eq!((placement.hot_pages, placement.unknown_pages), (1, 1));
+    }
+
+    #[test]
+    fn lifetimes_of_metadata_are_left_out() {
+        let mut placement = DualGreedy::new(false, None);
+        let mut scene = Scene::new(8, 4, 3, placement.wants());
+        scene.at(0).write(0, 3).at(100).write(1, 0).at(150).write(2, 3);
+        scene.at(400).lose(&[0]).at(430).lose(&[1]);
+        assert_eq!(placement.collecting(&scene.view(), Block(0)), 2);
+        assert_eq!(placement.threshold, 330, "430 - 100, and not 400 - 0");
+        // Metadata alone say nothing.
+        scene.at(500).lose(&[2, 2]);
+        placement.collecting(&scene.view(), Block(2));
+        assert_eq!(placement.threshold, 330);
+    }
+
+    #[test]
+    fn writes_are_random_as_long_as_what_was_hot_dies_no_younger() {
+        let mut detector = Detector { window: 1000, ..Detector::default() };
+        let mut count = |hot_young: u32, others_young: u32| {
+            for n in 0..500 {
+                detector.count(HOT, n % 100 < hot_young);
+                detector.count(NON_HOT, n % 100 < others_young);
+            }
+            detector.is_random
+        };
+        assert!(count(50, 45));
+        assert!(!count(80, 30));
+        assert!(count(10, 10));
+        // Of one class alone nothing is told.
+        for _ in 0..1000 {
+            detector.count(NON_HOT, false);
+        }
+        assert!(detector.is_random);
+        assert_eq!((detector.windows, detector.random_windows), (4, 3));
+    }
+}
