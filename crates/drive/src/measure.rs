@@ -4,7 +4,7 @@ use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
 use crate::result::{
     CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn, ReadsWeighted, RunResult,
-    SeriesPoint, WriteAmplification,
+    SeriesPoint, VictimChoices, WriteAmplification,
 };
 use phelsuma_ftl::Counter;
 use phelsuma_nand::{Block, FlashStats, Geometry, Nand, Purpose, Time};
@@ -127,7 +127,8 @@ impl Measurement {
                 (name, Some(fold.to_string()))
             }
         };
-        let counters = self.counters(drive);
+        let mut counters = self.counters(drive);
+        let victim_choices = take_victim_choices(&mut counters);
         // A drive that is not full yet writes every page once, and that proves nothing.
         let collected = counters.get("collections") != Some(&0);
         let drift = if collected { self.drift(host.write_pages, total.programs) } else { None };
@@ -160,6 +161,7 @@ impl Measurement {
             write_amplification: write_amplification(&stats, host.write_pages, delta),
             ram_bytes: ram(drive),
             erases: self.erases(drive, geometry),
+            victim_choices,
             counters,
             series: self.series,
             latency_us: drive.latencies(),
@@ -196,6 +198,14 @@ impl Measurement {
             stddev: variance.sqrt(),
         }
     }
+}
+
+/// Takes what has a place of its own out of the counters.
+fn take_victim_choices(counters: &mut BTreeMap<String, u64>) -> Option<VictimChoices> {
+    let count = counters.remove("victim_choices").filter(|count| *count > 0);
+    let (examined, max) = (counters.remove("blocks_examined")?, counters.remove("blocks_examined_max")?);
+    let count = count?;
+    Some(VictimChoices { count, blocks_examined_mean: examined as f64 / count as f64, blocks_examined_max: max })
 }
 
 fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {

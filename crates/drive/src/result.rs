@@ -164,6 +164,17 @@ pub struct SeriesPoint {
     pub simulated_seconds: f64,
 }
 
+/// What it took to find the victims that the policy chose.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
+pub struct VictimChoices {
+    /// How many were chosen while counted.
+    pub count: u64,
+    /// Blocks looked at for one of them, on average.
+    pub blocks_examined_mean: f64,
+    /// Blocks looked at for one of them, at the most since the drive came up.
+    pub blocks_examined_max: u64,
+}
+
 /// Latencies in microseconds; percentiles to three digits.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
 pub struct Latency {
@@ -272,6 +283,8 @@ pub struct RunResult {
     pub ram_bytes: RamBytes,
     /// Erases.
     pub erases: EraseCounts,
+    /// What it took to find victims; none where the policy chose none.
+    pub victim_choices: Option<VictimChoices>,
     /// What the FTL counted while it was measured, by name (levels such as free blocks as they stand at the end).
     pub counters: BTreeMap<String, u64>,
     /// A point every so many host pages written.

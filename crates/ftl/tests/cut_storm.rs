@@ -136,6 +136,36 @@ fn drives_that_count_a_sample_survive_a_storm_of_cuts() {
     }
 }
 
+/// Several blocks of user pages are open at a time, some of them for long.
+#[test]
+fn drives_that_sort_by_age_survive_a_storm_of_cuts() {
+    let sorting = [
+        "geckoftl+dual",
+        "geckoftl+dual+fetch",
+        "lazyftl+dual",
+        "ib-ftl+dual",
+        "geckoftl+dac",
+        "dual-greedy+wear",
+        "dac+dac",
+        "cat+wear",
+    ];
+    for preset in sorting {
+        for (geometry, share) in [(small(32, 48, 1, 1), 0.8), (small(32, 48, 1, 1), 1.0), (small(16, 100, 2, 2), 1.0)] {
+            for (operations_max, cuts, seed) in [(6, 300, 10), (600, 40, 11)] {
+                storm(&Storm {
+                    preset,
+                    geometry: with_metadata(preset, geometry),
+                    share,
+                    cuts: scaled(cuts, 30 * cuts),
+                    operations_max,
+                    overlap: true,
+                    seed,
+                });
+            }
+        }
+    }
+}
+
 #[test]
 fn drives_with_a_tree_of_several_levels_survive_a_storm_of_cuts() {
     for preset in ["lazyftl+tree", "ib-ftl+tree", "ib-ftl+sample"] {

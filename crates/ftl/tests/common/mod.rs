@@ -46,7 +46,9 @@ fn small_cache(mut composition: Composition) -> Composition {
 
 /// The parts of a preset, or of `PRESET+wear`, one that levels wear as eagerly as can be, or of `PRESET+sample`, one that
 /// counts the live pages of a few blocks alone and asks about as few others as can be, or of `PRESET+tree`, one whose
-/// B+-tree has several levels and a cache of two nodes, or of several of these.
+/// B+-tree has several levels and a cache of two nodes, or of `PRESET+dual`, one with Dual Greedy's victims and placement,
+/// `+fetch`, which reads what that does not know, or `PRESET+dac`, one with DAC's regions by spare areas, or of several of
+/// these.
 pub(crate) fn parts_of(name: &str) -> Composition {
     let mut words = name.split('+');
     let mut composition = small_cache(Preset::named(words.next().unwrap()).unwrap().composition);
@@ -55,6 +57,9 @@ pub(crate) fn parts_of(name: &str) -> Composition {
             "wear" => [("wear", "levelling"), ("wear.threshold", "1"), ("wear.looks", "8")],
             "sample" => SAMPLE,
             "tree" => [("mapping.directory", "b-tree"), ("mapping.fanout", "3"), ("mapping.nodes", "2")],
+            "dual" => [("victim", "dual-greedy"), ("placement", "dual-greedy"), ("placement.on-random", "greedy")],
+            "fetch" => [("placement.unknown", "fetch"); 3],
+            "dac" => [("victim", "cat"), ("placement", "dac"), ("dac.page-times", "spare")],
             other => panic!("no variant {other} of a preset"),
         };
         parameters.iter().for_each(|(name, value)| composition.set(name, value).unwrap());
