@@ -151,7 +151,7 @@ fn drives_that_sort_by_age_survive_a_storm_of_cuts() {
     ];
     for preset in sorting {
         for (geometry, share) in [(small(32, 48, 1, 1), 0.8), (small(32, 48, 1, 1), 1.0), (small(16, 100, 2, 2), 1.0)] {
-            for (operations_max, cuts, seed) in [(6, 300, 10), (600, 40, 11)] {
+            for (operations_max, cuts, seed) in [(6, 150, 10), (600, 20, 11)] {
                 storm(&Storm {
                     preset,
                     geometry: with_metadata(preset, geometry),

@@ -135,3 +135,86 @@ mod tests {
         assert_eq!(chosen(&scene).0, 7);
     }
 }
+
+/// How the time for a choice grows with the drive.
+#[cfg(test)]
+mod scale {
+    extern crate std;
+
+    use super::super::CostAge;
+    use super::*;
+    use crate::blocks::scene::Scene;
+    use crate::page_mapped::placement::{self, Placement};
+    use rand_core::{RngCore, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use std::println;
+    use std::time::Instant;
+
+    const PAGES: u32 = 32;
+    const CHOICES: u32 = 4_096;
+
+    /// A drive of so many blocks is overwritten at random until blocks of all levels are there; then victims are chosen,
+    /// and written anew, while other blocks go on losing pages. The most blocks examined for one, and the time.
+    fn examined(blocks: u32, policy: &mut dyn Victim, choices: u32) -> (u32, u128) {
+        let mut placement = placement::DualGreedy::new(false, None);
+        let wants = policy.wants().or(placement.wants());
+        let mut scene = Scene::new(blocks, PAGES, 3, wants);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(u64::from(blocks));
+        for block in 0..blocks {
+            scene.at(u64::from(block) * u64::from(PAGES)).write(block, (rng.next_u64() % 3) as u8);
+        }
+        let mut now = u64::from(blocks) * u64::from(PAGES);
+        let mut lose = |scene: &mut Scene, now: u64| {
+            let block = (rng.next_u64() % u64::from(blocks)) as u32;
+            if scene.view().counters.live(Block(block)) > 0 {
+                scene.at(now).lose(&[block]);
+            }
+        };
+        for _ in 0..blocks * 4 {
+            now += 1;
+            lose(&mut scene, now);
+        }
+        let (mut most, mut nanos) = (0, 0);
+        for _ in 0..choices {
+            let began = Instant::now();
+            let choice = policy.choose(&scene.view()).unwrap();
+            let looked_at = placement.collecting(&scene.view(), choice.block);
+            nanos += began.elapsed().as_nanos();
+            most = most.max(choice.examined + looked_at);
+            scene.blocks.begin_collection(choice.block);
+            now += 8;
+            scene.at(now).write(choice.block.0, 0);
+            for _ in 0..8 {
+                lose(&mut scene, now);
+            }
+        }
+        (most, nanos / u128::from(choices))
+    }
+
+    fn no_more_than_a_block_has_pages_and_eight(powers: core::ops::RangeInclusive<u32>) {
+        for power in powers.step_by(2) {
+            let (most, nanos) = examined(1 << power, &mut DualGreedy, CHOICES);
+            println!("2^{power} blocks: {most} examined at the most, {nanos} ns a choice");
+            assert!(most <= PAGES + 8, "{most} at 2^{power} blocks");
+        }
+    }
+
+    #[test]
+    fn blocks_examined_do_not_grow_with_the_drive() {
+        no_more_than_a_block_has_pages_and_eight(12..=16);
+        let (most, _) = examined(1 << 12, &mut CostAge::cost_age_times(false), 16);
+        assert!(most > 1 << 12, "DAC's policy scores all blocks: {most}");
+    }
+
+    /// The same for drives of up to four million blocks, and DAC's policy beside it: `cargo test -p phelsuma-ftl --lib
+    /// -- --ignored --nocapture four_million`.
+    #[test]
+    #[ignore = "takes half a gigabyte and a while; prints times"]
+    fn blocks_examined_do_not_grow_up_to_four_million_blocks() {
+        no_more_than_a_block_has_pages_and_eight(14..=22);
+        for power in (14..=22).step_by(4) {
+            let (most, nanos) = examined(1 << power, &mut CostAge::cost_age_times(false), 16);
+            println!("CAT without wear, 2^{power} blocks: {most} examined, {nanos} ns a choice");
+        }
+    }
+}
