@@ -29,7 +29,7 @@ pub(super) fn placement_of(config: &Config, geometry: &Geometry) -> Box<dyn Plac
         PlacementPart::OneStream => Box::new(OneStream),
         PlacementPart::HostGc => Box::new(HostGc),
         PlacementPart::DualGreedy { unknown, detect_random } => {
-            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(geometry.blocks())))
+            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(geometry.pages())))
         }
         PlacementPart::Dac { unknown, regions, thresholds, page_times } => {
             let fetches = unknown == UnknownOld::Fetch;

@@ -20,13 +20,14 @@
 //!   maximum". Where the blocks looked at are all of metadata it stays.
 //!
 //! **Purely random writes** (section V-B) are detected if asked for (`placement.on-random=greedy`; the paper says only
-//! that it could be done). Where they are random, what was taken for hot dies young no more often than what was not. So
-//! for each old copy that stands where the host wrote it (what was moved has another first write), it is counted
-//! whether it was in a block of hot data and whether its lifetime was below the threshold. After every window of as
-//! many such writes as the drive has blocks, but 4,096 at least, the share of the young is compared between the two
-//! classes: the writes are random as long as the shares differ by less than [`RANDOM_BELOW`]. The victim part is then
-//! greedy (`victim/dual_greedy.rs`); pages go on being sorted, which costs nothing where it does not matter, and is what
-//! tells when the writes are random no more.
+//! that it could be done). Where they are random, it says nothing of a page whether it was taken for hot: of the pages
+//! written as hot as many are overwritten where they stand, before collection moves them, as of the others, because
+//! victims are chosen whatever class they are of. So per window of as many host writes as an eighth of the drive has
+//! pages, 4,096 at least, it is counted how many pages were written to each of the two classes and how many in it were
+//! overwritten. The writes count as random as long as the two shares differ by less than [`RANDOM_BELOW`], and where
+//! there is one class alone. The victim part is then greedy (`victim/dual_greedy.rs`); pages go on being sorted, which
+//! costs nothing where it does not matter, and is what tells when the writes are random no more. (How young pages die in
+//! the two classes tells less: nearly all that die where the host wrote them were hot, whatever they were taken for.)
 
 use super::{Asks, HostWrite, MovedPage, OldCopy, Placement};
 use crate::blocks::{View, Wants};
@@ -38,7 +39,8 @@ use phelsuma_nand::Block;
 /// Blocks of the top level that the threshold comes from (section III-C: "a fixed number, e.g., 8").
 const LOOKED_AT: usize = 8;
 
-/// By how much the shares of the young may differ between data taken for hot and others where writes are purely random.
+/// By how much the shares of pages that are overwritten where they stand may differ between data taken for hot and others
+/// where writes are purely random.
 const RANDOM_BELOW: f64 = 0.125;
 
 /// Writes that a decision about randomness rests on, at least.
@@ -59,11 +61,10 @@ pub(crate) struct DualGreedy {
 }
 
 impl DualGreedy {
-    /// `fetches`: entries that are not cached are read first. `window` of writes after which it is decided whether they
-    /// are purely random, where that is to be found out.
-    pub(crate) fn new(fetches: bool, detect_on: Option<u32>) -> Self {
-        let detector =
-            detect_on.map(|blocks| Detector { window: WINDOW_MIN.max(blocks.into()), ..Detector::default() });
+    /// `fetches`: entries that are not cached are read first. `detect_on` a drive of so many pages whether the writes are
+    /// purely random, if at all.
+    pub(crate) fn new(fetches: bool, detect_on: Option<u64>) -> Self {
+        let detector = detect_on.map(|pages| Detector { window: WINDOW_MIN.max(pages / 8), ..Detector::default() });
         Self { threshold: 0, fetches, detector, hot_pages: 0, unknown_pages: 0 }
     }
 }
@@ -82,16 +83,25 @@ impl Placement for DualGreedy {
     }
 
     fn host(&mut self, view: &View<'_>, write: &HostWrite) -> u8 {
-        let OldCopy::Known(block) = write.old else {
-            self.unknown_pages += u64::from(write.old == OldCopy::Unknown);
-            return NON_HOT;
+        let is_hot = match write.old {
+            OldCopy::Known(block) => {
+                if let Some(detector) = &mut self.detector {
+                    detector.overwritten(view.stream_of(block));
+                }
+                view.since_first_write(block) < self.threshold
+            }
+            OldCopy::None => false,
+            OldCopy::Unknown => {
+                self.unknown_pages += 1;
+                false
+            }
         };
-        let is_young = view.since_first_write(block) < self.threshold;
+        self.hot_pages += u64::from(is_hot);
+        let stream = if is_hot { HOT } else { NON_HOT };
         if let Some(detector) = &mut self.detector {
-            detector.count(view.stream_of(block), is_young);
+            detector.written(stream);
         }
-        self.hot_pages += u64::from(is_young);
-        if is_young { HOT } else { NON_HOT }
+        stream
     }
 
     fn moved(&mut self, _view: &View<'_>, _page: &MovedPage) -> u8 {
@@ -133,13 +143,13 @@ impl Placement for DualGreedy {
     }
 }
 
-/// Whether what was taken for hot dies young more often than what was not.
+/// Whether pages taken for hot are overwritten more often than others.
 #[derive(Clone, Default, Debug)]
 struct Detector {
     window: u64,
-    /// By class, hot first: writes that made a copy in it stale, and those that came while it was young.
-    ended: [u64; 2],
-    young: [u64; 2],
+    /// By class, hot first: pages written, and pages overwritten where they stood.
+    written: [u64; 2],
+    overwritten: [u64; 2],
     is_random: bool,
     /// By how much the shares differed in the last window, in thousandths.
     last: i64,
@@ -148,30 +158,37 @@ struct Detector {
 }
 
 impl Detector {
-    fn count(&mut self, stream: u8, is_young: bool) {
-        if stream > NON_HOT {
+    /// A page in a block of this stream is overwritten.
+    fn overwritten(&mut self, stream: u8) {
+        if stream <= NON_HOT {
+            self.overwritten[usize::from(stream)] += 1;
+        }
+    }
+
+    /// A page is written to this stream, which is one of the host's.
+    fn written(&mut self, stream: u8) {
+        self.written[usize::from(stream)] += 1;
+        if self.written.iter().sum::<u64>() < self.window {
             return;
         }
-        self.ended[usize::from(stream)] += 1;
-        self.young[usize::from(stream)] += u64::from(is_young);
-        if self.ended.iter().sum::<u64>() < self.window {
-            return;
-        }
-        let share = |class: usize| self.young[class] as f64 / self.ended[class].max(1) as f64;
-        let differ = share(usize::from(HOT)) - share(usize::from(NON_HOT));
-        // With one class alone nothing is told apart.
-        let told_apart = self.ended.iter().all(|ended| *ended > 0);
-        self.is_random = !told_apart || differ < RANDOM_BELOW;
+        // Pages of an earlier window may be overwritten in this one.
+        let share = |class: u8| {
+            let class = usize::from(class);
+            (self.overwritten[class] as f64 / self.written[class].max(1) as f64).min(1.0)
+        };
+        let differ = share(HOT) - share(NON_HOT);
+        let has_both = self.written.iter().all(|written| *written > 0);
+        self.is_random = !has_both || differ < RANDOM_BELOW;
         self.last = (differ * 1000.0) as i64;
         self.windows += 1;
         self.random_windows += u64::from(self.is_random);
-        (self.ended, self.young) = ([0; 2], [0; 2]);
+        (self.written, self.overwritten) = ([0; 2], [0; 2]);
     }
 
     fn counters(&self, out: &mut Vec<Counter>) {
         out.push(Counter::sum("placement_windows", self.windows));
         out.push(Counter::sum("placement_random_windows", self.random_windows));
-        out.push(Counter::level("placement_young_difference", self.last.max(0) as u64));
+        out.push(Counter::level("placement_overwritten_difference", self.last.max(0) as u64));
     }
 }
 
@@ -241,12 +258,17 @@ mod tests {
     }
 
     #[test]
-    fn writes_are_random_as_long_as_what_was_hot_dies_no_younger() {
+    fn writes_are_random_as_long_as_what_was_hot_is_overwritten_no_more_often() {
         let mut detector = Detector { window: 1000, ..Detector::default() };
-        let mut count = |hot_young: u32, others_young: u32| {
+        let mut count = |of_hot: u32, of_others: u32| {
             for n in 0..500 {
-                detector.count(HOT, n % 100 < hot_young);
-                detector.count(NON_HOT, n % 100 < others_young);
+                for (stream, percent) in [(HOT, of_hot), (NON_HOT, of_others), (GC, 100)] {
+                    if n % 100 < percent {
+                        detector.overwritten(stream);
+                    }
+                }
+                detector.written(HOT);
+                detector.written(NON_HOT);
             }
             detector.is_random
         };
@@ -255,7 +277,8 @@ mod tests {
         assert!(count(10, 10));
         // Of one class alone nothing is told.
         for _ in 0..1000 {
-            detector.count(NON_HOT, false);
+            detector.overwritten(HOT);
+            detector.written(HOT);
         }
         assert!(detector.is_random);
         assert_eq!((detector.windows, detector.random_windows), (4, 3));
