@@ -168,9 +168,9 @@ impl PageMapped {
             VictimPart::Sampled { blocks, looks } => Some(Sampling::new(geometry.blocks(), blocks, looks)),
             _ => None,
         };
-        let placement = placement_of(config, geometry);
+        let placement = placement_of(config);
         let sorting = Sorting::of(placement.asks());
-        let streams = Streams::of(geometry, config);
+        let streams = Streams::of(config);
         let collects_metadata = composition.metadata == MetadataPart::Collected;
         let mut blocks =
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());

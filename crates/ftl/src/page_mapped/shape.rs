@@ -62,8 +62,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
-        let placement = placement_of(config, geometry).streams();
+    pub(super) fn of(config: &Config) -> Self {
+        let placement = placement_of(config).streams();
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
         let mapping = placement + u8::from(cold.is_some());
         let validity = mapping + 1;
@@ -164,7 +164,7 @@ impl PageMapped {
         let needs = needs(geometry, config)?;
         let block = u64::from(geometry.pages_per_block());
         let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
-        let open_blocks = u32::from(Streams::of(geometry, config).count) * geometry.dies();
+        let open_blocks = u32::from(Streams::of(config).count) * geometry.dies();
         let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);
         let metadata_blocks = match config.composition.metadata {
             MetadataPart::Left if !only_tombstones => blocks(needs.live_pages * u64::from(LEFT_SPACE)) + 2,

@@ -9,7 +9,7 @@ use crate::Config;
 use crate::config::{PlacementPart, UnknownOld};
 use crate::ftl::Hint;
 use alloc::boxed::Box;
-use phelsuma_nand::{Geometry, LogicalPage, Nand, Op, Purpose, SpareRead, Time};
+use phelsuma_nand::{LogicalPage, Nand, Op, Purpose, SpareRead, Time};
 
 /// What placement asks for, remembered so that those that ask for nothing cost nothing.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +24,12 @@ impl Sorting {
 }
 
 /// The placement part of an FTL.
-pub(super) fn placement_of(config: &Config, geometry: &Geometry) -> Box<dyn Placement> {
+pub(super) fn placement_of(config: &Config) -> Box<dyn Placement> {
     match config.composition.placement {
         PlacementPart::OneStream => Box::new(OneStream),
         PlacementPart::HostGc => Box::new(HostGc),
         PlacementPart::DualGreedy { unknown, detect_random } => {
-            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(geometry.pages())))
+            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(config.logical_pages)))
         }
         PlacementPart::Dac { unknown, regions, thresholds, page_times } => {
             let fetches = unknown == UnknownOld::Fetch;

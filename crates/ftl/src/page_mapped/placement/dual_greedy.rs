@@ -20,15 +20,10 @@
 //!   maximum". Where the blocks looked at are all of metadata it stays.
 //!
 //! **Purely random writes** (section V-B) are detected if asked for (`placement.on-random=greedy`; the paper says only
-//! that it could be done). Where they are random, it says nothing of a page whether it was taken for hot: of the pages
-//! written as hot as many are overwritten where they stand, before collection moves them, as of the others, because
-//! victims are chosen whatever class they are of. So per window of as many host writes as an eighth of the drive has
-//! pages, 4,096 at least, it is counted how many pages were written to each of the two classes and how many in it were
-//! overwritten. The writes count as random as long as the two shares differ by less than [`RANDOM_BELOW`], and where
-//! there is one class alone. The victim part is then greedy (`victim/dual_greedy.rs`); pages go on being sorted, which
-//! costs nothing where it does not matter, and is what tells when the writes are random no more. (How young pages die in
-//! the two classes tells less: nearly all that die where the host wrote them were hot, whatever they were taken for.)
+//! that it could be done): `randomness.rs`. The victim part is then greedy (`victim/dual_greedy.rs`); pages go on being
+//! sorted, which costs little where it does not matter.
 
+use super::randomness::Randomness;
 use super::{Asks, HostWrite, MovedPage, OldCopy, Placement};
 use crate::blocks::{View, Wants};
 use crate::{Counter, RamLedger};
@@ -39,13 +34,6 @@ use phelsuma_nand::Block;
 /// Blocks of the top level that the threshold comes from (section III-C: "a fixed number, e.g., 8").
 const LOOKED_AT: usize = 8;
 
-/// By how much the shares of pages that are overwritten where they stand may differ between data taken for hot and others
-/// where writes are purely random.
-const RANDOM_BELOW: f64 = 0.125;
-
-/// Writes that a decision about randomness rests on, at least.
-const WINDOW_MIN: u64 = 4096;
-
 const HOT: u8 = 0;
 const NON_HOT: u8 = 1;
 const GC: u8 = 2;
@@ -55,17 +43,16 @@ const GC: u8 = 2;
 pub(crate) struct DualGreedy {
     threshold: u32,
     fetches: bool,
-    detector: Option<Detector>,
+    randomness: Option<Randomness>,
     hot_pages: u64,
     unknown_pages: u64,
 }
 
 impl DualGreedy {
-    /// `fetches`: entries that are not cached are read first. `detect_on` a drive of so many pages whether the writes are
-    /// purely random, if at all.
-    pub(crate) fn new(fetches: bool, detect_on: Option<u64>) -> Self {
-        let detector = detect_on.map(|pages| Detector { window: WINDOW_MIN.max(pages / 8), ..Detector::default() });
-        Self { threshold: 0, fetches, detector, hot_pages: 0, unknown_pages: 0 }
+    /// `fetches`: entries that are not cached are read first. `detect_on` a drive of so many logical pages whether the
+    /// writes are purely random, if at all.
+    pub(crate) fn new(fetches: bool, detect_on: Option<u32>) -> Self {
+        Self { threshold: 0, fetches, randomness: detect_on.map(Randomness::new), hot_pages: 0, unknown_pages: 0 }
     }
 }
 
@@ -83,25 +70,16 @@ impl Placement for DualGreedy {
     }
 
     fn host(&mut self, view: &View<'_>, write: &HostWrite) -> u8 {
-        let is_hot = match write.old {
-            OldCopy::Known(block) => {
-                if let Some(detector) = &mut self.detector {
-                    detector.overwritten(view.stream_of(block));
-                }
-                view.since_first_write(block) < self.threshold
-            }
-            OldCopy::None => false,
-            OldCopy::Unknown => {
-                self.unknown_pages += 1;
-                false
-            }
-        };
-        self.hot_pages += u64::from(is_hot);
-        let stream = if is_hot { HOT } else { NON_HOT };
-        if let Some(detector) = &mut self.detector {
-            detector.written(stream);
+        if let Some(randomness) = &mut self.randomness {
+            randomness.written(write.page, view.now());
         }
-        stream
+        let OldCopy::Known(block) = write.old else {
+            self.unknown_pages += u64::from(write.old == OldCopy::Unknown);
+            return NON_HOT;
+        };
+        let is_hot = view.since_first_write(block) < self.threshold;
+        self.hot_pages += u64::from(is_hot);
+        if is_hot { HOT } else { NON_HOT }
     }
 
     fn moved(&mut self, _view: &View<'_>, _page: &MovedPage) -> u8 {
@@ -119,13 +97,13 @@ impl Placement for DualGreedy {
     }
 
     fn is_purely_random(&self) -> bool {
-        self.detector.as_ref().is_some_and(|detector| detector.is_random)
+        self.randomness.as_ref().is_some_and(Randomness::is_random)
     }
 
     fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("placement.threshold", 4);
-        if self.detector.is_some() {
-            ledger.structure("placement.random_detector", size_of::<Detector>() as u64);
+        if let Some(randomness) = &self.randomness {
+            randomness.ram(ledger);
         }
     }
 
@@ -133,62 +111,13 @@ impl Placement for DualGreedy {
         out.push(Counter::sum("placement_hot_pages", self.hot_pages));
         out.push(Counter::sum("placement_unknown_pages", self.unknown_pages));
         out.push(Counter::level("placement_lifetime_threshold", self.threshold.into()));
-        if let Some(detector) = &self.detector {
-            detector.counters(out);
+        if let Some(randomness) = &self.randomness {
+            randomness.counters(out);
         }
     }
 
     fn copy(&self) -> Box<dyn Placement> {
         Box::new(self.clone())
-    }
-}
-
-/// Whether pages taken for hot are overwritten more often than others.
-#[derive(Clone, Default, Debug)]
-struct Detector {
-    window: u64,
-    /// By class, hot first: pages written, and pages overwritten where they stood.
-    written: [u64; 2],
-    overwritten: [u64; 2],
-    is_random: bool,
-    /// By how much the shares differed in the last window, in thousandths.
-    last: i64,
-    windows: u64,
-    random_windows: u64,
-}
-
-impl Detector {
-    /// A page in a block of this stream is overwritten.
-    fn overwritten(&mut self, stream: u8) {
-        if stream <= NON_HOT {
-            self.overwritten[usize::from(stream)] += 1;
-        }
-    }
-
-    /// A page is written to this stream, which is one of the host's.
-    fn written(&mut self, stream: u8) {
-        self.written[usize::from(stream)] += 1;
-        if self.written.iter().sum::<u64>() < self.window {
-            return;
-        }
-        // Pages of an earlier window may be overwritten in this one.
-        let share = |class: u8| {
-            let class = usize::from(class);
-            (self.overwritten[class] as f64 / self.written[class].max(1) as f64).min(1.0)
-        };
-        let differ = share(HOT) - share(NON_HOT);
-        let has_both = self.written.iter().all(|written| *written > 0);
-        self.is_random = !has_both || differ < RANDOM_BELOW;
-        self.last = (differ * 1000.0) as i64;
-        self.windows += 1;
-        self.random_windows += u64::from(self.is_random);
-        (self.written, self.overwritten) = ([0; 2], [0; 2]);
-    }
-
-    fn counters(&self, out: &mut Vec<Counter>) {
-        out.push(Counter::sum("placement_windows", self.windows));
-        out.push(Counter::sum("placement_random_windows", self.random_windows));
-        out.push(Counter::level("placement_overwritten_difference", self.last.max(0) as u64));
     }
 }
 
@@ -255,32 +184,5 @@ mod tests {
         scene.at(500).lose(&[2, 2]);
         placement.collecting(&scene.view(), Block(2));
         assert_eq!(placement.threshold, 330);
-    }
-
-    #[test]
-    fn writes_are_random_as_long_as_what_was_hot_is_overwritten_no_more_often() {
-        let mut detector = Detector { window: 1000, ..Detector::default() };
-        let mut count = |of_hot: u32, of_others: u32| {
-            for n in 0..500 {
-                for (stream, percent) in [(HOT, of_hot), (NON_HOT, of_others), (GC, 100)] {
-                    if n % 100 < percent {
-                        detector.overwritten(stream);
-                    }
-                }
-                detector.written(HOT);
-                detector.written(NON_HOT);
-            }
-            detector.is_random
-        };
-        assert!(count(50, 45));
-        assert!(!count(80, 30));
-        assert!(count(10, 10));
-        // Of one class alone nothing is told.
-        for _ in 0..1000 {
-            detector.overwritten(HOT);
-            detector.written(HOT);
-        }
-        assert!(detector.is_random);
-        assert_eq!((detector.windows, detector.random_windows), (4, 3));
     }
 }

@@ -7,6 +7,7 @@
 
 mod dac;
 mod dual_greedy;
+mod randomness;
 
 pub(crate) use dac::Dac;
 pub(crate) use dual_greedy::DualGreedy;
