@@ -271,7 +271,8 @@ fn a_port_that_somebody_has_is_said_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let serve = |http: String| {
-        let output = phelsuma(&words(&format!("serve --memory 64MiB --socket {} --http {http}", folder.file("s").display())));
+        let output =
+            phelsuma(&words(&format!("serve --memory 64MiB --socket {} --http {http}", folder.file("s").display())));
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let (code, error) = serve(port.to_string());
@@ -283,7 +284,7 @@ fn a_port_that_somebody_has_is_said_in_one_line() {
     // An address that others can reach is taken with a warning. Nobody has this one, so nothing is served.
     let (code, error) = serve("192.0.2.1:80".into());
     assert_eq!((code, error.lines().count()), (Some(2), 2), "{error}");
-    assert!(error.starts_with("warning: whoever reaches 192.0.2.1 can see"), "{error}");
+    assert!(error.contains("warning: whoever reaches 192.0.2.1 can see"), "{error}");
 }
 
 /// A line of `/proc/ID/status`.
@@ -308,7 +309,7 @@ fn clients_that_are_slow_or_talk_rubbish_hold_up_nobody() {
     write();
     get(&url, "/state.json");
     let of = |key| status_of(server.id(), key);
-    let (threads, memory) = (of("Threads"), of("VmRSS"));
+    let memory = of("VmRSS");
     // Some say nothing, some half a request, some rubbish, and some do not take the answer.
     let mut idle = Vec::new();
     for n in 0..100 {
@@ -323,8 +324,10 @@ fn clients_that_are_slow_or_talk_rubbish_hold_up_nobody() {
         idle.push(stream);
     }
     assert!(write() < Duration::from_secs(5), "the drive does not wait for them");
-    // nbdkit has its own for each client of the drive, so no more than before.
-    assert!(of("Threads") <= threads, "{} threads, {threads} before", of("Threads"));
+    // nbdkit has some for each client of the drive besides.
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.id())).unwrap();
+    let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default());
+    assert_eq!(names.filter(|name| name.starts_with("page")).count(), 2);
     let grown = of("VmRSS").saturating_sub(memory);
     assert!(grown < 32 << 10, "{grown} KiB more memory");
     // They have no more than their time, and others have their turn.
@@ -332,7 +335,11 @@ fn clients_that_are_slow_or_talk_rubbish_hold_up_nobody() {
     assert_eq!(get(&url, "/state.json").status, 200);
     println!("answered after {:?}", begun.elapsed());
     drop(idle);
-    for much in ["X".repeat(1 << 20), format!("GET /{} HTTP/1.1\r\n", "x".repeat(1 << 20)), "GET / HTTP/1.1\r\n".to_string() + &"A: b\r\n".repeat(1 << 16)] {
+    for much in [
+        "X".repeat(1 << 20),
+        format!("GET /{} HTTP/1.1\r\n", "x".repeat(1 << 20)),
+        "GET / HTTP/1.1\r\n".to_string() + &"A: b\r\n".repeat(1 << 16),
+    ] {
         let answer = exchange(&url, much.as_bytes());
         assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{:?}", &answer[..40.min(answer.len())]);
     }
@@ -394,7 +401,9 @@ fn a_browser_shows_the_drive_at_work() {
         let url = server.says("page");
         let load = "--name=load --ioengine=nbd --rw=randrw --rwmixread=20 --bs=4k --iodepth=8 --size=160m --time_based \
                     --runtime=600 --rate_iops=2000,8000";
-        let mut fio = Command::new("fio").args(load.split_whitespace()).arg(format!("--uri={}", server.uri))
+        let mut fio = Command::new("fio")
+            .args(load.split_whitespace())
+            .arg(format!("--uri={}", server.uri))
             .arg(format!("--aux-path={}", server.folder.file("").display()))
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
@@ -402,6 +411,9 @@ fn a_browser_shows_the_drive_at_work() {
             .unwrap();
         let mut args = vec![script.to_string(), url, shots.display().to_string(), ftl.to_string()];
         args.extend(panels.split(' ').map(String::from));
+        if thorough || ftl == "geckoftl" {
+            args.push("--every-window".into());
+        }
         let output = client(python.to_str().unwrap(), &args);
         let _ = fio.kill();
         let _ = fio.wait();

@@ -1,12 +1,14 @@
 """Looks at the page of a drive that is being served, and worked on, with a headless Chromium.
 
-    python look.py URL FOLDER NAME PANEL... [--assets FOLDER]
+    python look.py URL FOLDER NAME PANEL... [--every-window] [--assets FOLDER]
 
 The page has to load, to move (figures and map differ between two moments), to say nothing on the console, to ask nobody
-else, to have these panels and no others, and to fit its window, wide and narrow, light and dark. FOLDER gets the
+else, to have these panels and no others, and to fit its window: wide and light, narrow and dark, or with --every-window
+each wide and narrow, light and dark. FOLDER gets the
 screenshots. With --assets the page's own files come from there instead of from the server, for who works on them.
 """
 
+import functools
 import hashlib
 import pathlib
 import sys
@@ -34,7 +36,7 @@ STICKS_OUT = """() => {
     const [r, s] = [rects[i], rects[j]];
     if (i < j && r.left < s.right && s.left < r.right && r.top < s.bottom && s.top < r.bottom) { out.push(`${a.id} lies over ${b.id}`); }
   }));
-  for (const e of document.querySelectorAll('.panel > *, .panel .u-legend')) {
+  for (const e of document.querySelectorAll('.panel > *, .plot canvas')) {
     const panel = e.closest('.panel').getBoundingClientRect(), own = e.getBoundingClientRect();
     if (e.checkVisibility() && (own.bottom > panel.bottom + 1 || own.right > panel.right + 1)) {
       out.push(`${e.closest('.panel').id}: ${e.id || e.className} sticks out`);
@@ -44,9 +46,13 @@ STICKS_OUT = """() => {
 }"""
 
 
-def look(browser, url, folder, name, panels, assets):
+def fulfil(file, route):
+    route.fulfill(path=file)
+
+
+def look(browser, url, folder, name, panels, assets, every_window):
     wrong = []
-    for window, width, height, scheme in WINDOWS:
+    for window, width, height, scheme in WINDOWS if every_window else WINDOWS[::3]:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         page = context.new_page()
         where = f"{name} {window} {scheme}"
@@ -58,9 +64,9 @@ def look(browser, url, folder, name, panels, assets):
         if assets:
             for file in assets.iterdir():
                 path = "" if file.name == "index.html" else file.name.replace(".iife.min", "").replace(".min", "")
-                page.route(url + path, lambda route, path=file: route.fulfill(path=path))
+                page.route(url + path, functools.partial(fulfil, file))
         page.goto(url)
-        page.wait_for_function("() => Number(document.body.dataset.looks) >= 8", timeout=PATIENCE_MS)
+        page.wait_for_function("() => Number(document.body.dataset.looks) >= 6", timeout=PATIENCE_MS)
         moments = []
         for moment in range(2):
             has_map = page.locator("#map").is_visible()
@@ -68,7 +74,7 @@ def look(browser, url, folder, name, panels, assets):
             moments.append((drawn, [page.locator(f"#{figure}").text_content() for figure in FIGURES]))
             if moment == 0:
                 looks = int(page.evaluate("() => document.body.dataset.looks"))
-                page.wait_for_function(f"() => Number(document.body.dataset.looks) >= {looks + 4}", timeout=PATIENCE_MS)
+                page.wait_for_function(f"() => Number(document.body.dataset.looks) >= {looks + 3}", timeout=PATIENCE_MS)
         (drawn, figures), (drawn_later, figures_later) = moments
         if "map" in panels and drawn == drawn_later:
             wrong.append(f"{where}: the map does not move")
@@ -99,6 +105,8 @@ def look(browser, url, folder, name, panels, assets):
 
 def main():
     args = sys.argv[1:]
+    every_window = "--every-window" in args
+    args = [arg for arg in args if arg != "--every-window"]
     assets = None
     if "--assets" in args:
         at = args.index("--assets")
@@ -109,7 +117,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        wrong = look(browser, url, folder, name, panels, assets)
+        wrong = look(browser, url, folder, name, panels, assets, every_window)
         browser.close()
     print("\n".join(wrong) or f"{name}: as it should be; screenshots in {folder}")
     return 1 if wrong else 0

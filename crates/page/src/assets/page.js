@@ -42,7 +42,7 @@ const mix = (a, b, share) => a.map((channel, n) => channel + (b[n] - channel) * 
 let points = [];
 const sum = (of, names) => names.reduce((total, name) => total + (of[name]?.programs ?? 0), 0);
 const CAUSES = [
-  ["host", "host", "user", ["host"]],
+  ["host", "host's pages", "user", ["host"]],
   ["collection", "garbage collection", "gc", ["gc", "merge", "wear", "rmw"]],
   ["translation", "translation pages", "translation", ["translation"]],
   ["validity", "validity metadata", "gecko", ["validity"]],
@@ -57,14 +57,12 @@ function point(state) {
     bytes: requests.read_bytes + requests.written_bytes,
     programs: Object.fromEntries(CAUSES.map(([id, , , purposes]) => [id, sum(flash, purposes)])),
     moved: counters.pages_moved, collections: counters.collections,
-    metadata: counters.metadata_collections,
     hits: counters.cache_hits, misses: counters.cache_misses, free: counters.free_blocks,
   };
 }
 
 // What has become more from `then` to `now`, a second; null where it cannot be told.
 const rate = (now, then, pick) => now && then && now.t > then.t ? (pick(now) - pick(then)) / (now.t - then.t) : null;
-const share = (part, all) => all > 0 ? part / all : null;
 
 function derived(now, then) {
   // After the power came back, flash and FTL count from the beginning.
@@ -78,8 +76,6 @@ function derived(now, then) {
     bytes: rate(now, then, p => p.bytes),
     collections: same ? rate(now, then, p => p.collections) : null,
     moved: same ? rate(now, then, p => p.moved) : null,
-    movedEach: same ? share(now.moved - then.moved, now.collections - then.collections) : null,
-    metadata: same ? rate(now, then, p => p.metadata) : null,
     hits: looked > 0 ? 100 * (now.hits - then.hits) / looked : null,
     looked: same && now.hits !== undefined && now.t > then.t ? looked / (now.t - then.t) : null,
   };
@@ -89,42 +85,70 @@ function derived(now, then) {
 
 const charts = {};
 
-function axes(xLabel, yLabel, xValues, yValues) {
+function axes(options) {
   const font = "11px system-ui, 'DejaVu Sans', sans-serif";
   const common = {
     stroke: colours.soft, font, labelFont: font, labelGap: 0,
     grid: { stroke: colours.grid, width: 1 }, ticks: { stroke: colours.grid, width: 1, size: 4 },
   };
   return [
-    { ...common, label: xLabel, labelSize: 15, size: 24, values: xValues, space: 60 },
-    { ...common, label: yLabel, labelSize: 15, size: 46, values: yValues, space: 28 },
+    {
+      ...common, label: options.x ?? TIME, labelSize: 16, size: 22, space: 60,
+      values: options.xValues ?? overTime, incrs: options.x ? WHOLE : OF_TIME,
+    },
+    { ...common, label: options.y, labelSize: 16, size: 42, values: options.yValues, space: 24, incrs: options.whole ? WHOLE : undefined },
   ];
 }
 
 const overTime = (u, ticks) => ticks.map(clock);
 const TIME = "time since serving began (min:s)";
 
-function size(id) {
-  const box = $(id);
-  // The legend is below the plot, a line or two of it.
-  const legend = box.querySelector(".u-legend")?.offsetHeight ?? 20;
-  return { width: box.clientWidth, height: Math.max(80, box.clientHeight - legend) };
+const size = id => ({ width: $(id).clientWidth, height: $(id).clientHeight });
+
+// Steps of axes: whole numbers, and those of a clock.
+const WHOLE = [1, 2, 5].flatMap(n => [n, n * 10, n * 100, n * 1e3, n * 1e4, n * 1e5, n * 1e6, n * 1e7]).sort((a, b) => a - b);
+const OF_TIME = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
+
+// The keys of a chart are beside its title: a colour, a name, and the value under the cursor or else the last one.
+function keys(name, options) {
+  const box = document.querySelector(`#panel-${name} .keys`);
+  box.textContent = "";
+  const made = options.series.map(series => {
+    const key = document.createElement("span"), value = document.createElement("b");
+    const mark = document.createElement("i");
+    mark.className = "mark";
+    mark.style.background = series.colour;
+    key.append(mark, ` ${series.label} `, value);
+    return [key, value];
+  });
+  // What is stacked is named from the ground up.
+  box.append(...(options.stacked ? made.toReversed() : made).map(([key]) => key));
+  return made.map(([, value]) => value);
+}
+
+function fillKeys(u, values, options) {
+  const at = u.cursor.idx ?? (options.lastIsNow === false ? null : u.data[0].length - 1);
+  options.series.forEach((series, n) => {
+    const value = at == null ? "" : series.value(u, u.data[n + 1][at], n + 1, at);
+    const where = u.cursor.idx == null || n + 1 < options.series.length ? "" : ` at ${(options.xShown ?? clock)(u.data[0][at])}`;
+    if (values[n].textContent !== value + where) { values[n].textContent = value + where; }
+  });
 }
 
 function chart(name, options) {
   const id = `plot-${name}`;
   charts[name]?.destroy();
-  const series = [{ label: options.xName ?? "time", value: (u, v) => v == null ? "" : (options.xShown ?? clock)(v) }, ...options.series];
+  const values = keys(name, options);
   charts[name] = new uPlot({
     ...size(id),
-    series,
-    axes: axes(options.x ?? TIME, options.y, options.xValues ?? overTime, options.yValues),
+    series: [{}, ...options.series],
+    axes: axes(options),
     scales: { x: { time: false, range: options.xRange }, y: { range: options.range ?? ((u, low, high) => [0, high > 0 ? high * 1.1 : 1]) } },
     cursor: { drag: { x: false, y: false }, points: { size: 5 }, y: false },
-    legend: { live: true, markers: { width: 0, fill: (u, n) => series[n].colour ?? series[n].stroke } },
-    padding: [6, 8, 0, 0],
-  }, options.data ?? [[0], ...options.series.map(() => [null])], $(id));
-  charts[name].setSize(size(id));
+    hooks: { setCursor: [u => fillKeys(u, values, options)], setData: [u => fillKeys(u, values, options)] },
+    legend: { show: false },
+    padding: [8, 10, 0, 0],
+  }, [[0], ...options.series.map(() => [null])], $(id));
 }
 
 const line = (label, colour, value = short) =>
@@ -133,26 +157,25 @@ const line = (label, colour, value = short) =>
 function makeCharts() {
   readColours();
   // Stacked: each cause is drawn from zero to the sum of it and those below, the highest first.
-  const stacked = CAUSES.map(([, label, colour], n) => ({
+  const stacked = CAUSES.map(([, label, colour]) => ({
     ...line(label, colours[colour]), fill: colours[colour], width: 0.5,
     value: (u, v, series, at) => at == null || v == null ? "–" : short(wasOf(at)[CAUSES.length - series] ?? 0),
-    order: n,
   })).reverse();
-  chart("wa", { y: "flash programs per host page", series: stacked });
+  chart("wa", { y: "programs/page", series: stacked, stacked: true });
   chart("requests", {
-    y: "requests per second", yValues: (u, ticks) => ticks.map(compact),
+    y: "requests/s", whole: true, yValues: (u, ticks) => ticks.map(compact),
     series: [line("writes", colours.user), line("reads", colours.gecko), line("trims, zeroes, flushes", colours.translation)],
   });
   if (!$("panel-cache").hidden) {
-    chart("cache", { y: "look-ups that hit (%)", series: [line("hits (%)", colours.user, one)], range: () => [0, 100] });
+    chart("cache", { y: "hits (%)", series: [line("look-ups that hit (%)", colours.user, one)], range: () => [0, 100] });
   }
   chart("free", {
-    y: "blocks", yValues: (u, ticks) => ticks.map(compact),
+    y: "blocks", whole: true, yValues: (u, ticks) => ticks.map(compact),
     series: [line("free", colours.user, count), { ...line("reserve", colours.soft, count), dash: [4, 4] }],
   });
   if (!$("panel-wear").hidden) {
     chart("wear", {
-      x: "times that a block was erased", y: "blocks", xName: "erases", xShown: wearShown, xValues: (u, ticks) => ticks.map(compact),
+      x: "times that a block was erased", y: "blocks", whole: true, xShown: at => `${wearShown(at)} erases`, lastIsNow: false, xValues: (u, ticks) => ticks.map(compact),
       yValues: (u, ticks) => ticks.map(compact), xRange: wearRange,
       series: [{
         ...line("blocks", colours.user, count), fill: colours.user, width: 0,
@@ -204,11 +227,9 @@ function drawWear(state) {
 // ---- The map.
 
 let map = null, byErases = false, layout = null;
-const SIDE_MIN = 3;
+const SIDE_MIN = 2, SIDE_MAX = 22;
 
-function mapHeight() {
-  return innerWidth <= 900 ? 240 : 268;
-}
+const mapHeight = () => Math.max(120, $("map-wrap").clientHeight);
 
 // Cells to ask for: as many as can be told apart.
 function cellsWanted() {
@@ -216,51 +237,60 @@ function cellsWanted() {
   return Math.max(1, Math.min(65536, Math.floor(width / SIDE_MIN) * Math.floor(mapHeight() / SIDE_MIN)));
 }
 
+// The largest cells that fit, in points: squares, or oblongs not twice as long as wide where these fill more.
 function laidOut(cells, width, height) {
-  let side = Math.max(SIDE_MIN, Math.min(22, Math.floor(Math.sqrt(width * height / cells))));
-  while (side > SIDE_MIN && Math.ceil(cells / Math.floor(width / side)) * side > height) { side -= 1; }
-  const columns = Math.max(1, Math.floor(width / side));
-  return { side, columns, rows: Math.ceil(cells / columns) };
+  let best = { wide: SIDE_MIN, high: SIDE_MIN, columns: Math.max(1, Math.floor(width / SIDE_MIN)) };
+  for (let wide = SIDE_MIN; wide <= SIDE_MAX; wide++) {
+    for (let high = Math.ceil(wide / 2) ; high <= Math.min(SIDE_MAX, wide * 2); high++) {
+      const columns = Math.max(1, Math.floor(width / wide));
+      const fits = Math.ceil(cells / columns) * high <= height;
+      const value = side => side.wide * side.high - Math.abs(side.wide - side.high) * 0.1;
+      if (fits && value({ wide, high }) > value(best)) { best = { wide, high, columns }; }
+    }
+  }
+  return { ...best, rows: Math.ceil(cells / best.columns) };
 }
 
 function drawMap() {
   if (!map || !colours.free) { return; }
   const canvas = $("map"), scale = Math.max(1, Math.round(devicePixelRatio));
   const { blocks, perCell, cells, bytes } = map;
-  const { side, columns, rows } = layout = laidOut(cells, $("map-wrap").clientWidth, mapHeight());
-  const [width, height, dot] = [columns * side * scale, rows * side * scale, side * scale];
+  const { wide, high, columns, rows } = layout = laidOut(cells, $("map-wrap").clientWidth, mapHeight());
+  const [across, down] = [wide * scale, high * scale], [width, height] = [columns * across, rows * down];
+  const isLarge = Math.min(wide, high) >= 6;
   if (canvas.width !== width || canvas.height !== height) { [canvas.width, canvas.height] = [width, height]; }
-  canvas.style.width = `${columns * side}px`;
-  canvas.style.height = `${rows * side}px`;
+  canvas.style.width = `${columns * wide}px`;
+  canvas.style.height = `${rows * high}px`;
   const context = canvas.getContext("2d");
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   const word = ([r, g, b]) => (255 << 24 | Math.round(b) << 16 | Math.round(g) << 8 | Math.round(r)) >>> 0;
   const palette = KINDS.map(kind => rgb(colours[kind])), [free, panel, gc] = ["free", "panel", "gc"].map(name => rgb(colours[name]));
   const least = last?.erases?.min ?? 0, most = Math.max(least + 1, last?.erases?.max ?? 1);
-  const low = rgb(colours.free), high = rgb(colours.translation);
-  const gap = side >= 6 ? scale : 0;
+  const fewest = rgb(colours.free), mostOf = rgb(colours.translation);
+  const gap = isLarge ? scale : 0;
   for (let cell = 0; cell < cells; cell++) {
     const at = HEADER_BYTES + cell * CELL_BYTES;
     const [kind, second, others, live, flags, recent] = bytes.subarray(at, at + 6);
     let colour;
     if (byErases) {
       const erases = bytes[at + 6] | bytes[at + 7] << 8;
-      colour = mix(low, high, Math.min(1, Math.max(0, (erases - least) / (most - least))));
+      colour = mix(fewest, mostOf, Math.min(1, Math.max(0, (erases - least) / (most - least))));
     } else {
       colour = mix(palette[kind] ?? free, palette[second] ?? free, others / 255);
       // Paler, the less of it is valid.
       if (flags & COUNTED) { colour = mix(mix(panel, colour, 0.22), colour, live / 255); }
       if (recent) { colour = mix(colour, gc, recent / RECENT); }
     }
-    const value = word(colour), x = cell % columns * dot, y = Math.floor(cell / columns) * dot;
-    for (let row = y; row < y + dot - gap; row++) {
-      pixels.fill(value, row * width + x, row * width + x + dot - gap);
+    const value = word(colour), x = cell % columns * across, y = Math.floor(cell / columns) * down;
+    for (let row = y; row < y + down - gap; row++) {
+      pixels.fill(value, row * width + x, row * width + x + across - gap);
     }
-    if (flags & OPEN && side >= 6 && !byErases) {
-      const inner = Math.max(2, Math.floor(dot / 3)), inset = Math.floor((dot - gap - inner) / 2), mark = word(panel);
-      for (let row = y + inset; row < y + inset + inner; row++) {
-        pixels.fill(mark, row * width + x + inset, row * width + x + inset + inner);
+    if (flags & OPEN && isLarge && !byErases) {
+      const inner = Math.max(2, Math.floor(Math.min(across, down) / 3)), mark = word(panel);
+      const [left, top] = [across, down].map(side => Math.floor((side - gap - inner) / 2));
+      for (let row = y + top; row < y + top + inner; row++) {
+        pixels.fill(mark, row * width + x + left, row * width + x + left + inner);
       }
     }
   }
@@ -270,14 +300,14 @@ function drawMap() {
   const shades = byErases
     ? `pale: ${count(least)} erases, dark: ${count(most)}`
     : `paler: fewer valid pages; <span class="mark gc"></span> emptied in the last 2 s` +
-      (side >= 6 ? `; <span class="mark open"></span> being written` : "");
+      (isLarge ? `; <span class="mark open"></span> being written` : "");
   const note = `${count(blocks)} blocks of ${g.pages_per_block} pages of ${kib} KiB; ${cellIs}; ${shades}`;
   if ($("map-note").innerHTML !== note) { $("map-note").innerHTML = note; }
 }
 
 function cellAt(event) {
   if (!layout || !map) { return null; }
-  const x = Math.floor(event.offsetX / layout.side), y = Math.floor(event.offsetY / layout.side);
+  const x = Math.floor(event.offsetX / layout.wide), y = Math.floor(event.offsetY / layout.high);
   const cell = y * layout.columns + x;
   return x >= 0 && x < layout.columns && cell >= 0 && cell < map.cells ? cell : null;
 }
@@ -313,9 +343,9 @@ function figures(state) {
     (state.requests.failed ? `, ${count(state.requests.failed)} failed` : "") : "");
   const wa = d.wa[0] == null ? null : d.wa.reduce((a, b) => a + b, 0), total = state.write_amplification?.total;
   text("t-wa", known(wa) ? two(wa) : "–");
-  text("t-wa-sub", total ? `${two(total)} since the power came on` : "nothing written yet");
+  text("t-wa-sub", total ? `${two(total)} since power-on` : "nothing written yet");
   text("t-gc", known(d.collections) ? short(d.collections) : "–");
-  text("t-gc-sub", known(d.moved) ? `${count(d.moved)} pages moved/s` + (known(d.movedEach) ? `, ${one(d.movedEach)} a block` : "") : "");
+  text("t-gc-sub", known(d.moved) ? `${count(d.moved)} pages moved/s` : "");
   text("t-cache", known(d.hits) ? one(d.hits) : "–");
   text("t-cache-sub", `${count(state.counters.cache_entries ?? 0)} entries, ${count(state.counters.dirty_entries ?? 0)} dirty`);
   text("t-free", state.counters.free_blocks === undefined ? "–" : count(state.counters.free_blocks));
@@ -358,9 +388,12 @@ function kinds(state) {
   for (const [kind, row] of Object.entries(rows)) { row.hidden = !seen.has(kind); }
 }
 
+// Levels that there were: the panel is to keep its height.
+let levels = 0;
+
 function gecko(state) {
   const { runs, buffered_entries, buffer_entries } = state.gecko;
-  const levels = runs.reduce((most, run) => Math.max(most, run.level), 0);
+  levels = runs.reduce((most, run) => Math.max(most, run.level), levels);
   const most = runs.reduce((most, run) => Math.max(most, run.pages), 1);
   const parts = [`<span class="level">buffer</span><div class="buffer"><i></i><span>${count(buffered_entries)} of ${count(buffer_entries)} entries</span></div>`];
   for (let level = 0; level <= levels; level++) {
@@ -369,7 +402,7 @@ function gecko(state) {
     parts.push(`<span class="level">level ${level}</span><div class="runs">${drawn.join("") || "<span class='level'>–</span>"}</div>`);
   }
   const total = runs.reduce((sum, run) => sum + run.pages, 0);
-  parts.push(`<span class="level"></span><span class="level">${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}, ${count(total)} pages; ` +
+  parts.push(`<span class="level"></span><span class="level">${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}, ${count(total)} ${total === 1 ? "page" : "pages"}; ` +
     `${count(state.counters.gecko_flushes ?? 0)} flushes, ${count(state.counters.gecko_merges ?? 0)} merges</span>`);
   $("gecko").innerHTML = parts.join("");
   $("gecko").querySelector("i").style.width = `${100 * buffered_entries / Math.max(1, buffer_entries)}%`;
