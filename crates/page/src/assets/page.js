@@ -103,6 +103,14 @@ function axes(options) {
 const overTime = (u, ticks) => ticks.map(clock);
 const TIME = "time since serving began (min:s)";
 
+// What has come since may have given a chart another size.
+function fitCharts() {
+  for (const [name, u] of Object.entries(charts)) {
+    const now = size(`plot-${name}`);
+    if (now.width !== u.width || now.height !== u.height) { u.setSize(now); }
+  }
+}
+
 const size = id => ({ width: $(id).clientWidth, height: $(id).clientHeight });
 
 // Steps of axes: whole numbers, and those of a clock.
@@ -468,6 +476,7 @@ async function look() {
     map = { blocks, perCell, cells, number, bytes };
     drawMap();
   }
+  fitCharts();
   asked += 1;
   document.body.dataset.looks = asked;
 }
