@@ -174,7 +174,9 @@ fn served() {
         let served = Served::open(memory.drive().unwrap(), &Serving::default(), Box::new(Alone)).unwrap();
         let connection = served.connect();
         for _ in 0..3 {
-            (0..served.size_bytes()).step_by(512).for_each(|at| served.write(&connection, at, &[1; 512], false).unwrap());
+            (0..served.size_bytes())
+                .step_by(512)
+                .for_each(|at| served.write(&connection, at, &[1; 512], false).unwrap());
         }
         phelsuma_page::state_json(&served)
     };

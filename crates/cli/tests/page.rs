@@ -399,7 +399,7 @@ fn a_browser_shows_the_drive_at_work() {
         }
         let server = Server::start("browser", &format!("--memory 256MiB --ftl {ftl} --http 0"));
         let url = server.says("page");
-        let load = "--name=load --ioengine=nbd --rw=randrw --rwmixread=20 --bs=4k --iodepth=8 --size=160m --time_based \
+        let load = "--name=load --thread --ioengine=nbd --rw=randrw --rwmixread=20 --bs=4k --iodepth=8 --size=160m --time_based \
                     --runtime=600 --rate_iops=2000,8000";
         let mut fio = Command::new("fio")
             .args(load.split_whitespace())

@@ -286,7 +286,7 @@ function drawMap() {
       colour = mix(fewest, mostOf, Math.min(1, Math.max(0, (erases - least) / (most - least))));
     } else {
       colour = mix(palette[kind] ?? free, palette[second] ?? free, others / 255);
-      // Paler, the less of it is valid.
+      // Fainter, the less of it is valid.
       if (flags & COUNTED) { colour = mix(mix(panel, colour, 0.22), colour, live / 255); }
       if (recent) { colour = mix(colour, gc, recent / RECENT); }
     }
@@ -306,8 +306,8 @@ function drawMap() {
   const g = last.geometry, kib = g.page_bytes / 1024;
   const cellIs = perCell === 1 ? "a cell is a block" : `a cell is ${count(perCell)} blocks`;
   const shades = byErases
-    ? `pale: ${count(least)} erases, dark: ${count(most)}`
-    : `paler: fewer valid pages; <span class="mark gc"></span> emptied in the last 2 s` +
+    ? `grey: ${count(least)} erases, amber: ${count(most)}`
+    : `fainter: fewer valid pages; <span class="mark gc"></span> emptied in the last 2 s` +
       (isLarge ? `; <span class="mark open"></span> being written` : "");
   const note = `${count(blocks)} blocks of ${g.pages_per_block} pages of ${kib} KiB; ${cellIs}; ${shades}`;
   if ($("map-note").innerHTML !== note) { $("map-note").innerHTML = note; }
