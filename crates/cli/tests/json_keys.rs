@@ -166,7 +166,7 @@ impl Host for Alone {
 fn served() {
     let of = |ftl: &str| {
         let mut options = Options::default();
-        for word in ["memory=256KiB", "ratio=0.5", "page=512", "pages-per-block=8", &format!("ftl={ftl}")] {
+        for word in ["memory=4194304", "ratio=0.5", "page=512", "pages-per-block=8", &format!("ftl={ftl}")] {
             let (key, value) = word.split_once('=').unwrap();
             options.set(key, value).unwrap();
         }
