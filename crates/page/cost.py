@@ -13,6 +13,7 @@ ratios alone: what else the machine does is in all of them.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -50,11 +51,12 @@ class Drive:
         words = [options.phelsuma, "serve", "--memory", "256MiB", "--ftl", options.ftl, "--socket", self.socket]
         words += ["--http", "0"] if http else []
         self.server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-        self.url = None
+        self.url, self.page_tasks = None, []
         for line in self.server.stdout:
-            if line.strip().startswith("page"):
-                self.url = line.split()[1]
-            if line.strip().startswith("page" if http else "load"):
+            word, *rest = line.split() or [""]
+            if line.startswith(" ") and word == "page":
+                self.url = rest[0]
+            if line.startswith(" ") and word == ("page" if http else "load"):
                 break
 
     def load(self, *words):
@@ -64,17 +66,14 @@ class Drive:
         done = subprocess.run([*base.split(), uri, *words], cwd=self.folder, capture_output=True, text=True, check=True)
         return json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]["write"]["iops"]
 
-    def cpu_s(self, of_page=False):
-        """CPU time of its process, or of the page's threads."""
-        total = 0
-        for task in pathlib.Path(f"/proc/{self.server.pid}/task").iterdir():
-            try:
-                name, rest = (task / "stat").read_text().rsplit(")", 1)
-            except OSError:
-                continue
-            if not of_page or name.split("(", 1)[1].startswith("page"):
-                total += sum(map(int, rest.split()[11:13]))
-        return total / HZ
+    def page_cpu_s(self):
+        """CPU time of the page's threads."""
+        if not self.page_tasks and self.url:
+            for task in pathlib.Path(f"/proc/{self.server.pid}/task").iterdir():
+                with contextlib.suppress(OSError):  # nbdkit's come and go
+                    if (task / "comm").read_text().startswith("page"):
+                        self.page_tasks.append(task)
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in self.page_tasks) / 1e9
 
     def all_cpu_s(self):
         """CPU time of its process, threads that have ended included."""
@@ -158,10 +157,10 @@ def main():
                         time.sleep(max(0, looked + WANTED_S - time.monotonic()))
                     who = {"asked": lambda: Asking(drive.url), "browser": lambda: Browsing(options.browser, drive.url)}
                     with who.get(name, Nobody)():
-                        before, page_before = drive.all_cpu_s(), drive.cpu_s(of_page=True)
+                        before, page_before = drive.all_cpu_s(), drive.page_cpu_s()
                         found[name].append(drive.load("--time_based", f"--runtime={options.seconds}"))
                         cpu[name].append(drive.all_cpu_s() - before)
-                        page_cpu[name].append(drive.cpu_s(of_page=True) - page_before)
+                        page_cpu[name].append(drive.page_cpu_s() - page_before)
                     if name in ("asked", "browser"):
                         looked = time.monotonic()
         finally:
@@ -175,7 +174,7 @@ def main():
         each = statistics.median(1e6 * s / (rate * options.seconds) for s, rate in zip(cpu[name], found[name]))
         page = 100 * statistics.median(page_cpu[name]) / options.seconds
         thousands = [rate / 1000 for rate in found[name]]
-        print(f"{name:16}{shown(thousands, 1):>22}  {shown(ratios, 3):>22}  {each:12.2f}  {page:25.2f}")
+        print(f"{name:16}{shown(thousands, 1):>22}  {shown(ratios, 3):>22}  {each:12.2f}  {page:25.3f}")
 
 
 if __name__ == "__main__":
