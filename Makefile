@@ -17,7 +17,7 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo test nbd-clients mutants mutants-table thorough lint bench no-std determinism determinism-32 doc
+.PHONY: demo test nbd-clients page-browser bench-page mutants mutants-table thorough lint bench no-std determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
@@ -36,8 +36,19 @@ nbd-clients:
 	then echo "installed:$$missing"; \
 	else echo "skipped: tests with$$missing; $(NBD_PACKAGES) (Debian's names) would be right"; fi
 
+# A browser, and a Python that drives it and reads metrics, to look at the page of a drive that is served.
+PAGE_VENV := $(or $(CARGO_TARGET_DIR),target)/page-venv
+PAGE_MODULES := playwright prometheus_client
+page-browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null && \
+		echo "installed: chromium"; } || echo "skipped: tests with chromium; chromium (Debian's name) would be right"
+	@$(PAGE_VENV)/bin/python -c "import playwright, prometheus_client" 2>/dev/null || \
+		{ python3 -m venv $(PAGE_VENV) && $(PAGE_VENV)/bin/pip -q install $(PAGE_MODULES) && \
+		echo "installed: $(PAGE_MODULES)"; } || echo "skipped: tests with $(PAGE_MODULES), which pip would install"
+
 # Everything CI runs.
-test: lint no-std nbd-clients
+test: lint no-std nbd-clients page-browser
 	$(CARGO) test --workspace --quiet
 	$(MAKE) --no-print-directory mutants
 
@@ -102,6 +113,12 @@ determinism-32:
 	@rustup target list --installed 2>/dev/null | grep -qx $(I686) || rustup target add $(I686)
 	CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
 		$(CARGO) test $(DETERMINISM) --no-default-features --target $(I686)
+
+# What the page costs the drive that it shows; docs/PERFORMANCE.md says how to read it.
+bench-page:
+	$(CARGO) build --release -p phelsuma-cli
+	@for ftl in geckoftl page; do \
+		python3 crates/page/cost.py --ftl $$ftl --phelsuma $(or $(CARGO_TARGET_DIR),target)/release/phelsuma || exit 1; done
 
 # Speed and memory of the simulation; docs/PERFORMANCE.md says how to read it.
 bench:

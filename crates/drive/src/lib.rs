@@ -20,5 +20,6 @@ pub use bytes::show_bytes;
 pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, does_not_fit, settle_capacity};
 pub use config::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig, RunError};
 pub use drive::{Drive, PowerCut};
+pub use measure::{WritePart, write_part};
 pub use result::*;
 pub use run::{Progress, Reporter, run};

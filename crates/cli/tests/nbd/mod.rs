@@ -6,7 +6,7 @@ use crate::common::prints;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,7 @@ impl Drop for Folder {
 /// A server.
 pub struct Server {
     pub uri: String,
+    lines: Receiver<String>,
     child: Child,
     pub folder: Folder,
 }
@@ -87,7 +88,7 @@ impl Server {
         let begun = Instant::now();
         loop {
             match lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
-                Ok(line) if line.starts_with("nbd") => return Self { uri: line, child, folder },
+                Ok(line) if line.starts_with("nbd") => return Self { uri: line, lines, child, folder },
                 Ok(_) => {}
                 Err(_) => {
                     let _ = child.kill();
@@ -97,6 +98,18 @@ impl Server {
                 }
             }
         }
+    }
+
+    /// What it says where clients connect to, in the line that begins with this word.
+    pub fn says(&self, word: &str) -> String {
+        let mut lines = std::iter::from_fn(|| self.lines.recv_timeout(PATIENCE).ok());
+        let found = lines.find_map(|line| Some(line.trim_start().strip_prefix(word)?.trim().to_string()));
+        found.unwrap_or_else(|| panic!("it says nothing of {word}"))
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn terminate(&self) {

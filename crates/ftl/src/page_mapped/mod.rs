@@ -7,6 +7,7 @@
 mod check;
 mod collect;
 mod directory;
+mod look;
 mod mapping;
 mod meta_io;
 mod move_buffer;
@@ -24,7 +25,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{Config, Counter, FtlError, RamLedger, anchor};
+use crate::{BlockLook, Config, Counter, FtlError, GeckoLook, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
@@ -596,6 +597,18 @@ impl<N: Nand> Ftl<N> for PageMapped {
             sampling.counters(&mut counters);
         }
         counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        self.blocks_seen(first, out);
+        true
+    }
+
+    fn look_at_gecko(&self) -> Option<GeckoLook> {
+        match &self.validity {
+            Validity::Gecko(gecko) => Some(gecko.look()),
+            Validity::Ram(_) | Validity::Flash(_) | Validity::Log(_) => None,
+        }
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<String> {
