@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Where requests come from.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A synthetic workload: endless.
+    /// A synthetic workload: endless, but for `media`.
     Workload(Workload),
     /// A trace, from a file.
     Trace {
@@ -156,7 +156,7 @@ pub struct RunConfig {
     pub fill: Fill,
     /// Logical capacities written by a workload before anything is counted.
     pub warmup: f64,
-    /// Logical capacities written by a workload while counted.
+    /// Logical capacities written by a workload while counted; infinite for one that ends: to its end.
     pub passes: f64,
     /// When requests arrive.
     pub arrival: Arrival,
@@ -175,6 +175,9 @@ impl RunConfig {
     /// [`RunError::Input`]: no such preset.
     pub fn new(ftl: &str, input: Input) -> Result<Self, RunError> {
         let preset = Preset::named(ftl)?;
+        // A workload that ends is counted as a trace is: all of it.
+        let ends = matches!(&input, Input::Workload(workload) if workload.ends());
+        let (warmup, passes) = if ends { (0.0, f64::INFINITY) } else { (2.0, 1.0) };
         Ok(Self {
             ftl: preset.name.to_string(),
             composition: preset.composition,
@@ -183,8 +186,8 @@ impl RunConfig {
             timing: phelsuma_nand::TIMINGS[0].2,
             input,
             fill: Fill::Sequential,
-            warmup: 2.0,
-            passes: 1.0,
+            warmup,
+            passes,
             arrival: Arrival::QueueDepth(1),
             seed: 1,
             interval: None,

@@ -111,6 +111,11 @@ impl Drive {
     /// Waits until the drive is idle, then counts from zero, with requests arriving as `arrival` says.
     pub fn begin_counting(&mut self, arrival: Arrival) {
         self.host = Arrivals::new(arrival, self.idle);
+        self.count_from_zero();
+    }
+
+    /// Counts from zero, with requests arriving as before.
+    pub(crate) fn count_from_zero(&mut self) {
         self.counts = HostCounts::default();
         self.reads = LatencyHistogram::new();
         self.writes = LatencyHistogram::new();

@@ -7,11 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
 use phelsuma_trace::convert::{WriteOptions, Writer};
-use phelsuma_trace::{Format, Op, OpenOptions, Request, TraceInfo, reader_from};
+use phelsuma_trace::{Format, InfoOptions, Op, OpenOptions, Request, TraceInfo, reader_from};
 use proptest::prelude::*;
 use samples::request;
 
 const PAGE: u64 = 4096;
+
+fn of_pages(page_bytes: u32) -> InfoOptions {
+    InfoOptions { page_bytes, warmup_pages: 0 }
+}
 
 fn info_of(requests: &[Request]) -> TraceInfo {
     let mut bytes = Vec::new();
@@ -21,7 +25,7 @@ fn info_of(requests: &[Request]) -> TraceInfo {
     }
     writer.finish().unwrap();
     let mut trace = reader_from(Cursor::new(bytes), "t", &OpenOptions::default()).unwrap();
-    TraceInfo::gather(&mut trace, PAGE as u32).unwrap()
+    TraceInfo::gather(&mut trace, &of_pages(PAGE as u32)).unwrap()
 }
 
 fn pages_of(request: &Request) -> std::ops::Range<u64> {
@@ -157,7 +161,7 @@ fn statistics_print_for_a_person() {
 fn an_impossible_page_size_is_refused() {
     let open = || reader_from(Cursor::new("1.0 0 8 8 0\n"), "t", &OpenOptions::default()).unwrap();
     for page_bytes in [0, 511, 1000, 3 << 20] {
-        let error = TraceInfo::gather(&mut open(), page_bytes).unwrap_err().to_string();
+        let error = TraceInfo::gather(&mut open(), &of_pages(page_bytes)).unwrap_err().to_string();
         let right = "a power of two from 512 to 1048576 would be right";
         assert_eq!(error, format!("a page of {page_bytes} bytes cannot be, {right}"));
     }
