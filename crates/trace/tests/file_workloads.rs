@@ -40,7 +40,14 @@ fn the_same_is_asked_on_every_machine() {
     assert_eq!(hashes, GOLDEN);
 }
 
-const GOLDEN: [&str; 6] = ["", "", "", "", "", ""];
+const GOLDEN: [&str; 6] = [
+    "97cbd6438bdb503c",
+    "dd574f7795c12a9a",
+    "89644e1b9bafe277",
+    "8292194ddd7f9bb6",
+    "5ecc73badc0c33b1",
+    "23f074d0f5f391d5",
+];
 
 #[test]
 fn the_same_seed_asks_the_same_and_another_does_not() {
