@@ -78,6 +78,9 @@ pub(crate) struct DriveArgs {
     /// A point of the series after every N host pages written
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     interval: Option<u64>,
+    /// Observe how long pages live and how long blocks are dormant, as figures 3 and 5 of Dual Greedy's paper do
+    #[arg(long)]
+    distributions: bool,
     /// Cut the power at the end and recover
     #[arg(long)]
     cut_at_end: bool,
@@ -149,6 +152,7 @@ impl DriveArgs {
             if self.open_loop { Arrival::Timestamps } else { Arrival::QueueDepth(self.queue_depth.unwrap_or(1)) };
         config.seed = self.seed;
         config.interval = self.interval;
+        config.distributions = self.distributions;
         config.cut_at_end = self.cut_at_end;
         Ok((config, lacking))
     }

@@ -164,6 +164,8 @@ pub struct RunConfig {
     pub seed: u64,
     /// A point of the series after every so many host pages written.
     pub interval: Option<u64>,
+    /// Whether lifetimes of pages and dormant periods of blocks are observed.
+    pub distributions: bool,
     /// Whether the power is cut at the end, and the drive recovered.
     pub cut_at_end: bool,
 }
@@ -191,6 +193,7 @@ impl RunConfig {
             arrival: Arrival::QueueDepth(1),
             seed: 1,
             interval: None,
+            distributions: false,
             cut_at_end: false,
         })
     }

@@ -92,6 +92,9 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     if config.cut_at_end {
         drive = drive.to_be_cut();
     }
+    if config.distributions {
+        drive = drive.watched();
+    }
     fill(&mut drive, config, logical_pages, reporter)?;
 
     let (measurement, measured_cpu) = match (&config.input, &mut trace) {
