@@ -249,12 +249,7 @@ impl TraceInfo {
         };
         let mut source = workload.source(logical_pages, options.page_bytes, seed);
         let (mut begin_ns, mut trimmed) = (None, 0u64);
-        loop {
-            let written = tally.writes.pages;
-            if written >= until || (written == 0 && tally.reads.pages.saturating_add(trimmed) >= until) {
-                break;
-            }
-            let Some(request) = source.next_request()? else { break };
+        while let Some(request) = source.next_request()? {
             if request.op == Op::Trim {
                 trimmed = trimmed.saturating_add(request.pages.into());
             }
@@ -265,6 +260,10 @@ impl TraceInfo {
                 offset_bytes: request.first * page_bytes,
                 size_bytes: u64::from(request.pages) * page_bytes,
             })?;
+            let written = tally.writes.pages;
+            if written >= until || (written == 0 && tally.reads.pages.saturating_add(trimmed) >= until) {
+                break;
+            }
         }
         tally.footprint.finish()?;
         Ok(tally.summary(&workload.to_string(), None, logical_pages, Skipped::default()))
