@@ -167,6 +167,35 @@ fn statistics_of_public_traces_are_as_measured_elsewhere() {
     });
 }
 
+/// A number as the document has it.
+fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|g| std::str::from_utf8(g).unwrap()).collect();
+    groups.join(",")
+}
+
+#[test]
+fn the_table_of_overwrite_ratios_is_what_the_traces_say() {
+    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/WORKLOADS.md")).unwrap();
+    let table = document.split("\n## How often pages are overwritten").nth(1).unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(rows.len(), EXPECTED.len());
+    for_each_present(|expected, path| {
+        let mut trace = TraceFile::open(&path, &options_of(expected)).unwrap();
+        let info = TraceInfo::gather(&mut trace, &InfoOptions { page_bytes: 4096, warmup_pages: 0 }).unwrap();
+        let row = format!(
+            "| `{}` | {} | {} | {:.2} | {} | {:.2} |",
+            expected.file,
+            with_commas(info.pages_written),
+            with_commas(info.unique_pages_written),
+            info.overwrite_ratio,
+            with_commas(info.logical_pages),
+            info.writes_per_logical_page
+        );
+        assert!(rows.contains(&row.as_str()), "docs/WORKLOADS.md should have {row}");
+    });
+}
+
 #[test]
 fn public_traces_fold_onto_their_footprint_and_lose_no_request() {
     for_each_present(|expected, path| {
