@@ -143,3 +143,37 @@ impl Observer for Watch {
         self.seen().programmed(page, spare);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phelsuma_nand::sim::SimConfig;
+    use phelsuma_nand::{Content, Op, TIMINGS, Time};
+
+    #[test]
+    fn a_copy_moves_a_page_and_a_copy_of_what_is_stale_does_not() {
+        let geometry = Geometry::new(4096, 4, 8, 1, 1).unwrap();
+        let mut nand = SimNand::new(&SimConfig::new(geometry, TIMINGS[0].2));
+        let watch = Watch::on(&mut nand, 2);
+        let mut seq = 0;
+        let mut program = |at: u32, key: u32, version: u64, purpose: Purpose| {
+            seq += 1;
+            let content = Content::Hollow(0);
+            let (kind, data_crc) = (Kind::User, content.crc());
+            let spare = Spare { kind, stream: 0, key, version, seq, data_crc, aux: 0 };
+            nand.program(Page(at), content, &spare, Op::new(Time(0), purpose)).unwrap();
+        };
+        program(0, 0, 1, Purpose::Host);
+        program(4, 0, 2, Purpose::Host);
+        // The one in block 0 is stale, whoever copies it; the other goes to block 3.
+        program(8, 0, 1, Purpose::Gc);
+        program(12, 0, 2, Purpose::Gc);
+        program(5, 0, 3, Purpose::Host);
+        let stale = |block: usize| watch.seen().invalidated[block] != NEVER;
+        assert_eq!([0, 1, 2, 3].map(stale), [true, false, false, true]);
+        watch.trim(0, 2);
+        assert!(stale(1));
+        let seen = watch.distributions();
+        assert_eq!((seen.page_lifetimes.histogram_log2, seen.first_invalidations), (vec![3], 3));
+    }
+}
