@@ -19,13 +19,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SPEC", value_parser = workload, requires = "pages")]
     workload: Option<Workload>,
     /// Logical pages of the drive that a workload asks
-    #[arg(long, value_name = "LOGICAL", requires = "workload")]
+    #[arg(long, value_name = "LOGICAL", conflicts_with = "file")]
     pages: Option<u64>,
     /// How many pages a workload writes before it is stopped [default: four times the drive; all of one that ends]
-    #[arg(long, value_name = "N", requires = "workload", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = clap::value_parser!(u64).range(1..))]
     writes: Option<u64>,
     /// Seed of the workload [default: 1]
-    #[arg(long, requires = "workload")]
+    #[arg(long, conflicts_with = "file")]
     seed: Option<u64>,
     /// Leave lifetimes out that end before so many pages are written
     #[arg(long, value_name = "N", default_value_t = 0)]
