@@ -6,6 +6,7 @@ mod arrivals;
 mod bytes;
 mod capacity;
 mod config;
+mod distributions;
 mod drive;
 mod holdings;
 pub mod lab;

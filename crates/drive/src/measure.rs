@@ -163,6 +163,7 @@ impl Measurement {
             counters,
             series: self.series,
             latency_us: drive.latencies(),
+            distributions: drive.distributions(),
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
             recovery: None,
             machine: Machine::default(),
