@@ -26,8 +26,10 @@ demo:
 
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.
-NBD := nbdkit nbdinfo nbdcopy nbdsh qemu-io fio
-NBD_PACKAGES := nbdkit libnbd-bin python3-libnbd qemu-utils fio
+# The last line is for file systems and databases on a drive.
+NBD := nbdkit nbdinfo nbdcopy nbdsh qemu-io fio \
+	nbdfuse fusermount3 losetup mkfs.ext4 sqlite3
+NBD_PACKAGES := nbdkit libnbd-bin python3-libnbd qemu-utils fio fuse3 mount e2fsprogs sqlite3
 nbd-clients:
 	@for program in $(NBD); do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	[ -z "$$missing" ] && exit 0; \
@@ -52,7 +54,7 @@ mutants-table:
 	PHELSUMA_UPDATE_MUTANTS=1 $(MUTANTS) test --quiet -p phelsuma-drive --test mutants
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
-PARTS := tests crash defects dies determinism
+PARTS := tests crash defects dies determinism plug
 PART  ?= $(PARTS)
 thorough:
 	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done
@@ -80,6 +82,12 @@ thorough-dies:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
+
+# Servers of drives in files that are killed in the middle of their load, and drives whose power is cut there: 1,000 times
+# each with geckoftl, 100 times with each other FTL.
+thorough-plug: nbd-clients
+	PHELSUMA_THOROUGH=1 $(CARGO) test -p phelsuma-cli --test serve_image --test image_cuts --test filesystem -- \
+		--nocapture what_was_acknowledged a_drive_whose_battery files_and_transactions
 
 lint:
 	$(CARGO) fmt --all --check
