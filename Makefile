@@ -17,7 +17,7 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo test nbd-clients mutants mutants-table thorough lint bench no-std determinism determinism-32 doc
+.PHONY: demo test nbd-clients mutants mutants-table thorough lint bench bench-serve no-std determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
@@ -114,3 +114,7 @@ determinism-32:
 # Speed and memory of the simulation; docs/PERFORMANCE.md says how to read it.
 bench:
 	$(CARGO) bench --quiet -p phelsuma-drive --bench speed
+
+# Random writes to served drives, fresh and full, in turn with nbdkit's own disk in memory.
+bench-serve: nbd-clients
+	$(CARGO) bench --quiet -p phelsuma-cli --bench serve

@@ -6,7 +6,7 @@ use crate::image::{Durability, FaultPlan, ImageError, ImageFile, ImageNand, Stor
 use phelsuma_drive::show_bytes;
 use phelsuma_ftl::{Composition, recover};
 use phelsuma_nand::{
-    Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
+    Block, Content, EraseError, FlashStats, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
 };
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -126,6 +126,14 @@ impl<S: Storage + Send> Flash for ImageFlash<S> {
     fn close(&mut self) -> io::Result<()> {
         self.nand.finish();
         self.result()
+    }
+
+    fn stats(&self) -> FlashStats {
+        *self.nand.stats()
+    }
+
+    fn erases_of(&self, block: Block) -> u32 {
+        self.nand.erases_of(block)
     }
 
     fn failure(&self) -> Option<String> {

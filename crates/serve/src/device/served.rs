@@ -4,8 +4,8 @@
 //! keeps to itself, so what one has acknowledged all others read, and a flush on any makes it durable.
 
 use super::cuts::{CutPlan, Cuts, Faults};
-use super::{Cut, Device, DeviceError, Off, Open, OpenError, Opened, Plug, Recorder};
-use phelsuma_nand::Time;
+use super::{Cut, Device, DeviceError, Flash, Off, Open, OpenError, Opened, Recorder};
+use phelsuma_nand::{FlashStats, Purpose, Time};
 use phelsuma_trace::Op;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -41,7 +41,8 @@ trait Disk: Send {
     fn stay_on(&mut self);
     fn cut_now(&mut self, at: Time);
     fn off(&self) -> Option<Off>;
-    fn operations(&mut self) -> u64;
+    /// What its flash has done since the power came on.
+    fn flash(&mut self) -> FlashStats;
     /// The power comes back. When it is ready, and what it says of itself.
     fn power_on(&mut self) -> Result<(Time, String), OpenError>;
 }
@@ -121,8 +122,8 @@ impl<O: Open + Send> Disk for Drive<O> {
         self.device.as_ref().map_or(Some(Off::Cut(None)), |device| device.off().cloned())
     }
 
-    fn operations(&mut self) -> u64 {
-        self.device.as_mut().map_or(0, |device| device.flash().operations())
+    fn flash(&mut self) -> FlashStats {
+        self.device.as_mut().map_or_else(FlashStats::default, |device| device.flash().stats())
     }
 
     fn power_on(&mut self) -> Result<(Time, String), OpenError> {
@@ -355,8 +356,14 @@ impl Served {
     pub fn status(&self) -> String {
         let mut locked = self.lock();
         let state = locked.disk.off().map_or_else(|| "on".to_string(), |off| off.to_string());
-        let (requests, operations) = (self.requests.load(Ordering::Relaxed), locked.disk.operations());
-        format!("{state}; {requests} requests; power on {} times, {operations} programs and erases since", locked.life)
+        let requests = self.requests.load(Ordering::Relaxed);
+        let flash = locked.disk.flash();
+        let (host, all) = (flash.of(Purpose::Host).programs, flash.total());
+        format!(
+            "{state}; {requests} requests; power on {} times, since then {} programs, {host} of them pages of the host, \
+             and {} erases",
+            locked.life, all.programs, all.erases
+        )
     }
 
     /// Does the FTL's background work whenever nobody has asked for anything for so long, until the drive is closed.
