@@ -17,12 +17,20 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo test nbd-clients mutants mutants-table thorough lint bench bench-serve no-std determinism determinism-32 doc
+.PHONY: demo install test nbd-clients mutants mutants-table thorough lint bench bench-serve no-std determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
 	@$(CARGO) build --release -p phelsuma-cli
 	@$(PHELSUMA) compare --ftl $(DEMO) --trace $(TRACE) --capacity 352MiB --ratio 0.92 --loops 4 --cache 1KiB
+
+# The command, and the plugin with which nbdkit serves drives, where the command looks for it.
+PREFIX ?= /usr/local
+install:
+	$(CARGO) build --release -p phelsuma-cli -p phelsuma-nbdkit
+	install -D -m 755 $(or $(CARGO_TARGET_DIR),target)/release/phelsuma $(DESTDIR)$(PREFIX)/bin/phelsuma
+	install -D -m 755 $(or $(CARGO_TARGET_DIR),target)/release/libphelsuma_nbdkit.so \
+		$(DESTDIR)$(PREFIX)/lib/phelsuma/libphelsuma_nbdkit.so
 
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.

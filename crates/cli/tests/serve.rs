@@ -131,7 +131,7 @@ fn what_fio_overwrites_it_reads_back_from_every_ftl_that_can_be_served() {
         let uri = format!("--uri={}", server.uri);
         let folder = format!("--aux-path={}", server.folder.file("").display());
         // The drive is full and collects: what is verified was moved.
-        let line = "--name=v --ioengine=nbd --size=44m --rw=randwrite --bs=4k --iodepth=16 --loops=3 --verify=crc32c \
+        let line = "--name=v --ioengine=nbd --size=44m --rw=randwrite --bs=4k --iodepth=16 --loops=2 --verify=crc32c \
                     --verify_fatal=1 --randseed=3";
         let args: Vec<&str> = line.split_whitespace().chain([&*uri, &*folder]).collect();
         let said = succeeds("fio", &args);
