@@ -91,7 +91,7 @@ load() { # FTL
 	rm -f "$D/drive.img"
 	"$PHELSUMA" create "$D/drive.img" --size "$SIZE" --ftl "$1" >/dev/null
 	if [ -n "$RECORD" ]; then serve --record "$(realpath "$RECORD")"; RECORD=; else serve; fi
-	# Every page of the drive holds something, and nothing is trimmed: it collects from the beginning.
+	# Every page of the drive holds something, and nothing is trimmed: as on a drive that has been in use.
 	dd if=/dev/urandom of="$device" bs=1M oflag=direct 2>/dev/null || true
 	mkfs.ext4 -q -E nodiscard -J size=4 "$device"
 	mount "$device" "$D/mnt"
