@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::{sleep, spawn};
+use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
 /// How long anything may take.
@@ -59,6 +59,8 @@ pub struct Server {
     pub uri: String,
     lines: Receiver<String>,
     child: Child,
+    /// What it says on stderr: read as it comes, for a pipe that nobody reads holds its writer up.
+    error: JoinHandle<String>,
     pub folder: Folder,
 }
 
@@ -85,16 +87,20 @@ impl Server {
         let (said, lines) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| said.send(line)));
+        let mut stderr = child.stderr.take().unwrap();
+        let error = spawn(move || {
+            let mut error = String::new();
+            let _ = stderr.read_to_string(&mut error);
+            error
+        });
         let begun = Instant::now();
         loop {
             match lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
-                Ok(line) if line.starts_with("nbd") => return Self { uri: line, lines, child, folder },
+                Ok(line) if line.starts_with("nbd") => return Self { uri: line, lines, child, error, folder },
                 Ok(_) => {}
                 Err(_) => {
                     let _ = child.kill();
-                    let mut error = String::new();
-                    let _ = child.stderr.take().unwrap().read_to_string(&mut error);
-                    panic!("{options}: it does not serve: {error}");
+                    panic!("{options}: it does not serve: {}", error.join().unwrap());
                 }
             }
         }
@@ -124,8 +130,7 @@ impl Server {
     /// Waits until it has ended. How, and what it had said on stderr.
     pub fn ended(mut self) -> (ExitStatus, String, Folder) {
         let status = wait(&mut self.child, "the server");
-        let mut error = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        let error = std::mem::replace(&mut self.error, spawn(String::new)).join().unwrap();
         let folder = std::mem::replace(&mut self.folder, Folder(PathBuf::from("/nonexistent")));
         (status, error, folder)
     }

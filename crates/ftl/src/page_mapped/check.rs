@@ -54,6 +54,11 @@ impl PageMapped {
         let mut mapped = PageSet::new(&geometry);
         for key in (0..self.shape.logical_pages).map(LogicalPage) {
             if let Place::At(page) = self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) {
+                // A table on flash may say anything, with a checksum that fits.
+                if !geometry.contains(page) {
+                    findings.push(format!("{key} is mapped to {page}, and the drive has no such page"));
+                    continue;
+                }
                 if mapped.insert(page) {
                     live[geometry.block_of(page).index()] += 1;
                 } else {
@@ -67,6 +72,10 @@ impl PageMapped {
         }
         // Pages that nobody has identified as stale count as live until somebody does.
         for page in self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false) {
+            if !geometry.contains(page) {
+                findings.push(format!("{page} is unidentified, and the drive has no such page"));
+                continue;
+            }
             if mapped.insert(page) {
                 live[geometry.block_of(page).index()] += 1;
             } else {

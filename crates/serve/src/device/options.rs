@@ -60,7 +60,7 @@ impl MemoryOptions {
         composition.check_on(&geometry, logical_pages).map_err(|error| wrong(&error))?;
         let timing = Timing::preset(&self.timing).ok_or_else(|| {
             let known: Vec<&str> = TIMINGS.iter().map(|(name, ..)| *name).collect();
-            OpenError::Input(format!("unknown timing '{}'; known are {}", self.timing, known.join(", ")))
+            OpenError::Input(format!("unknown timing '{}'; known are {}", self.timing.escape_debug(), known.join(", ")))
         })?;
         Ok(MemoryDrive { geometry, timing, config: Config::new(preset.name, composition, logical_pages, self.seed) })
     }

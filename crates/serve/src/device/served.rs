@@ -6,11 +6,10 @@
 use super::cuts::{CutPlan, Cuts, Faults};
 use super::look::{OfDrive, StateCell};
 use super::{
-    BlockSeen, Cut, Device, DeviceError, Flash, Look, Off, Open, OpenError, Opened, Plug, Recorder, RequestCounts,
-    State,
+    BlockSeen, Cut, Device, DeviceError, Flash, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State,
 };
 use phelsuma_ftl::{BlockLook, FtlError, Shape};
-use phelsuma_nand::{Block, Geometry, Nand, Time};
+use phelsuma_nand::{Block, FlashStats, Geometry, Nand, Purpose, Time};
 use phelsuma_trace::Op;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -46,7 +45,8 @@ trait Disk: Send {
     fn stay_on(&mut self);
     fn cut_now(&mut self, at: Time);
     fn off(&self) -> Option<Off>;
-    fn operations(&mut self) -> u64;
+    /// What its flash has done since the power came on.
+    fn flash(&mut self) -> FlashStats;
     /// What is to be seen of it; of one that is off, nothing.
     fn look(&mut self) -> OfDrive;
     /// The blocks from `first` on. Whether there is anything to be seen of them.
@@ -130,8 +130,8 @@ impl<O: Open + Send> Disk for Drive<O> {
         self.device.as_ref().map_or(Some(Off::Cut(None)), |device| device.off().cloned())
     }
 
-    fn operations(&mut self) -> u64 {
-        self.device.as_mut().map_or(0, |device| device.flash().operations())
+    fn flash(&mut self) -> FlashStats {
+        self.device.as_mut().map_or_else(FlashStats::default, |device| device.flash().stats())
     }
 
     fn look(&mut self) -> OfDrive {
@@ -423,8 +423,14 @@ impl Served {
     pub fn status(&self) -> String {
         let mut locked = self.lock();
         let state = locked.disk.off().map_or_else(|| "on".to_string(), |off| off.to_string());
-        let (requests, operations) = (self.requests.load(Ordering::Relaxed), locked.disk.operations());
-        format!("{state}; {requests} requests; power on {} times, {operations} programs and erases since", locked.life)
+        let requests = self.requests.load(Ordering::Relaxed);
+        let flash = locked.disk.flash();
+        let (host, all) = (flash.of(Purpose::Host).programs, flash.total());
+        format!(
+            "{state}; {requests} requests; power on {} times, since then {} programs, {host} of them pages of the host, \
+             and {} erases",
+            locked.life, all.programs, all.erases
+        )
     }
 
     /// Whether it serves. Nobody is waited for.
