@@ -87,7 +87,7 @@ fuzz_target!(|input: (u8, String, Vec<(u8, u32, u16)>)| {
     for (kind, offset, length) in steps.into_iter().take(200) {
         let (flag, kind) = (kind & 1 == 1, kind >> 1);
         let (offset, length) = (offset as usize % (SIZE + 2 * PAGE), usize::from(length) % (20 * PAGE));
-        let out = offset + length > SIZE && length > 0;
+        let out = offset + length > SIZE;
         let data: Vec<u8> = (0..length).map(|n| (n as u8).wrapping_mul(7) ^ offset as u8 ^ kind).collect();
         let (whole_from, whole_to) = (offset.div_ceil(PAGE) * PAGE, (offset + length) / PAGE * PAGE);
         let done = match kind % 16 {
