@@ -51,6 +51,8 @@ impl PageMapped {
         let mut findings = Vec::new();
         let geometry = *nand.geometry();
         let mut live = vec![0u16; geometry.blocks() as usize];
+        // What a lost part of the table named may have been given up (`recount.rs`) before its blocks are collected.
+        let mut given_up = vec![0u16; geometry.blocks() as usize];
         let mut mapped = PageSet::new(&geometry);
         for key in (0..self.shape.logical_pages).map(LogicalPage) {
             if let Place::At(page) = self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) {
@@ -107,6 +109,7 @@ impl PageMapped {
             for page in lost {
                 mapped.insert(page);
                 live[geometry.block_of(page).index()] += 1;
+                given_up[geometry.block_of(page).index()] += u16::from(self.recounted.is_some());
             }
         }
         let only_mapped = mapped.without(&valid).collect::<Vec<Page>>();
@@ -154,7 +157,7 @@ impl PageMapped {
                     counted <= live[block.index()]
                 } else if self.mapping.is_damaged() {
                     // Pages of a table that cannot be found any more are given up with their block.
-                    counted >= live[block.index()]
+                    counted >= live[block.index()] - given_up[block.index()]
                 } else {
                     counted == live[block.index()]
                 }

@@ -55,6 +55,8 @@ impl PageMapped {
                     unidentified_from = self.mapping.synchronize_next(io, from, &mut self.before)?;
                     self.settle(nand, at)?;
                 }
+                // Perhaps most of what is counted as live was named by a part of the table that is lost.
+                None if self.recount(nand, at) => {}
                 None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
             }
         }

@@ -55,7 +55,7 @@ impl LastPage {
 pub(super) struct Silent {
     pub(super) page: Page,
     /// When the last readable page before it was programmed, in program order; 0 where there is none.
-    after: u64,
+    pub(super) after: u64,
 }
 
 impl PageMapped {
