@@ -3,7 +3,7 @@
 use super::PageMapped;
 use super::mapping::Place;
 use super::meta_io::MetaIo;
-use super::validity::Answer;
+use super::validity::{Answer, Validity};
 use super::{mapping_io, validity_io};
 use crate::blocks::BlockUse;
 use alloc::format;
@@ -112,6 +112,15 @@ impl PageMapped {
                 given_up[geometry.block_of(page).index()] += u16::from(self.recounted.is_some());
             }
         }
+        let is_uncertain = matches!(self.validity, Validity::Log(_)) && self.validity.is_damaged();
+        if is_uncertain {
+            // A log that does not know all takes for live what it has not heard of, until a collection asks the mapping.
+            for page in valid.without(&mapped).collect::<Vec<Page>>() {
+                mapped.insert(page);
+                live[geometry.block_of(page).index()] += 1;
+                given_up[geometry.block_of(page).index()] += 1;
+            }
+        }
         let only_mapped = mapped.without(&valid).collect::<Vec<Page>>();
         let only_valid = valid.without(&mapped).collect::<Vec<Page>>();
         // Bad themselves, or what takes their place is bad: that may have been all that told that they are stale.
@@ -152,14 +161,15 @@ impl PageMapped {
         let mut free = 0;
         for block in (0..geometry.blocks()).map(Block) {
             let counted = self.blocks.counters.known(block);
+            let (most, least) = (live[block.index()], live[block.index()] - given_up[block.index()]);
             let right = counted.is_none_or(|counted| {
                 if self.blocks.counters.may_be_low {
-                    counted <= live[block.index()]
+                    counted <= most
                 } else if self.mapping.is_damaged() {
                     // Pages of a table that cannot be found any more are given up with their block.
-                    counted >= live[block.index()] - given_up[block.index()]
+                    counted >= least
                 } else {
-                    counted == live[block.index()]
+                    (least..=most).contains(&counted)
                 }
             });
             if !right {

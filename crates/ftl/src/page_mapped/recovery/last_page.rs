@@ -7,7 +7,7 @@ use super::{Found, PageMapped};
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use alloc::vec::Vec;
-use phelsuma_nand::{Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
 
 /// What reading a block's last page in full has shown.
 pub(super) enum LastPage {
@@ -59,14 +59,20 @@ pub(super) struct Silent {
 }
 
 impl PageMapped {
-    /// The silent pages of a block of which `last` is the last one that can be read.
-    pub(super) fn silent_behind<N: Nand>(&self, nand: &mut N, steps: &mut Steps, last: &Found) -> Vec<Silent> {
+    /// The silent pages of a block behind the last one that can be believed, or all of it.
+    pub(super) fn silent_behind<N: Nand>(
+        &self,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+        last: Option<&Found>,
+    ) -> Vec<Silent> {
         let geometry = *nand.geometry();
-        let block = geometry.block_of(last.page);
-        let behind = (geometry.index_of(last.page) + 1..geometry.pages_per_block()).map(|i| geometry.page(block, i));
+        let (from, after) = last.map_or((0, 0), |last| (geometry.index_of(last.page) + 1, last.spare.seq));
+        let behind = (from..geometry.pages_per_block()).map(|index| geometry.page(block, index));
         // Nothing was programmed behind a page that is blank.
         let written = behind.take_while(|page| steps.read_spare(nand, *page) != SpareRead::Erased);
-        written.map(|page| Silent { page, after: last.spare.seq }).collect()
+        written.map(|page| Silent { page, after }).collect()
     }
 
     /// Such a page anywhere in a block.

@@ -9,9 +9,9 @@
 //! stays: nothing tells it from the newest page.
 //!
 //! This is looked for where a page in a block written lately cannot be read, Gecko does not know that page to be stale, no
-//! translation page names it, and Gecko was written after it can have been: all translation pages are read then. A page
-//! that a cut has torn is no such page, unless Gecko's buffer was flushed between it and the one before it in its block;
-//! from then on Gecko knows that it is stale.
+//! translation page names it, and since the page in front of it Gecko was written, or a block of user pages begun: all
+//! translation pages are read then. A page that a cut has just torn is hardly ever such a page, and from the next flush on
+//! Gecko knows that it is stale.
 
 use super::Gathered;
 use super::translation::TranslationPages;

@@ -73,8 +73,10 @@ impl Gathered {
         self.reports.sort_unstable();
         self.reports.dedup();
         self.reports.retain(|page| !is_named(page));
-        // What took the place of another that Gecko has heard of is older than Gecko's last page.
-        let took_a_place = |silent: &Silent| silent.after < told_until && !is_named(&silent.page);
+        // What took the place of another, if Gecko has heard of that or the other's block was written anew, is older than
+        // Gecko's last page or the block begun last.
+        let until = user.last().map_or(0, |information| information.first_seq).max(told_until);
+        let took_a_place = |silent: &Silent| silent.after < until && !is_named(&silent.page);
         let any_dangling = silent.iter().any(took_a_place);
         if any_dangling || self.lost.is_some() {
             self.look_at_places(ftl, nand, steps, |block| since.binary_search(&block).is_ok());

@@ -117,9 +117,7 @@ impl Gathered {
             }
         }
         // What was never written, or is torn, is not live; unless it has gone bad since, which is looked at later.
-        if let Some(last) = pages.last() {
-            self.silent.extend(ftl.silent_behind(nand, steps, last));
-        }
+        self.silent.extend(ftl.silent_behind(nand, steps, block, pages.last()));
         let end = pages.last().map_or(0, |last| geometry.index_of(last.page) + 1);
         self.reports.extend((end..geometry.pages_per_block()).map(|index| geometry.page(block, index)));
         // Neither is what an erase has made blank that was cut.

@@ -100,9 +100,7 @@ impl OfLog {
         // Recoveries copy what others say as well, and their blocks may be erased: an erase that was cut.
         let says_more = is_young && pages.iter().any(|found| found.spare.stream != RECOVERY_STREAM);
         if end < geometry.pages_per_block() {
-            if let Some(last) = pages.last() {
-                self.silent.extend(ftl.silent_behind(nand, steps, last));
-            }
+            self.silent.extend(ftl.silent_behind(nand, steps, block, pages.last()));
             let next = geometry.page(block, end);
             let is_named = match steps.read_spare(nand, next) {
                 SpareRead::Written(spare) => {
@@ -423,8 +421,11 @@ impl Gathered {
         }
         // A page may have been reported more than once.
         ftl.blocks.counters.may_be_low = true;
-        // What took the place of another that the log has heard of is older than the log's last page.
-        if log.silent.iter().chain(&log.unreadable).any(|silent| silent.after < log.told_until) {
+        // What took the place of another, if the log has heard of that or the other's block was written anew, is older than
+        // the log's last page or the block begun last.
+        let begun_last = self.user.iter().map(|information| information.first_seq).max().unwrap_or(0);
+        let until = log.told_until.max(begun_last);
+        if log.silent.iter().chain(&log.unreadable).any(|silent| silent.after < until) {
             self.find_dangling(ftl, nand, steps, translation, found);
         }
     }
