@@ -70,6 +70,15 @@ impl Written {
         !others.any(|(_, spare)| self.newest_of(spare.key) == Some((spare.version, spare.seq)))
     }
 
+    /// Where this page is one of a block of translation pages: when the readable one behind it was programmed, in program
+    /// order, and the latest if there is none.
+    fn among_translation_pages(&self, sim: &SimNand, page: Page) -> Option<u64> {
+        let geometry = sim.geometry();
+        let of_block = || self.pages.iter().filter(|(other, _)| geometry.block_of(*other) == geometry.block_of(page));
+        let behind = of_block().filter(|(other, _)| *other > page).map(|(_, spare)| spare.seq).min();
+        of_block().any(|(_, spare)| spare.kind == Kind::Translation).then_some(behind.unwrap_or(u64::MAX))
+    }
+
     /// Of the copies of a translation page the newest: when it was synchronized, and when programmed.
     fn newest_of(&self, translation_page: u32) -> Option<(u64, u64)> {
         let is_copy = |(page, spare): &&(Page, Spare)| {
@@ -139,6 +148,19 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
             trimmed.into_iter().for_each(|page| model.doubt(page, Doubt::Forgotten));
         }
         _ => {}
+    }
+    // Where a battery's seal does not hold, a page that does not say any more what it was may have been the newest version
+    // of any translation page of which none is found that was written later, whatever it was.
+    let says_what = matches!(decays.decay, Decay::Data(_));
+    if subject.has_battery()
+        && !says_what
+        && let Some(behind) = written.among_translation_pages(sim, page)
+    {
+        for logical_page in 0..all {
+            if written.newest_of(logical_page / entries).is_none_or(|(_, seq)| seq < behind) {
+                model.doubt(logical_page, Doubt::Unreadable);
+            }
+        }
     }
     sim.decay(page, decays.decay);
     true

@@ -1,10 +1,11 @@
 //! The last page of a block: it may have been in flight when the power failed, and only its data tell whether it holds
 //! what its spare area says.
 
-use super::blocks_information::BlocksInformation;
+use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::barriers::{Barrier, Barriers};
+use crate::blocks::EPOCH;
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
@@ -85,6 +86,40 @@ impl PageMapped {
             SpareRead::Erased | SpareRead::Unreadable => None,
         });
         Silent { page, after: after.unwrap_or(0) }
+    }
+
+    /// Whether a silent page had surely completed before the power failed, so that no cut has torn it: in the same session
+    /// a block was begun behind its own. These are blocks of user pages, by when they were begun.
+    ///
+    /// Or its program failed, and what it should have held was written again elsewhere.
+    pub(super) fn has_completed(&self, silent: &Silent, user: &[BlockInformation]) -> bool {
+        let geometry = self.blocks.geometry();
+        let block = geometry.block_of(silent.page);
+        // On each die a stream has one block open, and there is one of user pages. At a recovery the seq skips an epoch.
+        let is_one_stream = self.streams.mapping == 1;
+        let behind = |other: &BlockInformation| {
+            geometry.die_of(other.block) == geometry.die_of(block)
+                && other.first_seq > silent.after
+                && other.first_seq - silent.after < EPOCH
+        };
+        is_one_stream && silent.after > 0 && user.iter().any(behind)
+    }
+
+    /// Whether a page is not any more what a translation page names that was synchronized then: an erase that was cut has
+    /// made it blank, or it is another by now.
+    pub(super) fn holds_another<N: Nand>(
+        &self,
+        nand: &mut N,
+        steps: &mut Steps,
+        (page, key): (Page, LogicalPage),
+        synchronized: u64,
+    ) -> bool {
+        match steps.read_spare(nand, page) {
+            SpareRead::Erased => true,
+            SpareRead::Written(spare) => (spare.kind, spare.key) != (Kind::User, key.0) || spare.seq > synchronized,
+            // Perhaps it is, and bad.
+            SpareRead::Unreadable => false,
+        }
     }
 
     /// Which of these pages translation pages name: they had completed when those were synchronized, so no cut has torn

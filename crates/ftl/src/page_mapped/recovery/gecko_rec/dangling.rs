@@ -74,24 +74,29 @@ impl Gathered {
         self.places = Some(Places { user_since, stale });
     }
 
-    /// Finds entries that name what is gone.
+    /// Finds entries that name what is gone. Where a page `has_gone_bad`, and no cut can have torn it, it is also looked
+    /// whether what they name has been made blank by an erase that was cut.
     pub(super) fn find_dangling<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
         translation: &TranslationPages,
+        has_gone_bad: bool,
     ) {
         let Some(places) = &self.places else { return };
         let geometry: Geometry = *nand.geometry();
         for (part, version, synchronized) in translation.versions() {
             let Some(bytes) = ftl.read_translation_page(nand, steps, part, version) else { continue };
-            let paged = ftl.paged();
-            for key in paged.range_of(part).map(LogicalPage) {
+            for key in ftl.paged().range_of(part).map(LogicalPage) {
+                let paged = ftl.paged();
                 let is_learnt = || self.lost.as_ref().is_some_and(|lost| lost.knows(key));
                 let is_gone = match (paged.found(key), paged.place_in(&bytes, key)) {
                     (Some(Place::At(page)), _) => places.is_stale(page),
-                    (None, Place::At(page)) => places.is_gone(&geometry, page, synchronized) && !is_learnt(),
+                    (None, Place::At(page)) if !is_learnt() => {
+                        places.is_gone(&geometry, page, synchronized)
+                            || has_gone_bad && ftl.holds_another(nand, steps, (page, key), synchronized)
+                    }
                     _ => false,
                 };
                 if is_gone {

@@ -82,7 +82,10 @@ impl Gathered {
             self.look_at_places(ftl, nand, steps, |block| since.binary_search(&block).is_ok());
         }
         if any_dangling {
-            self.find_dangling(ftl, nand, steps, translation);
+            // Those in front of others that can be read are no torn ones.
+            let completed = |silent: &Silent| took_a_place(silent) && ftl.has_completed(silent, user);
+            let has_gone_bad = self.unreadable.iter().any(took_a_place) || self.silent.iter().any(completed);
+            self.find_dangling(ftl, nand, steps, translation, has_gone_bad);
         }
         for block in &self.bid.empty {
             ftl.blocks.release_now(*block);

@@ -425,8 +425,12 @@ impl Gathered {
         // the log's last page or the block begun last.
         let begun_last = self.user.iter().map(|information| information.first_seq).max().unwrap_or(0);
         let until = log.told_until.max(begun_last);
-        if log.silent.iter().chain(&log.unreadable).any(|silent| silent.after < until) {
-            self.find_dangling(ftl, nand, steps, translation, found);
+        let took_a_place = |silent: &Silent| silent.after < until;
+        if log.silent.iter().chain(&log.unreadable).any(took_a_place) {
+            // Those in front of others that can be read are no torn ones.
+            let completed = |silent: &Silent| took_a_place(silent) && ftl.has_completed(silent, &self.user);
+            let has_gone_bad = log.unreadable.iter().any(took_a_place) || log.silent.iter().any(completed);
+            self.find_dangling(ftl, nand, steps, (translation, found), has_gone_bad);
         }
     }
 
@@ -435,14 +439,15 @@ impl Gathered {
     /// translation page was synchronized, is no page of an entry: it would be one of two owners, or be reported as stale
     /// once more when it is somebody else's. What the log has not heard of stays: nothing tells it from the newest page.
     ///
-    /// All translation pages are read for it, and the log once more.
+    /// All translation pages are read for it, and the log once more. Where a page `has_gone_bad`, and no cut can have torn
+    /// it, it is also looked whether what they name has been made blank by an erase that was cut.
     fn find_dangling<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
-        translation: &Translation,
-        found: &FoundEntries,
+        (translation, found): (&Translation, &FoundEntries),
+        has_gone_bad: bool,
     ) {
         let geometry = *nand.geometry();
         let user_since = &self.user_since;
@@ -464,14 +469,18 @@ impl Gathered {
         self.lost.extend(of_found.map(|entry| entry.key));
         for (part, version) in translation.newest() {
             let Some(bytes) = ftl.read_translation_page(nand, steps, part, version.page) else { continue };
-            let paged = ftl.paged();
-            for key in paged.range_of(part).filter(|key| !found.knows(*key)) {
-                let Place::At(page) = paged.place_in(&bytes, LogicalPage(key)) else { continue };
+            for key in ftl.paged().range_of(part).filter(|key| !found.knows(*key)) {
+                let Place::At(page) = ftl.paged().place_in(&bytes, LogicalPage(key)) else { continue };
                 let since = match geometry.contains(page) {
                     true => user_since[geometry.block_of(page).index()],
                     false => 0,
                 };
-                if since == 0 || since > version.synchronized || is_stale(page) {
+                let of_key = (page, LogicalPage(key));
+                if since == 0
+                    || since > version.synchronized
+                    || is_stale(page)
+                    || has_gone_bad && ftl.holds_another(nand, steps, of_key, version.synchronized)
+                {
                     self.lost.push(key);
                 }
             }
