@@ -70,13 +70,17 @@ impl Written {
         !others.any(|(_, spare)| self.newest_of(spare.key) == Some((spare.version, spare.seq)))
     }
 
-    /// Where this page is one of a block of translation pages: when the readable one behind it was programmed, in program
+    /// Where this page is one of a block of translation pages, or of what a battery saved, which stands among them: when the readable one behind it was programmed, in program
     /// order, and the latest if there is none.
     fn among_translation_pages(&self, sim: &SimNand, page: Page) -> Option<u64> {
         let geometry = sim.geometry();
         let of_block = || self.pages.iter().filter(|(other, _)| geometry.block_of(*other) == geometry.block_of(page));
         let behind = of_block().filter(|(other, _)| *other > page).map(|(_, spare)| spare.seq).min();
-        of_block().any(|(_, spare)| spare.kind == Kind::Translation).then_some(behind.unwrap_or(u64::MAX))
+        let is_translation = |(_, spare): &&(Page, Spare)| spare.kind == Kind::Translation;
+        let by = |stream| self.pages.iter().filter(is_translation).any(|(_, spare)| spare.stream == stream);
+        let mut others = of_block().filter(|page| !is_translation(page));
+        let is_saved = |(_, spare): &(Page, Spare)| spare.kind == Kind::Bitmap && by(spare.stream);
+        others.all(is_saved).then_some(behind.unwrap_or(u64::MAX))
     }
 
     /// Of the copies of a translation page the newest: when it was synchronized, and when programmed.
