@@ -13,6 +13,7 @@ mod meta_io;
 mod move_buffer;
 mod needs;
 mod placement;
+mod recount;
 mod recovery;
 mod sampling;
 pub(crate) mod saved;
@@ -76,6 +77,8 @@ pub(crate) struct PageMapped {
     moving: MoveBuffer,
     /// Pages found to be stale while the mapping was at work; empty between requests.
     before: Vec<Page>,
+    /// When the live pages were last counted anew, in program order (`recount.rs`).
+    recounted: Option<u64>,
     tally: Tally,
 }
 
@@ -197,6 +200,7 @@ impl PageMapped {
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
             moving: MoveBuffer::new(),
             before: Vec::new(),
+            recounted: None,
             tally: Tally::default(),
         })
     }
