@@ -16,6 +16,7 @@ mod config;
 mod counter;
 mod error;
 mod ftl;
+mod look;
 mod page_mapped;
 mod presets;
 mod ram;
@@ -32,6 +33,7 @@ pub use config::{
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
+pub use look::{BlockLook, BlockState, GeckoLook, RunLook};
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};

@@ -7,11 +7,13 @@
 mod check;
 mod collect;
 mod directory;
+mod look;
 mod mapping;
 mod meta_io;
 mod move_buffer;
 mod needs;
 mod placement;
+mod recount;
 mod recovery;
 mod sampling;
 pub(crate) mod saved;
@@ -25,7 +27,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{Config, Counter, FtlError, RamLedger, anchor};
+use crate::{BlockLook, Config, Counter, FtlError, GeckoLook, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
@@ -83,6 +85,8 @@ pub(crate) struct PageMapped {
     before: Vec<Page>,
     /// Blocks looked at for the choice of the victim.
     examined: u32,
+    /// When the live pages were last counted anew, in program order (`recount.rs`).
+    recounted: Option<u64>,
     tally: Tally,
 }
 
@@ -215,6 +219,7 @@ impl PageMapped {
             moving: MoveBuffer::new(),
             before: Vec::new(),
             examined: 0,
+            recounted: None,
             tally: Tally::default(),
         })
     }
@@ -616,6 +621,18 @@ impl<N: Nand> Ftl<N> for PageMapped {
             sampling.counters(&mut counters);
         }
         counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        self.blocks_seen(first, out);
+        true
+    }
+
+    fn look_at_gecko(&self) -> Option<GeckoLook> {
+        match &self.validity {
+            Validity::Gecko(gecko) => Some(gecko.look()),
+            Validity::Ram(_) | Validity::Flash(_) | Validity::Log(_) => None,
+        }
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<String> {
