@@ -1,8 +1,6 @@
 //! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers what it was
 //! told.
 
-#![allow(dead_code, unused_imports, clippy::unwrap_used)]
-
 mod host;
 mod plug;
 
@@ -85,13 +83,11 @@ pub(crate) fn scanned() -> Vec<&'static Preset> {
 }
 
 /// Those that keep trims in tombstone pages.
-#[allow(dead_code)]
 pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
     PRESETS.iter().filter(|p| p.composition.mapping == MappingPart::RamTable).collect()
 }
 
 /// A larger drive where metadata on flash takes space for itself.
-#[allow(dead_code)]
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let parts = parts_of(preset);
     let much = parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap;
