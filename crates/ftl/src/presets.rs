@@ -63,22 +63,22 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "dual-greedy",
-        about: "as page, hot data told by lifetimes of blocks, victims by multi-LRI lists (Dual Greedy)",
+        about: "as page, hot data told by lifetimes of blocks, victims by lists of ages (Dual Greedy)",
         composition: Composition { victim: VictimPart::DualGreedy, placement: DUAL_GREEDY, ..PAGE },
     },
     Preset {
         name: "cost-benefit",
-        about: "as pl-greedy, collecting the block of the largest age (1 - u) / 2u (Kawaguchi, as Dual Greedy has it)",
+        about: "as pl-greedy, collecting by live pages and age (Kawaguchi, as Dual Greedy has it)",
         composition: Composition { victim: VictimPart::CostBenefit, placement: PlacementPart::HostGc, ..PAGE },
     },
     Preset {
         name: "cat",
-        about: "as pl-greedy, collecting by cost, age and erase count (Chiang's CAT, as Dual Greedy has it)",
+        about: "as pl-greedy, collecting by live pages, age and erase count (Chiang's CAT, as Dual Greedy has it)",
         composition: Composition { victim: VictimPart::Cat { wear: true }, placement: PlacementPart::HostGc, ..PAGE },
     },
     Preset {
         name: "dac",
-        about: "as page, regions from cold to hot by page ages in RAM, CAT without wear (DAC, as Dual Greedy has it)",
+        about: "as page, regions from cold to hot by ages of pages, cat without wear (DAC, as Dual Greedy has it)",
         composition: Composition { victim: VictimPart::Cat { wear: false }, placement: DAC, ..PAGE },
     },
     Preset {

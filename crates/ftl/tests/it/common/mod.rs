@@ -8,7 +8,8 @@ pub(crate) use host::{Host, Step};
 pub(crate) use plug::Plug;
 
 use phelsuma_ftl::{
-    Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PowerPart, Preset, ValidityPart, format,
+    Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PlacementPart, PowerPart, Preset, ValidityPart,
+    format,
 };
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
@@ -87,11 +88,13 @@ pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
     PRESETS.iter().filter(|p| p.composition.mapping == MappingPart::RamTable).collect()
 }
 
-/// A larger drive where metadata on flash takes space for itself.
+/// A larger drive where metadata on flash takes space for itself, or many streams have a block open on each of several dies.
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let parts = parts_of(preset);
     let much = parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap;
     let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
+    let sorts = matches!(parts.placement, PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. });
+    let blocks = if sorts && geometry.dies() > 1 { blocks + 4 * geometry.dies() } else { blocks };
     small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
 }
 
