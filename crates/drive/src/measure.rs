@@ -241,7 +241,9 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
 /// up to the total.
 pub fn write_part(purpose: Purpose) -> WritePart {
     match purpose {
-        Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw | Purpose::Placement => WritePart::User,
+        Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw | Purpose::Placement => {
+            WritePart::User
+        }
         Purpose::Translation => WritePart::Translation,
         Purpose::Validity => WritePart::Validity,
         Purpose::Recovery | Purpose::Checkpoint | Purpose::Map | Purpose::Trim | Purpose::Format | Purpose::Battery => {

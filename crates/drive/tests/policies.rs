@@ -35,11 +35,13 @@ fn under_uniform_writes_with_much_spare_space_sorting_by_age_costs_little() {
     }
 }
 
+/// What the paper says of its PC workload (section V-B, figure 7 (a)).
 #[test]
-fn where_some_data_are_hot_dual_greedy_writes_less_than_greedy() {
-    let greedy = result("page", &[], "hotcold:80/20", 0.90);
-    let dual = result("dual-greedy", &[], "hotcold:80/20", 0.90);
-    assert!(wa(&dual) < 0.95 * wa(&greedy), "{} against {}", wa(&dual), wa(&greedy));
+fn on_a_desktop_dual_greedy_writes_less_than_greedy_with_moved_pages_apart_and_that_less_than_greedy() {
+    // At 0.90: 1.19, 1.54 and 1.85.
+    let [greedy, apart, dual] = ["page", "pl-greedy", "dual-greedy"].map(|ftl| result(ftl, &[], "desktop", 0.90));
+    assert!(wa(&dual) < 0.85 * wa(&apart), "{} against {}", wa(&dual), wa(&apart));
+    assert!(wa(&apart) < 0.95 * wa(&greedy), "{} against {}", wa(&apart), wa(&greedy));
     let (greedy, dual) = (greedy.victim_choices.unwrap(), dual.victim_choices.unwrap());
     assert!(dual.blocks_examined_max <= 128 + 8, "{dual:?}");
     // Two levels of minima over 2,048 counters: 32 of groups, and 64 counters.
