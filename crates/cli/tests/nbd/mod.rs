@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
-use crate::common::prints;
+use crate::common::{prints, skipped};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -28,7 +28,7 @@ pub fn there(programs: &[&str]) -> bool {
         }
     }
     if !missing.is_empty() {
-        println!("skipped: there is no {} here (`make nbd-clients` installs them)", missing.join(", no "));
+        skipped(&format!("there is no {} here (`make nbd-clients` installs them)", missing.join(", no ")));
     }
     missing.is_empty()
 }
