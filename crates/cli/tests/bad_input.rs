@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{file, refused_with, tiny_trace, words};
+use common::{file, refused_with, skipped, tiny_trace, words};
 
 const RUN: &str = "run --ftl page --workload uniform --capacity 64MiB";
 const DFTL: &str = "run --ftl dftl --workload uniform --capacity 64MiB";
@@ -367,7 +367,7 @@ fn a_drive_larger_than_the_memory_is_refused_with_the_number() {
         .and_then(|text| text.lines().next()?.split_whitespace().nth(1)?.parse().ok())
         .unwrap_or(u64::MAX);
     if memory / (1 << 20) >= 55 {
-        println!("skipped: this machine has the memory");
+        skipped("this machine has the memory");
         return;
     }
     let said = refused_with(2, &args);

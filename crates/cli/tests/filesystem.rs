@@ -7,7 +7,7 @@
 mod common;
 mod nbd;
 
-use common::prints;
+use common::{prints, skipped};
 use nbd::{Folder, PATIENCE, Server, client, cycles, is_in_order, made, succeeds, there};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -27,7 +27,7 @@ fn can_mount() -> bool {
     let root = succeeds("id", &["-u"]).trim() == "0";
     let devices = ["/dev/fuse", "/dev/loop-control"].iter().all(|path| Path::new(path).exists());
     if !root || !devices {
-        println!("skipped: mounting takes root, /dev/fuse and /dev/loop-control");
+        skipped("mounting takes root, /dev/fuse and /dev/loop-control");
     }
     root && devices && there(&PROGRAMS)
 }

@@ -5,7 +5,7 @@
 mod common;
 mod nbd;
 
-use common::{phelsuma, words};
+use common::{phelsuma, skipped, words};
 use nbd::{Folder, PATIENCE, Server, client, succeeds, there};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -257,7 +257,7 @@ fn python(modules: &[&str]) -> Option<PathBuf> {
     let import = format!("import {}", modules.join(", "));
     let works = Command::new(&python).args(["-c", &import]).output().is_ok_and(|output| output.status.success());
     if !works {
-        println!("skipped: there is no Python with {} here (`make page-browser` makes one)", modules.join(" and "));
+        skipped(&format!("there is no Python with {} here (`make page-browser` makes one)", modules.join(" and ")));
     }
     works.then_some(python)
 }

@@ -5,7 +5,7 @@
 mod common;
 mod nbd;
 
-use common::{prints, refused_with, words};
+use common::{prints, refused_with, skipped, words};
 use nbd::{Folder, PATIENCE, Server, client, succeeds, there};
 use phelsuma_ftl::PRESETS;
 use phelsuma_trace::{Op, OpenOptions, TraceFile};
@@ -449,7 +449,7 @@ fn what_cannot_be_served_is_refused_with_what_would_be_right() {
 fn without_nbdkit_it_is_said_how_to_get_it() {
     let folder = Folder::new("without");
     if ["/usr/sbin/nbdkit", "/usr/local/sbin/nbdkit"].iter().any(|file| std::path::Path::new(file).exists()) {
-        println!("skipped: nbdkit is where it is found without a search path");
+        skipped("nbdkit is where it is found without a search path");
         return;
     }
     let output = Command::new(env!("CARGO_BIN_EXE_phelsuma"))

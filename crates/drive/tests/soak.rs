@@ -84,8 +84,24 @@ fn power_cuts_of_drives_of_several_dies() {
 
 #[test]
 fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
-    for name in ALL {
-        assert_sound(&SoakConfig { bad: 30, ..config(name, (1, 1)) }, 3_000);
+    for name in ALL.into_iter().chain(["fifo", "d-choices", "pl-greedy"]) {
+        for bad in [5, 30] {
+            assert_sound(&SoakConfig { bad, ..config(name, (1, 1)) }, 2_000);
+        }
+    }
+}
+
+/// Lives in which blocks grew bad faster than collection could make up for, so that a recovery had no block left; and in
+/// which what was in front of the first readable page of a block was taken for live.
+#[test]
+fn lives_that_once_went_wrong_where_blocks_grew_bad() {
+    let lives: [(&str, u32, &[u64]); 3] =
+        [("page", 5, &[872]), ("fifo", 10, &[358]), ("ib-ftl", 5, &[912, 1580, 1682])];
+    for (name, bad, lives) in lives {
+        for life in lives {
+            let config = SoakConfig { bad, ..config_with(name, (1, 1), 64) };
+            assert_eq!(config.relive(*life).unwrap(), None, "{name}");
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Public traces of every format that has one, against the statistics that were measured on the files
 //! by other means. Where the traces are missing, the test says how many it skipped.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::explicit_write, clippy::unwrap_used)]
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use phelsuma_trace::{
@@ -100,7 +101,7 @@ fn options_of(expected: &Expected) -> OpenOptions {
 
 fn for_each_present(check: impl Fn(&Expected, PathBuf)) {
     let Some(folder) = folder() else {
-        println!("all {} public traces are missing and were skipped", EXPECTED.len());
+        writeln!(std::io::stderr(), "all {} public traces are missing and were skipped", EXPECTED.len()).unwrap();
         return;
     };
     let mut present = 0;
@@ -112,7 +113,13 @@ fn for_each_present(check: impl Fn(&Expected, PathBuf)) {
         }
     }
     assert!(present > 0, "none of the {} public traces is in {}", EXPECTED.len(), folder.display());
-    println!("{} of {} public traces are missing and were skipped", EXPECTED.len() - present, EXPECTED.len());
+    writeln!(
+        std::io::stderr(),
+        "{} of {} public traces are missing and were skipped",
+        EXPECTED.len() - present,
+        EXPECTED.len()
+    )
+    .unwrap();
 }
 
 /// Whether `value` rounds to `printed`, which was rounded to steps of `step`.

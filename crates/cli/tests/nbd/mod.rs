@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
-use crate::common::prints;
+use crate::common::{prints, skipped};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -28,7 +28,7 @@ pub fn there(programs: &[&str]) -> bool {
         }
     }
     if !missing.is_empty() {
-        println!("skipped: there is no {} here (`make nbd-clients` installs them)", missing.join(", no "));
+        skipped(&format!("there is no {} here (`make nbd-clients` installs them)", missing.join(", no ")));
     }
     missing.is_empty()
 }
@@ -97,7 +97,7 @@ impl Server {
         loop {
             match lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
                 Ok(line) if line.starts_with("nbd") => return Self { uri: line, lines, child, error, folder },
-                Ok(_) => {}
+                Ok(line) => assert!(!line.contains("more than its bound"), "{options}: {line}"),
                 Err(_) => {
                     let _ = child.kill();
                     panic!("{options}: it does not serve: {}", error.join().unwrap());
@@ -131,6 +131,7 @@ impl Server {
     pub fn ended(mut self) -> (ExitStatus, String, Folder) {
         let status = wait(&mut self.child, "the server");
         let error = std::mem::replace(&mut self.error, spawn(String::new)).join().unwrap();
+        assert!(!error.contains("more than its bound"), "{error}");
         let folder = std::mem::replace(&mut self.folder, Folder(PathBuf::from("/nonexistent")));
         (status, error, folder)
     }

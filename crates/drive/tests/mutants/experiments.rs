@@ -209,7 +209,7 @@ pub(crate) const UNNOTICED: &[(Barrier, &str)] = &[
     ),
     (
         Barrier::MovedVerified,
-        "a soak of lazyftl with decay fails without it, life after life, and fails in most of these lives with it as well",
+        "soaks with decay find nothing without it since recoveries look for entries that name what is gone",
     ),
     (Barrier::OwnerChecked, "a second line: no table named another's page in any experiment"),
     (Barrier::BatteryFindsRoom, "the reserve is rarely so far used up that nothing more can be collected"),

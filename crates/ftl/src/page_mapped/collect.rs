@@ -57,7 +57,7 @@ impl PageMapped {
                 }
                 // Perhaps most of what is counted as live was named by a part of the table that is lost.
                 None if self.recount(nand, at) => {}
-                None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
+                None => return Err(self.blocks.full()),
             }
         }
         Ok(())

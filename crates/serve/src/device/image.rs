@@ -1,5 +1,6 @@
 //! A drive in an image file: [`ImageNand`] with a hand at its plug, and what opens as one.
 
+use super::open::beyond_its_bound;
 use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
 use crate::image::{Durability, FaultPlan, ImageError, ImageFile, ImageNand, Storage};
@@ -188,6 +189,7 @@ impl ImageDrive {
             (Ok(Ok((ftl, report))), None) => {
                 let battery = config.composition.has_battery();
                 let name = config.name.clone();
+                let about = about + beyond_its_bound(&report);
                 Ok(Opened { flash, ftl, name, battery, ready: report.done, about })
             }
             (Ok(Err(error)), None) => failed(&format_args!("{} does not come up: {error}", config.name)),

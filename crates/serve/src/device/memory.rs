@@ -1,5 +1,6 @@
 //! A drive in memory: simulated flash that holds bytes, has a plug, and is gone with the process.
 
+use super::open::beyond_its_bound;
 use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
 use phelsuma_drive::{does_not_fit, show_bytes};
@@ -186,6 +187,7 @@ impl Open for MemoryDrive {
     fn power_on(&self, mut flash: MemoryFlash) -> Result<Opened<MemoryFlash>, OpenError> {
         flash.power_on();
         let (ftl, report) = recover(&mut flash, &self.config, Time::ZERO).map_err(failed)?;
-        Ok(self.opened(flash, ftl, report.done))
+        let opened = self.opened(flash, ftl, report.done);
+        Ok(Opened { about: opened.about + beyond_its_bound(&report), ..opened })
     }
 }

@@ -364,6 +364,12 @@ impl Gathered {
             told.extend((geometry.index_of(*from)..all).map(|index| geometry.page(block, index)));
         }
         told.extend(log.unreadable.iter().map(|silent| silent.page));
+        // Of blocks that were not looked at as well: the log may have heard of them before the first page that can be read
+        // was programmed, which counts as when the block was begun.
+        let mut in_front: Vec<Silent> =
+            self.bid.unreadable_in_front.iter().map(|page| Silent { page: *page, after: 0 }).collect();
+        in_front.retain(|silent| !told.contains(&silent.page));
+        told.extend(in_front.iter().map(|silent| silent.page));
         told.sort_unstable();
         told.dedup();
         // What is stale in each block, here and in the log, takes two bytes.
@@ -387,6 +393,7 @@ impl Gathered {
         told.retain(|page| !known.next().unwrap_or(false) && stale[geometry.block_of(*page).index()] != FREE);
         log.silent.retain(|silent| told.binary_search(&silent.page).is_ok());
         log.unreadable.retain(|silent| told.binary_search(&silent.page).is_ok());
+        in_front.retain(|silent| told.binary_search(&silent.page).is_ok());
         let versions = || translation.newest().map(|(part, version)| (part, version.page, version.synchronized));
         let overruled = |_: &PagedMapping, key: LogicalPage| found.knows(key.0);
         let named = ftl.named_among(nand, steps, &log.silent, versions(), overruled);
@@ -398,10 +405,12 @@ impl Gathered {
             ftl.validity.set_damaged();
         }
         log.silent.retain(|silent| named.binary_search(&silent.page).is_err());
-        let named = ftl.named_among(nand, steps, &log.unreadable, versions(), overruled);
+        let unreadable: Vec<Silent> = log.unreadable.iter().chain(&in_front).copied().collect();
+        let named = ftl.named_among(nand, steps, &unreadable, versions(), overruled);
         told.retain(|page| named.binary_search(page).is_err());
         log.unreadable.retain(|silent| named.binary_search(&silent.page).is_err());
-        log.reports.extend(log.unreadable.iter().map(|silent| silent.page));
+        in_front.retain(|silent| named.binary_search(&silent.page).is_err());
+        log.reports.extend(log.unreadable.iter().chain(&in_front).map(|silent| silent.page));
         log.reports.sort_unstable();
         log.reports.dedup();
         for page in &told {
