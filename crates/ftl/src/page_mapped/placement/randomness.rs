@@ -90,7 +90,7 @@ impl Randomness {
     #[inline]
     pub(super) fn written(&mut self, page: LogicalPage, now: u64) {
         self.run_in = self.run_in.saturating_sub(1);
-        if page.0 % self.stride == 0 {
+        if page.0.is_multiple_of(self.stride) {
             self.watched((page.0 / self.stride) as usize, now as u32);
         }
     }
