@@ -26,7 +26,7 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
 
 /// The FTLs that any cut may meet.
 fn scanned() -> impl Iterator<Item = &'static Preset> {
-    PRESETS.iter().filter(|preset| preset.composition.power == PowerPart::Scan)
+    PRESETS.iter().filter(|preset| preset.composition.power() == Some(PowerPart::Scan))
 }
 
 fn thorough() -> bool {

@@ -223,6 +223,20 @@ barriers! {
     /// Entries of a page validity log that say what a newer one says are dropped where the log is too long (GeckoFTL
     /// appendix E counts on there being none).
     RepeatsDropped,
+
+    // What log-block FTLs stand on.
+    /// A map page is not written before the data block that it names is on flash (LAST++ section 2.2: a single atomic
+    /// write).
+    MapAfterData,
+    /// No old block is given back before the map page that replaces it is written.
+    OldBlocksAfterMap,
+    /// A page of a log block counts only if it is younger than its logical block's merge (no paper has a merge version).
+    MergeVersionCompared,
+    /// A destination of a merge that no map page names is erased.
+    OrphansErased,
+    /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at the
+    /// sequential log block alone).
+    PartialMergesOfNewest,
 }
 
 #[cfg(phelsuma_mutants)]

@@ -16,17 +16,20 @@ mod config;
 mod counter;
 mod error;
 mod ftl;
+mod log_block;
 mod page_mapped;
 mod presets;
 mod ram;
 mod recovery_report;
+mod steps;
 
 pub use anchor::ANCHOR_BLOCKS;
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart,
-    OnMiss, PARAMETERS, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
+    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, LogParts, LogScheme,
+    MappingPart, MetadataPart, OnMiss, PARAMETERS, PageParts, PlacementPart, PowerPart, Synchronize, ValidityPart,
+    VictimPart, WearPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

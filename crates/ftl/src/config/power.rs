@@ -1,6 +1,6 @@
 //! How a drive survives a power cut, and with which parts it does.
 
-use super::{Composition, DirectoryPart, MappingPart, MetadataPart, OnMiss, ValidityPart, WearPart};
+use super::{DirectoryPart, MappingPart, MetadataPart, OnMiss, PageParts, ValidityPart, WearPart};
 
 /// How a drive survives a power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +21,7 @@ pub enum PowerPart {
     Nothing,
 }
 
-impl Composition {
+impl PageParts {
     /// Whether a battery saves what RAM alone knows when the power fails.
     pub fn has_battery(&self) -> bool {
         self.power == PowerPart::Battery

@@ -1,10 +1,10 @@
 //! Changing several parts and parameters by name, whatever their order.
 
-use super::{Composition, ConfigError, PowerPart};
+use super::{ConfigError, PageParts, PowerPart};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-impl Composition {
+impl PageParts {
     /// Changes all of these, whatever their order: what names a part comes before what changes it. Where the parts are
     /// such that power cuts are not survived in the way that was, and no other was asked for, they are not at all.
     ///

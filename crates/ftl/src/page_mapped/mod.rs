@@ -24,7 +24,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{Config, Counter, FtlError, RamLedger, anchor};
+use crate::{Counter, FtlError, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
@@ -38,6 +38,9 @@ use sampling::Sampling;
 use shape::{Streams, cache_entries};
 use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
 use victim::{DChoices, Fifo, Greedy, Sampled, Victim};
+
+/// An FTL of this family.
+type Config = crate::Config<PageParts>;
 
 /// What a page-mapped FTL counts besides flash operations.
 #[derive(Clone, Copy, Default, Debug)]

@@ -78,7 +78,7 @@ mod tests {
     use crate::page_mapped::meta_io::MetaIo;
     use crate::page_mapped::validity::Validity;
     use crate::page_mapped::{PageMapped, validity_io};
-    use crate::{Composition, Config, Preset, ValidityPart};
+    use crate::{Config, PageParts, Preset, ValidityPart};
     use alloc::vec::Vec;
     use phelsuma_nand::sim::SimConfig;
     use phelsuma_nand::{Block, LogicalPage, Page, Purpose, SimNand, Time, Timing};
@@ -92,8 +92,8 @@ mod tests {
     impl Drive {
         fn new(pages_per_block: u32, logical_pages: u32, prepare: impl Fn(&mut Config)) -> Self {
             let geometry = Geometry::new(512, pages_per_block, 16_384 / u64::from(pages_per_block), 1, 1).unwrap();
-            let page = Preset::named("page").unwrap().composition;
-            let mut composition = Composition { validity: ValidityPart::PageValidityLog, ..page };
+            let page = Preset::named("page").unwrap().composition.page_mapped().unwrap();
+            let mut composition = PageParts { validity: ValidityPart::PageValidityLog, ..page };
             composition.power = crate::PowerPart::Nothing;
             let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
             let mut config = Config::new("any", composition, logical_pages, 1);

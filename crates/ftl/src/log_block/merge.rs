@@ -1,0 +1,158 @@
+//! Merges: how what stands in log blocks gets into data blocks (LAST++ section 2.2 and figure 1).
+//!
+//! - **Switch**: a log block that holds all pages of its logical block in place becomes the data block.
+//! - **Partial**: the rest is copied behind what the log block holds in place, then it becomes the data block.
+//! - **Full**: the newest version of each page is copied to a fresh block, which becomes the data block.
+//!
+//! The order is the same for all: the new data block is programmed to its end; then the map page that names it, with the
+//! merge version; and only then the old blocks are given back. Each logical block switches alone. A power cut in between
+//! leaves a block that no map page names: a log block that is still one, or the destination of a full merge, which is
+//! nothing.
+//!
+//! The papers merge a log block into its data block whatever else there is. A partial or switch merge makes all of the log
+//! block's pages the newest ones, so it is done only if they are: where a newer version stands in another log block, or a
+//! page was trimmed, the merge is a full one (against LAST++ section 4.3, which looks at the sequential log block alone).
+
+use super::data_map::Entry;
+use super::ground::{Copied, Destination, Ground, NOBODY};
+use super::pool::Role;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use phelsuma_nand::{Block, Nand, Time};
+
+impl Ground {
+    /// Copies the newest version of every page of a logical block to a fresh one. When the map says so.
+    pub(super) fn full_merge<N: Nand>(&mut self, nand: &mut N, logical_block: u32, at: Time) -> Result<Time, FtlError> {
+        let first = logical_block * self.geometry.pages_per_block();
+        // Each round that fails retires a block.
+        loop {
+            let mut to = Destination::default();
+            let mut failed = false;
+            for key in first..first + self.pages_in(logical_block) {
+                if let Copied::Failed = self.copy_newest(nand, key, Role::Data, &mut to, at)? {
+                    failed = true;
+                    break;
+                }
+            }
+            if failed {
+                if let Some(block) = to.block {
+                    self.pool.release(block);
+                }
+                continue;
+            }
+            self.tally.full_merges += 1;
+            return self.switch_to(nand, logical_block, to.block, at);
+        }
+    }
+
+    /// `block`, programmed to its end, becomes the data block of a logical block.
+    fn switch_to<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        logical_block: u32,
+        block: Option<Block>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let old = self.data.block(logical_block);
+        if self.barriers.forget(Barrier::OldBlocksAfterMap)
+            && let Some(old) = old
+        {
+            self.pool.release(old);
+        }
+        // Everything of it that stands in log blocks by now was written before this moment.
+        self.data.set(logical_block, Entry { block, version: self.pool.clock.version() });
+        self.forget_log_pages(logical_block);
+        self.trims.drop(logical_block);
+        let done = self.write_part(nand, self.data.part_of(logical_block), at)?;
+        if !self.barriers.forget(Barrier::OldBlocksAfterMap)
+            && let Some(old) = old
+        {
+            self.pool.release(old);
+        }
+        self.tally.freed_blocks += u64::from(old.is_some());
+        Ok(done)
+    }
+
+    /// Whether a log block can become its owner's data block: it is not closed, stands in place, and what it holds is the
+    /// newest.
+    fn can_become_data_block(&self, slot: u32) -> bool {
+        let state = self.log.get(slot);
+        let newest = state.live == state.used && !self.trims.has(state.owner);
+        state.owner != NOBODY
+            && state.in_place
+            && !state.closed
+            && state.live > 0
+            && (newest || self.barriers.forget(Barrier::PartialMergesOfNewest))
+    }
+
+    /// Makes a log block its owner's data block, with what it lacks copied behind what it holds; none where a program
+    /// failed.
+    fn become_data_block<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Option<Time>, FtlError> {
+        let state = self.log.get(slot);
+        let (owner, block) = (state.owner, state.block);
+        let mut copied = state.copied;
+        let first = owner * self.geometry.pages_per_block();
+        let mut to = Destination { block: Some(block), begun: true };
+        for key in first + state.next..first + self.pages_in(owner) {
+            match self.copy_newest(nand, key, Role::Log, &mut to, at)? {
+                Copied::Done => copied += 1,
+                Copied::Nothing => {}
+                Copied::Failed => {
+                    self.log.get_mut(slot).closed = true;
+                    return Ok(None);
+                }
+            }
+        }
+        if copied == 0 && self.log.get(slot).next == self.pages_in(owner) {
+            self.tally.switch_merges += 1;
+        } else {
+            self.tally.partial_merges += 1;
+        }
+        self.forget_log_pages(owner);
+        self.log.close(slot);
+        self.switch_to(nand, owner, Some(block), at).map(Some)
+    }
+
+    /// Merges a log block that one logical block has to itself: the cheapest way that there is.
+    pub(super) fn merge_owned<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
+        let state = self.log.get(slot);
+        debug_assert_ne!(state.owner, NOBODY);
+        let owner = state.owner;
+        self.count_log_block(slot);
+        if self.can_become_data_block(slot)
+            && let Some(done) = self.become_data_block(nand, slot, at)?
+        {
+            return Ok(done);
+        }
+        if self.log.get(slot).live == 0 {
+            self.tally.dead_log_blocks += 1;
+            return self.release_log_block(nand, slot, at);
+        }
+        let done = self.full_merge(nand, owner, at)?;
+        self.tally.associated(1);
+        self.release_log_block(nand, slot, done)
+    }
+
+    /// Merges every logical block that has live pages in a log block, one after the other, and gives the log block back.
+    pub(super) fn merge_shared<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
+        self.count_log_block(slot);
+        let (mut done, mut from, mut degree) = (at, 0, 0);
+        while let Some((index, key)) = self.log.live_in(slot, from) {
+            let (logical_block, _) = self.split(key);
+            done = self.full_merge(nand, logical_block, done)?;
+            from = index + 1;
+            degree += 1;
+        }
+        if degree == 0 {
+            self.tally.dead_log_blocks += 1;
+        } else {
+            self.tally.associated(degree);
+        }
+        self.release_log_block(nand, slot, done)
+    }
+
+    fn count_log_block(&mut self, slot: u32) {
+        self.tally.merged_log_blocks += 1;
+        self.tally.merged_log_pages += u64::from(self.log.get(slot).used);
+    }
+}
