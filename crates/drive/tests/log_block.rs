@@ -55,9 +55,9 @@ fn number(name: &str, default: u32) -> u32 {
 #[test]
 fn cuts_of_every_workload() {
     for ftl in log_block_ftls() {
-        for workload in Workload::ALL {
+        for workload in Workload::ALL.iter().copied() {
             let points = Points::Some(number("PHELSUMA_CUTS", 12));
-            assert_sound(&Sweep::new(&lab(ftl.clone(), *workload, (1, 1), points)).run().unwrap());
+            assert_sound(&Sweep::new(&lab(ftl.clone(), workload, (1, 1), points)).run().unwrap());
         }
     }
 }
@@ -83,7 +83,7 @@ fn cuts_on_several_dies() {
 fn defects() {
     for ftl in log_block_ftls() {
         let points = Points::Some(number("PHELSUMA_CUTS", 6));
-        let config = LabConfig { faults: Fault::defects(), ..lab(ftl, Workload::Mixed, (1, 1), points) };
+        let config = LabConfig { faults: Fault::defects().collect(), ..lab(ftl, Workload::Mixed, (1, 1), points) };
         assert_sound(&Sweep::new(&config).run().unwrap());
     }
 }

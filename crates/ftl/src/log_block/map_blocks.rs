@@ -94,12 +94,9 @@ impl MapBlocks {
         self.blocks.push(MapBlock { block, live: 0 });
     }
 
-    /// Those in which no part's newest version stands: they hold nothing that counts.
-    pub(super) fn take_dead(&mut self) -> Vec<Block> {
-        let (dead, rest) = core::mem::take(&mut self.blocks).into_iter().partition(|map| map.live == 0);
-        self.blocks = rest;
-        let dead: Vec<MapBlock> = dead;
-        dead.into_iter().map(|map| map.block).collect()
+    /// Forgets those in which no part's newest version stands: they hold nothing that counts.
+    pub(super) fn drop_dead(&mut self) {
+        self.blocks.retain(|map| map.live > 0);
     }
 
     /// Live parts of each map block, counted anew: for checks.

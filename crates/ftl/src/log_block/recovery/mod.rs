@@ -204,15 +204,16 @@ impl LogBlock {
         let named = self.named();
         let ground = &mut self.ground;
         let forget = ground.barriers.forget(Barrier::FallbacksHeld);
-        let dead_map_blocks = ground.map.take_dead();
+        ground.map.drop_dead();
+        let mut map_blocks: Vec<Block> = ground.map.blocks().collect();
+        map_blocks.sort_unstable();
         let mut order: Vec<Block> = usable.to_vec();
         order.sort_by_key(|block| scan.first_seq(*block));
         let mut held = Vec::new();
         for block in order {
-            let is_map = scan.role(block) == Some(Role::Map) && !dead_map_blocks.contains(&block);
             if named.binary_search(&block).is_ok() {
                 ground.pool.take(block, Use::Data);
-            } else if is_map {
+            } else if map_blocks.binary_search(&block).is_ok() {
                 ground.pool.take(block, Use::Map);
             } else if ground.log.is_log_block(block) {
                 // Taken already.
