@@ -176,6 +176,23 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::PagesPointBack, soak("ib-ftl")),
         (B::TrimsPointBack, soak("ib-ftl")),
         (B::YoungFlushed, one_die_short),
+        // Log-block FTLs keep many rules of others by code of their own, and these besides.
+        (B::VersionOrder, soak("fast")),
+        (B::SuspectsVerified, soak("bast")),
+        (B::SuspectsCopied, soak("bast")),
+        (B::SuspectsReadOnce, soak("fast")),
+        (B::FallbacksHeld, soak("fast")),
+        (B::CopiesLabelled, soak("bast")),
+        (B::OldLastPagesVerified, soak("fast")),
+        (B::EraseBeforeUse, soak("bast")),
+        (B::TrimsAtFlush, soak("bast")),
+        (B::TrimsBeforeReuse, soak("fast")),
+        (B::NewestTranslationPages, soak("bast")),
+        (B::MapAfterData, soak_on(DIES, "bast")),
+        (B::OldBlocksAfterMap, soak("bast")),
+        (B::MergeVersionCompared, soak("fast")),
+        (B::OrphansErased, soak("bast")),
+        (B::PartialMergesOfNewest, soak("fast")),
     ]
 }
 

@@ -157,3 +157,56 @@ impl LogParts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Composition, Preset};
+
+    fn set(ftl: &str, settings: &[(&str, &str)]) -> Result<Composition, ConfigError> {
+        let mut composition = Preset::named(ftl).unwrap().composition;
+        composition.set_all(settings).map(|()| composition)
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_family_alone() {
+        let bast = set("bast", &[("log.blocks", "17"), ("log", "fast")]).unwrap();
+        assert_eq!(bast, Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 17 }));
+        assert_eq!(bast.names()[0], "data-blocks + fast(blocks=17)");
+        let message = |ftl: &str, setting| set(ftl, &[setting]).unwrap_err().to_string();
+        assert!(message("bast", ("victim", "fifo")).contains("only page-mapped FTLs have it"));
+        assert!(message("page", ("log.blocks", "8")).contains("only log-block FTLs"));
+        assert!(message("block", ("log.blocks", "8")).contains("plain block mapping has one"));
+        assert!(message("fast", ("log.blocks", "1")).contains("from 2"));
+        assert!(message("fast", ("log", "slow")).contains("block, bast or fast"));
+        assert!(message("fast", ("log.nonsense", "1")).contains("unknown parameter"));
+        assert!(message("fast", ("nonsense", "1")).contains("unknown parameter"));
+        assert!(set("fast", &[("log.blocks", "3"), ("log.blocks", "4")]).is_err());
+    }
+
+    #[test]
+    fn what_is_there_is_set_and_the_rest_is_told() {
+        let settings = [("victim", "fifo"), ("log.blocks", "9"), ("gecko.merge", "two-way")];
+        let of = |ftl: &str| {
+            let mut composition = Preset::named(ftl).unwrap().composition;
+            let lacking = composition.set_what_is_there(&settings).unwrap();
+            let name = |error: &ConfigError| match error {
+                ConfigError::NoSuchPart { name, .. } => name.clone(),
+                other => panic!("{other}"),
+            };
+            (composition, lacking.iter().map(name).collect::<Vec<_>>())
+        };
+        assert_eq!(of("bast").1, ["victim", "gecko.merge"]);
+        assert_eq!(of("bast").0, set("bast", &[("log.blocks", "9")]).unwrap());
+        assert_eq!(of("block").1, ["victim", "gecko.merge", "log.blocks"]);
+        assert_eq!(of("page").1, ["log.blocks", "gecko.merge"]);
+    }
+
+    #[test]
+    fn a_drive_of_fewer_blocks_than_log_blocks_is_refused() {
+        let parts = set("bast", &[("log.blocks", "64")]).unwrap();
+        let drive = |blocks| Geometry::new(512, 16, blocks, 1, 1).unwrap();
+        assert!(parts.check_on(&drive(65), 100).is_ok());
+        assert_eq!(parts.check_on(&drive(64), 100), Err(ConfigError::LogBlocks { log_blocks: 64, blocks: 64 }));
+    }
+}

@@ -90,7 +90,7 @@ mod tests {
     fn what_is_there_is_set_and_the_rest_is_told() {
         let settings = [("gecko.size_ratio", "4"), ("wear.looks", "4"), ("victim.d", "3"), ("victim", "d-choices")];
         let set = |ftl: &str| {
-            let mut parts = Preset::named(ftl).unwrap().composition;
+            let mut parts = Preset::named(ftl).unwrap().composition.page_mapped().unwrap();
             let lacking = parts.set_what_is_there(&settings).unwrap();
             assert!(lacking.iter().all(|error| matches!(error, ConfigError::NoSuchPart { .. })));
             (parts, lacking.iter().map(|error| error.to_string()).collect::<Vec<_>>())

@@ -136,6 +136,10 @@ impl Ground {
         owner: u32,
         at: Time,
     ) -> Result<(u32, Time), FtlError> {
+        if self.pool.free() <= super::shape::MERGE_BLOCKS {
+            // Merges have given back all that there was.
+            return Err(FtlError::Full { bad_blocks: self.pool.bad });
+        }
         let (block, ready) = self.pool.open(nand, Role::Log, self.purpose(), at)?;
         Ok((self.log.open(block, owner, self.pool.clock.seq() + 1), ready))
     }

@@ -15,7 +15,7 @@
 
 use super::data_map::Entry;
 use super::ground::{Copied, Destination, Ground, NOBODY};
-use super::pool::Role;
+use super::pool::{Role, Use};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use phelsuma_nand::{Block, Nand, Time};
@@ -27,25 +27,29 @@ impl Ground {
         // Each round that fails retires a block.
         loop {
             let mut to = Destination::default();
-            let mut failed = false;
+            let mut copied = Ok(Copied::Nothing);
             for key in first..first + self.pages_in(logical_block) {
-                if let Copied::Failed = self.copy_newest(nand, key, Role::Data, &mut to, at)? {
-                    failed = true;
+                copied = self.copy_newest(nand, key, Role::Data, &mut to, at);
+                if !matches!(copied, Ok(Copied::Done | Copied::Nothing)) {
                     break;
                 }
             }
-            if failed {
-                if let Some(block) = to.block {
-                    self.pool.release(block);
-                }
-                continue;
+            if matches!(copied, Ok(Copied::Done | Copied::Nothing)) {
+                let done = self.switch_to(nand, logical_block, to.block, at)?;
+                self.tally.full_merges += 1;
+                return Ok(done);
             }
-            self.tally.full_merges += 1;
-            return self.switch_to(nand, logical_block, to.block, at);
+            // Nothing names it.
+            if let Some(block) = to.block {
+                self.pool.release(block);
+            }
+            copied?;
         }
     }
 
-    /// `block`, programmed to its end, becomes the data block of a logical block.
+    /// `block`, programmed to its end, becomes the data block of a logical block. Where the map cannot be written because
+    /// no block is free for it, everything stays as it was, but for a block that nobody may erase: a page of the map that
+    /// failed may name it all the same.
     fn switch_to<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -54,6 +58,7 @@ impl Ground {
         at: Time,
     ) -> Result<Time, FtlError> {
         let old = self.data.block(logical_block);
+        let before = Entry { block: old, version: self.data.version(logical_block) };
         if self.barriers.forget(Barrier::OldBlocksAfterMap)
             && let Some(old) = old
         {
@@ -61,9 +66,18 @@ impl Ground {
         }
         // Everything of it that stands in log blocks by now was written before this moment.
         self.data.set(logical_block, Entry { block, version: self.pool.clock.version() });
+        let done = match self.write_part(nand, self.data.part_of(logical_block), at) {
+            Ok(done) => done,
+            Err(error) => {
+                self.data.set(logical_block, before);
+                if let Some(block) = block.filter(|block| !self.log.is_log_block(*block)) {
+                    self.pool.take(block, Use::Fixed);
+                }
+                return Err(error);
+            }
+        };
         self.forget_log_pages(logical_block);
         self.trims.drop(logical_block);
-        let done = self.write_part(nand, self.data.part_of(logical_block), at)?;
         if !self.barriers.forget(Barrier::OldBlocksAfterMap)
             && let Some(old) = old
         {
@@ -103,39 +117,37 @@ impl Ground {
                 }
             }
         }
-        if copied == 0 && self.log.get(slot).next == self.pages_in(owner) {
+        let is_switch = copied == 0 && self.log.get(slot).next == self.pages_in(owner);
+        self.log.get_mut(slot).closed = true;
+        let done = self.switch_to(nand, owner, Some(block), at)?;
+        self.log.close(slot);
+        self.pool.take(block, Use::Data);
+        if is_switch {
             self.tally.switch_merges += 1;
         } else {
             self.tally.partial_merges += 1;
         }
-        self.forget_log_pages(owner);
-        self.log.close(slot);
-        self.switch_to(nand, owner, Some(block), at).map(Some)
+        Ok(Some(done))
     }
 
     /// Merges a log block that one logical block has to itself: the cheapest way that there is.
     pub(super) fn merge_owned<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
         let state = self.log.get(slot);
         debug_assert_ne!(state.owner, NOBODY);
-        let owner = state.owner;
-        self.count_log_block(slot);
+        let (owner, used) = (state.owner, state.used);
         if self.can_become_data_block(slot)
             && let Some(done) = self.become_data_block(nand, slot, at)?
         {
+            self.tally.merged(used);
             return Ok(done);
         }
-        if self.log.get(slot).live == 0 {
-            self.tally.dead_log_blocks += 1;
-            return self.release_log_block(nand, slot, at);
-        }
-        let done = self.full_merge(nand, owner, at)?;
-        self.tally.associated(1);
-        self.release_log_block(nand, slot, done)
+        let degree = u32::from(self.log.get(slot).live > 0);
+        let done = if degree == 0 { at } else { self.full_merge(nand, owner, at)? };
+        self.give_back(nand, slot, degree, done)
     }
 
     /// Merges every logical block that has live pages in a log block, one after the other, and gives the log block back.
     pub(super) fn merge_shared<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
-        self.count_log_block(slot);
         let (mut done, mut from, mut degree) = (at, 0, 0);
         while let Some((index, key)) = self.log.live_in(slot, from) {
             let (logical_block, _) = self.split(key);
@@ -143,16 +155,19 @@ impl Ground {
             from = index + 1;
             degree += 1;
         }
+        self.give_back(nand, slot, degree, done)
+    }
+
+    /// A log block in which nothing is live any more, after full merges of so many logical blocks.
+    fn give_back<N: Nand>(&mut self, nand: &mut N, slot: u32, degree: u32, at: Time) -> Result<Time, FtlError> {
+        let used = self.log.get(slot).used;
+        let done = self.release_log_block(nand, slot, at)?;
+        self.tally.merged(used);
         if degree == 0 {
             self.tally.dead_log_blocks += 1;
         } else {
             self.tally.associated(degree);
         }
-        self.release_log_block(nand, slot, done)
-    }
-
-    fn count_log_block(&mut self, slot: u32) {
-        self.tally.merged_log_blocks += 1;
-        self.tally.merged_log_pages += u64::from(self.log.get(slot).used);
+        Ok(done)
     }
 }

@@ -44,6 +44,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// A log block to which the host had written so many pages is one no longer.
+    pub(super) fn merged(&mut self, used: u32) {
+        self.merged_log_blocks += 1;
+        self.merged_log_pages += u64::from(used);
+    }
+
     /// A full merge has emptied a log block in which so many logical blocks had live pages.
     pub(super) fn associated(&mut self, degree: u32) {
         self.log_blocks_fully_merged += 1;

@@ -89,6 +89,11 @@ impl LogScan {
         }
     }
 
+    /// RAM, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.pages.len() * size_of::<LogPage>() + self.begun.len() * size_of::<(Block, u64)>()) as u64
+    }
+
     /// When the block of a page was begun.
     pub(super) fn begun(&self, geometry: &Geometry, page: &LogPage) -> u64 {
         self.begun.get(&geometry.block_of(page.page)).copied().unwrap_or(0)

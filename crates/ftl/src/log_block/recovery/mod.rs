@@ -78,11 +78,12 @@ impl LogBlock {
         }
         log.end(&scan);
         map.settle(&scan);
+        let log_bytes = log.bytes();
         let (counting, suspects) = ftl.enter_log_pages(&map, log);
         let held = ftl.settle_blocks(&usable, &scan, &map, &counting);
         ftl.ground.pool.begin_session(scan.version_max, scan.seq_max);
         (steps.report.last_pages, steps.report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
-        steps.report.scratch_bytes = scan.bytes() + map.bytes();
+        steps.report.scratch_bytes = scan.bytes() + map.bytes() + log_bytes;
 
         steps.begin("write anew what may have been in flight");
         let before = ftl.ground.tally;

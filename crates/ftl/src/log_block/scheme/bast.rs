@@ -66,9 +66,11 @@ impl Bast {
     }
 
     fn merge<N: Nand>(&mut self, ground: &mut Ground, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
-        self.slot_of[ground.log.get(slot).owner as usize] = NONE;
+        let owner = ground.log.get(slot).owner;
+        let done = ground.merge_owned(nand, slot, at)?;
+        self.slot_of[owner as usize] = NONE;
         self.order.remove(slot);
-        ground.merge_owned(nand, slot, at)
+        Ok(done)
     }
 
     /// Each log block is that of the logical block whose pages it holds. Log blocks of which nothing says whose they are,

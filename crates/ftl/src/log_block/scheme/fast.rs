@@ -79,8 +79,9 @@ impl Fast {
         at: Time,
     ) -> Result<Time, FtlError> {
         let mut at = at;
-        if let Some(slot) = self.sequential.take() {
+        if let Some(slot) = self.sequential {
             at = ground.merge_owned(nand, slot, at)?;
+            self.sequential = None;
         }
         at = self.make_room(ground, nand, ground.log_blocks_most, at)?;
         let (slot, ready) = ground.open_log_block(nand, owner, at)?;
@@ -93,14 +94,15 @@ impl Fast {
     fn make_room<N: Nand>(&mut self, ground: &mut Ground, nand: &mut N, most: u32, at: Time) -> Result<Time, FtlError> {
         let mut at = at;
         while self.random.len() >= most as usize || !ground.has_room_for_log_block() {
-            let Some(oldest) = self.random.pop_front() else { break };
+            let Some(oldest) = self.random.front().copied() else { break };
             at = ground.merge_shared(nand, oldest, at)?;
+            self.random.pop_front();
             // A full merge takes the newest pages from the sequential log block as well.
             if let Some(slot) = self.sequential
                 && ground.log.get(slot).live == 0
             {
-                self.sequential = None;
                 at = ground.merge_owned(nand, slot, at)?;
+                self.sequential = None;
             }
         }
         Ok(at)

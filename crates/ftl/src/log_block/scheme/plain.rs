@@ -38,8 +38,8 @@ impl Plain {
             if let Some(slot) = self.open {
                 let state = ground.log.get(slot);
                 if state.owner != logical_block || offset < state.next || state.closed {
-                    self.open = None;
                     at = ground.merge_owned(nand, slot, at)?;
+                    self.open = None;
                 }
             }
             let slot = match self.open {
