@@ -103,7 +103,7 @@ fn sequential_writes_are_switch_merges_only() {
         let result = measured(ftl, "sequential", &[]);
         let count = |name: &str| result.counters[name];
         assert!(count("switch_merges") > 300, "{ftl}: {:?}", result.counters);
-        for none in ["partial_merges", "full_merges", "merge_page_copies"] {
+        for none in ["partial_merges", "full_merges", "pages_moved"] {
             // The run may begin and end in the middle of a logical block.
             assert!(count(none) <= 32, "{ftl}: {none} {}", count(none));
         }

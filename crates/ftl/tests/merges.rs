@@ -19,7 +19,7 @@ fn filled(ftl: &str) -> Host {
 fn cost(host: &mut Host, counters: [&str; 3], act: impl FnOnce(&mut Host)) -> ([u64; 3], [u64; 3]) {
     let map_pages = |host: &mut Host| host.plug.sim().stats().of(Purpose::Map).programs;
     let all = |host: &mut Host| {
-        let costs = [host.counter("merge_page_copies"), host.counter("merge_freed_blocks"), map_pages(host)];
+        let costs = [host.counter("pages_moved"), host.counter("merge_freed_blocks"), map_pages(host)];
         (counters.map(|counter| host.counter(counter)), costs)
     };
     let before = all(host);

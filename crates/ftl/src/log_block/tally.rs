@@ -67,7 +67,7 @@ impl Tally {
             ("dead_log_blocks", self.dead_log_blocks),
             ("merged_log_blocks", self.merged_log_blocks),
             ("merged_log_pages", self.merged_log_pages),
-            ("merge_page_copies", self.page_copies),
+            ("pages_moved", self.page_copies),
             ("merge_freed_blocks", self.freed_blocks),
             ("log_blocks_fully_merged", self.log_blocks_fully_merged),
             ("associated_logical_blocks", self.associated),
