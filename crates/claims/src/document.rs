@@ -24,7 +24,7 @@ use std::path::Path;
 pub enum Scale {
     /// Minutes for all claims.
     Quick,
-    /// Between the two, for claims whose runs take more than a day at the full scale: minutes to half an hour for each.
+    /// Between the two: minutes for each run, for claims of which some take longer than a day at the full scale.
     Large,
     /// The paper's own configuration.
     Full,

@@ -125,6 +125,7 @@ fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
     let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
     let not_steady = match first.fold {
         Some(_) => "not steady, as traces need not be",
+        None if remarks::ends(first) => "not yet steady (give the workload more rounds=N)",
         None => "not yet steady (raise --warmup)",
     };
     // Of the largest difference, so that it is said once.

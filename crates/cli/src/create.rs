@@ -7,7 +7,8 @@ use crate::table::count;
 use crate::{memory, output, size};
 use phelsuma_drive::{DriveShape, does_not_fit};
 use phelsuma_ftl::{Config, FtlError, Preset};
-use phelsuma_nand::{Geometry, Nand, Time};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, Nand, SimNand, TIMINGS, Time};
 use phelsuma_serve::device::ImageDrive;
 use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageNand};
 use serde_json::json;
@@ -67,7 +68,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let wrong = |error: ImageError| image_failure(&args.image, &error);
     let nand = ImageNand::create(&args.image, &geometry, &config, &options).map_err(wrong)?;
     let (file_bytes, spare_slots) = (nand.file_bytes(), nand.spare_slots());
-    if let Err(failure) = formatted(nand, &config, &args.image) {
+    if let Err(failure) = formatted(nand, args, &config) {
         // What is half made is taken back.
         let _ = std::fs::remove_file(&args.image);
         return Err(failure);
@@ -130,7 +131,17 @@ fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
     let too_many =
         || Failure::Input(format!("--size {} is too much: page numbers have 32 bits", size::show(args.size)));
     let logical_pages = u32::try_from(pages).map_err(|_| too_many())?;
-    let per_block = u64::from(args.pages_per_block.max(1));
+    let config = Config::new(preset.name, composition, logical_pages, args.seed);
+    let geometry = geometry(args, logical_pages).map_err(|failure| too_small(args, &config).unwrap_or(failure))?;
+    check_logical_pages(&geometry, args.ratio)?;
+    memory::affordable(&geometry)?;
+    config.composition.check_on(&geometry, logical_pages)?;
+    Ok((geometry, config))
+}
+
+/// The flash that so many logical pages take.
+fn geometry(args: &Args, logical_pages: u32) -> Outcome<Geometry> {
+    let (page, per_block) = (u64::from(args.page), u64::from(args.pages_per_block.max(1)));
     let physical = (f64::from(logical_pages) / args.ratio).ceil() as u64;
     let capacity = physical.div_ceil(per_block).saturating_mul(per_block).saturating_mul(page);
     let shape = DriveShape {
@@ -141,17 +152,58 @@ fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
         channels: args.channels,
         dies_per_channel: args.dies,
     };
-    let geometry = shape.geometry(capacity)?;
-    check_logical_pages(&geometry, args.ratio)?;
-    memory::affordable(&geometry)?;
-    composition.check_on(&geometry, logical_pages)?;
-    Ok((geometry, Config::new(preset.name, composition, logical_pages, args.seed)))
+    Ok(shape.geometry(capacity)?)
+}
+
+/// A size that can be asked for as it is written.
+fn exact(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => bytes.to_string(),
+    }
+}
+
+/// Logical pages up to which sizes are tried.
+const TRIED_PAGES_MAX: u64 = 1 << 22;
+
+/// What to say where a larger drive of this kind would fit: from which size on, in whole blocks. By trying.
+fn too_small(args: &Args, config: &Config) -> Option<Failure> {
+    let per_block = u64::from(args.pages_per_block);
+    let fits = |blocks: u64| {
+        let logical_pages = (blocks * per_block) as u32;
+        geometry(args, logical_pages).is_ok_and(|geometry| {
+            let config = Config { logical_pages, ..config.clone() };
+            let chips = SimConfig::new(geometry, TIMINGS[0].2);
+            phelsuma_ftl::format(&mut SimNand::new(&chips), &config, Time::ZERO).is_ok()
+        })
+    };
+    let (mut too_few, mut enough) = (u64::from(config.logical_pages) / per_block, 1);
+    while enough <= too_few || !fits(enough) {
+        too_few = too_few.max(enough);
+        enough = enough.checked_mul(2).filter(|blocks| blocks * per_block <= TRIED_PAGES_MAX)?;
+    }
+    while enough - too_few > 1 {
+        let between = too_few.midpoint(enough);
+        *if fits(between) { &mut enough } else { &mut too_few } = between;
+    }
+    Some(Failure::Input(format!(
+        "--size {} is too small for {} at ratio {}: at least {} would be right{}",
+        size::show(args.size),
+        config.name,
+        args.ratio,
+        exact(enough * per_block * u64::from(args.page)),
+        if args.cache.is_none() && config.composition.has_cache() { ", or a smaller --cache" } else { "" }
+    )))
 }
 
 /// Makes the drive on the flash, and closes the image.
-fn formatted(mut nand: ImageNand, config: &Config, path: &Path) -> Outcome {
+fn formatted(mut nand: ImageNand, args: &Args, config: &Config) -> Outcome {
+    let path = &args.image;
     let refused = |error: FtlError, geometry: &Geometry| match error {
-        FtlError::DoesNotFit { .. } => Failure::Input(does_not_fit(geometry, config, &error)),
+        FtlError::DoesNotFit { .. } => {
+            too_small(args, config).unwrap_or_else(|| Failure::Input(does_not_fit(geometry, config, &error)))
+        }
         FtlError::Unsupported(why) => Failure::Input(why.to_string()),
         other => Failure::Failed(format!("{}: {other}", path.display())),
     };

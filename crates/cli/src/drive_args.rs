@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 #[command(group(ArgGroup::new("input").required(true).args(["workload", "trace"])))]
 pub(crate) struct DriveArgs {
-    /// Synthetic workload, such as uniform, zipf:0.99 or hotcold:80/20 (see `phelsuma list`)
+    /// Synthetic workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Option<Workload>,
     /// Block trace, plain, .gz or .zst; the format is detected
@@ -44,10 +44,10 @@ pub(crate) struct DriveArgs {
     /// What is written before anything is counted
     #[arg(long, value_enum, default_value = "sequential")]
     fill: FillArg,
-    /// Logical capacities written by a workload before anything is counted [default: 2]
+    /// Logical capacities written by a workload before anything is counted [default: 2; 0 for one that ends]
     #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes)]
     warmup: Option<f64>,
-    /// Logical capacities written by a workload while counted [default: 1]
+    /// Logical capacities written by a workload while counted [default: 1; to the end for one that ends]
     #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes)]
     passes: Option<f64>,
     /// How often a trace is replayed; the last time is counted [default: 1]
@@ -59,8 +59,8 @@ pub(crate) struct DriveArgs {
     /// Requests in progress at all times [default: 1]
     #[arg(long, value_name = "N", conflicts_with = "open_loop", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     queue_depth: Option<u32>,
-    /// Requests of a trace arrive at their timestamps
-    #[arg(long, conflicts_with = "workload")]
+    /// Requests of a trace, or of a workload that knows time, arrive at their timestamps
+    #[arg(long)]
     open_loop: bool,
     /// How long flash operations take (see `phelsuma list`)
     #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
@@ -78,6 +78,9 @@ pub(crate) struct DriveArgs {
     /// A point of the series after every N host pages written
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     interval: Option<u64>,
+    /// Observe how long pages live and how long blocks are dormant, as figures 3 and 5 of Dual Greedy's paper do
+    #[arg(long)]
+    distributions: bool,
     /// Cut the power at the end and recover
     #[arg(long)]
     cut_at_end: bool,
@@ -149,6 +152,7 @@ impl DriveArgs {
             if self.open_loop { Arrival::Timestamps } else { Arrival::QueueDepth(self.queue_depth.unwrap_or(1)) };
         config.seed = self.seed;
         config.interval = self.interval;
+        config.distributions = self.distributions;
         config.cut_at_end = self.cut_at_end;
         Ok((config, lacking))
     }

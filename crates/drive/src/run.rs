@@ -67,6 +67,14 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     {
         return Err(RunError::Input(format!("{} does not survive power cuts: {why}", config.ftl)));
     }
+    if let Input::Workload(workload) = &config.input
+        && matches!(config.arrival, Arrival::Timestamps)
+        && !workload.is_timed()
+    {
+        return Err(RunError::Input(format!(
+            "{workload} has no timestamps: give a --queue-depth instead of --open-loop"
+        )));
+    }
     let began = Instant::now();
     let cpu_began = thread_cpu_seconds();
     let mut settled = [config.clone()];
@@ -83,6 +91,9 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     let mut drive = formatted(config, &geometry)?;
     if config.cut_at_end {
         drive = drive.to_be_cut();
+    }
+    if config.distributions {
+        drive = drive.watched();
     }
     fill(&mut drive, config, logical_pages, reporter)?;
 
@@ -146,14 +157,11 @@ fn replay_workload(
     logical_pages: u32,
     reporter: Reporter<'_>,
 ) -> Result<(Measurement, f64), RunError> {
-    if matches!(config.arrival, Arrival::Timestamps) {
-        return Err(RunError::Input(
-            "a workload has no timestamps: give a --queue-depth instead of --open-loop".into(),
-        ));
-    }
     let mut source = workload.source(u64::from(logical_pages), config.shape.page_bytes, config.seed);
+    // To the end is more than there are pages.
     let pages = |passes: f64| (passes * f64::from(logical_pages)) as u64;
-    if !(config.warmup.is_finite() && config.passes.is_finite() && pages(config.passes) > 0) {
+    let to_the_end = workload.ends() && config.passes == f64::INFINITY;
+    if !(config.warmup.is_finite() && (config.passes.is_finite() || to_the_end) && pages(config.passes) > 0) {
         return Err(RunError::Input(format!(
             "{} passes over {logical_pages} logical pages after {} to warm up: at least one page must be counted",
             config.passes, config.warmup
@@ -162,34 +170,48 @@ fn replay_workload(
     let mut source = Lookahead::new(source.as_mut());
     drive.begin_counting(config.arrival);
     let mut ticker = Ticker::new(reporter, "warm-up", Some(pages(config.warmup)));
-    pump(drive, &mut source, pages(config.warmup), &mut ticker, None)?;
+    let mut ended = pump(drive, &mut source, pages(config.warmup), &mut ticker, None)?;
+    let warmed_up = drive.counts().write_pages;
 
-    drive.begin_counting(config.arrival);
+    match config.arrival {
+        Arrival::QueueDepth(_) => drive.begin_counting(config.arrival),
+        // The workload's time goes on.
+        Arrival::Timestamps => drive.count_from_zero(),
+    }
     let mut measurement = Measurement::begin(drive, config.interval);
     let cpu = thread_cpu_seconds();
-    let mut ticker = Ticker::new(reporter, "measure", Some(pages(config.passes)));
-    pump(drive, &mut source, pages(config.passes), &mut ticker, Some(&mut measurement))?;
+    let of = (!to_the_end).then(|| pages(config.passes));
+    let mut ticker = Ticker::new(reporter, "measure", of);
+    ended |= pump(drive, &mut source, pages(config.passes), &mut ticker, Some(&mut measurement))?;
+    if ended && !(to_the_end && drive.counts().requests > 0) {
+        return Err(RunError::Input(format!(
+            "{workload} ends after {} pages written: fewer --warmup and --passes, or more rounds, would be right",
+            warmed_up + drive.counts().write_pages
+        )));
+    }
     Ok((measurement, thread_cpu_seconds() - cpu))
 }
 
-/// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches.
+/// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches. Whether
+/// it has ended before.
 fn pump(
     drive: &mut Drive,
     source: &mut Lookahead<'_>,
     target: u64,
     ticker: &mut Ticker<'_>,
     mut measurement: Option<&mut Measurement>,
-) -> Result<(), RunError> {
+) -> Result<bool, RunError> {
     let mut next_look = measurement.as_ref().map_or(u64::MAX, |m| m.next_look());
     loop {
         let counts = drive.counts();
         let written = counts.write_pages;
         if written >= target || (written == 0 && counts.read_pages + counts.trim_pages >= target) {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(request) = source.next(drive).map_err(input_error)? else {
-            return Err(RunError::Failed("the workload ended early".into()));
-        };
+        let Some(request) = source.next(drive).map_err(input_error)? else { return Ok(true) };
+        if request.at_ns > ARRIVAL_MAX_NS {
+            return Err(RunError::Failed("the workload's time is over that of the simulation".into()));
+        }
         drive.submit(&request)?;
         if drive.counts().write_pages >= next_look
             && let Some(m) = &mut measurement

@@ -9,12 +9,17 @@ use phelsuma_nand::{Geometry, Timing};
 
 /// A drive of at most 256 pages, with room for a few bad blocks.
 fn config(name: &str, dies: (u32, u32)) -> SoakConfig {
+    config_with(name, dies, 16)
+}
+
+/// With so many entries in its cache; 0: as many as it has by default.
+fn config_with(name: &str, dies: (u32, u32), cache: u32) -> SoakConfig {
     let pages_per_block = if dies == (1, 1) { 4 } else { 8 };
     let blocks = if dies == (1, 1) { 64 } else { 128 };
     let geometry = Geometry::new(512, pages_per_block, blocks, dies.0, dies.1).unwrap();
     let mut composition = Preset::named(name).unwrap().composition;
     if composition.cache_entries().is_some() {
-        composition.set("mapping.cache", "16").unwrap();
+        composition.set("mapping.cache", &cache.to_string()).unwrap();
     }
     let of = |logical_pages| SoakConfig {
         geometry,
@@ -86,9 +91,33 @@ fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
 
 #[test]
 fn pages_that_decay() {
-    for name in ["page", "dftl", "mu-ftl-pvb"] {
+    for name in ALL {
         assert_sound(&SoakConfig { decay: 10, ..config(name, (1, 1)) }, 3_000);
+    }
+    for name in ["page", "dftl", "mu-ftl-pvb"] {
         assert_sound(&SoakConfig { decay: 20, bad: 60, ..config(name, (1, 1)) }, 3_000);
+    }
+}
+
+/// Lives that once showed something wrong after pages had decayed: no free block was left; places had two owners, or were
+/// stale and mapped; and what was read was held against a translation page that a cut had torn.
+#[test]
+fn lives_that_once_went_wrong_where_pages_decayed() {
+    let lives: [(&str, u32, &[u64]); 5] = [
+        ("dftl", 64, &[19, 30, 263, 410]),
+        ("geckoftl", 50, &[396, 446]),
+        ("lazyftl", 64, &[135]),
+        ("ib-ftl", 64, &[81]),
+        ("ib-ftl", 0, &[87, 172, 325]),
+    ];
+    for (name, cache, lives) in lives {
+        // The largest drive with a cache of 64 entries.
+        let with = |entries| SoakConfig { decay: 10, ..config_with(name, (1, 1), entries) };
+        let (mut config, largest) = (with(cache), with(cache.max(64)));
+        config.ftl.logical_pages = largest.ftl.logical_pages;
+        for life in lives {
+            assert_eq!(config.relive(*life).unwrap(), None, "{name}");
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod counter;
 mod error;
 mod ftl;
 mod log_block;
+mod look;
 mod page_mapped;
 mod presets;
 mod ram;
@@ -34,6 +35,7 @@ pub use config::{
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
+pub use look::{BlockLook, BlockState, GeckoLook, RunLook};
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};

@@ -5,11 +5,12 @@
 
 mod common;
 
-use common::{Host, Step, below, chips, composition, config, most_pages_of, scaled, small};
+use common::{Host, SAMPLE, Step, below, chips, composition, config, most_pages_of, scaled, small};
 use phelsuma_ftl::Config;
 use phelsuma_nand::{Kind, Page};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeSet;
 
 /// Some of these pages go bad.
 fn spoil(host: &mut Host, rng: &mut impl RngCore, pages: &[Page], how_many: u32) {
@@ -192,6 +193,77 @@ fn lose_in_collections(preset: &str, prepare: impl Fn(&mut Config)) {
 fn what_was_lost_in_a_collection_stays_lost_after_a_power_cut() {
     for preset in ["lazyftl", "ib-ftl", "geckoftl"] {
         lose_in_collections(preset, |_| {});
+    }
+}
+
+/// The table is lost while the drive is full: every block seems to be full of what is live, though nothing is that the
+/// table names.
+#[test]
+fn a_drive_that_has_lost_its_table_can_be_written() {
+    let geometry = small(32, 200, 1, 1);
+    for preset in ["dftl", "dftl-sampled", "mu-ftl-pvb", "lazyftl", "ib-ftl", "geckoftl"] {
+        let mut config = config(preset.trim_end_matches("-sampled"), 0);
+        if preset.ends_with("-sampled") {
+            SAMPLE.iter().for_each(|(parameter, value)| config.composition.set(parameter, value).unwrap());
+        }
+        config.composition.set("mapping.cache", "300").unwrap();
+        config.logical_pages = most_pages_of(config.composition, geometry);
+        let mut host = Host::new(chips(geometry), config, 1);
+        for _ in 0..2 {
+            host.overwrite().unwrap();
+            host.close().unwrap();
+            let (newest, _) = host.plug.newest_and_older(Kind::Translation);
+            host.plug.spoiled_data.extend(newest);
+            host.overwrite().unwrap_or_else(|error| panic!("{preset}: {error}"));
+            host.compare_all();
+        }
+    }
+}
+
+/// Pages go bad that were written last: of the newest no one else may know yet, and older ones may have told alone that
+/// others are stale. The logical page of a newest one may be anything until it is written again, and no other is touched.
+fn spoil_what_was_written_last(preset: &str, pages_per_block: u32, seed: u64) {
+    let geometry = small(pages_per_block, 512 / u64::from(pages_per_block), 1, 1);
+    let mut config = config(preset, 0);
+    config.composition.set("mapping.cache", "24").unwrap();
+    config.logical_pages = most_pages_of(config.composition, geometry) * 3 / 4;
+    let mut host = Host::new(chips(geometry), config, seed);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let logical_pages = host.logical_pages();
+    let mut doubtful = BTreeSet::new();
+    host.overwrite().unwrap();
+    for round in 0..scaled(300, 3_000) {
+        let hot = if round % 3 == 0 { logical_pages } else { 12 };
+        for _ in 0..1 + below(&mut rng, 24) {
+            let page = below(&mut rng, u64::from(hot)) as u32 * 7 % logical_pages;
+            host.write(page, 1, false).unwrap();
+            doubtful.remove(&page);
+        }
+        let mut written = host.plug.pages_of(Kind::User);
+        written.sort_by_key(|(_, spare)| std::cmp::Reverse(spare.seq));
+        let (page, spare) = written[below(&mut rng, 12) as usize];
+        // The only page of its block that can be read looks like one whose program was torn.
+        let block = geometry.block_of(page);
+        let beside = written.iter().filter(|(other, _)| geometry.block_of(*other) == block).count();
+        let (newest, _) = host.plug.newest_and_older(Kind::User);
+        if beside > 1 && below(&mut rng, 4) > 0 {
+            host.plug.spoiled.insert(page);
+            doubtful.extend(newest.contains(&page).then_some(spare.key));
+        }
+        host.restart(|_| {}).unwrap();
+        host.compare_others(&doubtful);
+        host.check_but_for_bad_pages();
+    }
+    host.overwrite().unwrap();
+    host.compare_all();
+}
+
+#[test]
+fn a_page_written_last_that_can_not_be_read_costs_no_other() {
+    for preset in ["geckoftl", "ib-ftl", "lazyftl"] {
+        for pages_per_block in [4, 8] {
+            (1..=4).for_each(|seed| spoil_what_was_written_last(preset, pages_per_block, seed));
+        }
     }
 }
 

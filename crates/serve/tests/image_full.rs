@@ -74,7 +74,7 @@ impl Open for Disk {
         let mut flash = ImageFlash::new(nand);
         let (ftl, report) = recover(&mut flash, &config, Time::ZERO).map_err(|error| failed(&error))?;
         let battery = config.composition.has_battery();
-        Ok(Opened { flash, ftl, battery, ready: report.done, about: String::new() })
+        Ok(Opened { flash, ftl, battery, ready: report.done, about: String::new(), name: String::new() })
     }
 }
 

@@ -52,7 +52,7 @@ impl PaperArgs {
 enum ScaleArg {
     /// Small drives: minutes for all claims
     Quick,
-    /// An eighth of the paper's drive, or so: minutes to half an hour for a run
+    /// Between the two: minutes for a run
     Large,
     /// The paper's own configuration: hours
     Full,

@@ -7,11 +7,13 @@
 mod check;
 mod collect;
 mod directory;
+mod look;
 mod mapping;
 mod meta_io;
 mod move_buffer;
 mod needs;
 mod placement;
+mod recount;
 mod recovery;
 mod sampling;
 pub(crate) mod saved;
@@ -24,7 +26,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{Counter, FtlError, PageParts, RamLedger, anchor};
+use crate::{BlockLook, Counter, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
@@ -78,6 +80,8 @@ pub(crate) struct PageMapped {
     moving: MoveBuffer,
     /// Pages found to be stale while the mapping was at work; empty between requests.
     before: Vec<Page>,
+    /// When the live pages were last counted anew, in program order (`recount.rs`).
+    recounted: Option<u64>,
     tally: Tally,
 }
 
@@ -199,6 +203,7 @@ impl PageMapped {
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
             moving: MoveBuffer::new(),
             before: Vec::new(),
+            recounted: None,
             tally: Tally::default(),
         })
     }
@@ -599,6 +604,18 @@ impl<N: Nand> Ftl<N> for PageMapped {
             sampling.counters(&mut counters);
         }
         counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        self.blocks_seen(first, out);
+        true
+    }
+
+    fn look_at_gecko(&self) -> Option<GeckoLook> {
+        match &self.validity {
+            Validity::Gecko(gecko) => Some(gecko.look()),
+            Validity::Ram(_) | Validity::Flash(_) | Validity::Log(_) => None,
+        }
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<String> {

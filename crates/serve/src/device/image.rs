@@ -6,7 +6,7 @@ use crate::image::{Durability, FaultPlan, ImageError, ImageFile, ImageNand, Stor
 use phelsuma_drive::show_bytes;
 use phelsuma_ftl::{Composition, recover};
 use phelsuma_nand::{
-    Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
+    Block, Content, EraseError, FlashStats, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
 };
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -128,6 +128,14 @@ impl<S: Storage + Send> Flash for ImageFlash<S> {
         self.result()
     }
 
+    fn stats(&self) -> FlashStats {
+        *self.nand.stats()
+    }
+
+    fn erases_of(&self, block: Block) -> u32 {
+        self.nand.erases_of(block)
+    }
+
     fn failure(&self) -> Option<String> {
         self.nand.failure().map(ToString::to_string)
     }
@@ -179,7 +187,8 @@ impl ImageDrive {
             (_, Some(failure)) => failed(&failure),
             (Ok(Ok((ftl, report))), None) => {
                 let battery = config.composition.has_battery();
-                Ok(Opened { flash, ftl, battery, ready: report.done, about })
+                let name = config.name.clone();
+                Ok(Opened { flash, ftl, name, battery, ready: report.done, about })
             }
             (Ok(Err(error)), None) => failed(&format_args!("{} does not come up: {error}", config.name)),
             (Err(_), None) => {

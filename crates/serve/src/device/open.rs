@@ -11,6 +11,8 @@ pub struct Opened<N> {
     pub flash: N,
     /// The FTL on it.
     pub ftl: Box<dyn Ftl<N>>,
+    /// The FTL's name.
+    pub name: String,
     /// Whether the FTL's parts hold a battery, so that power cuts are announced to it.
     pub battery: bool,
     /// The moment it is ready: requests do not arrive earlier.

@@ -147,6 +147,7 @@ impl PageMapped {
         ftl.hear_news(nand, steps.now)?;
 
         steps.begin("synchronize");
+        g.lost.sort_unstable();
         found.add_lost(&g.lost);
         ftl.synchronize_found(nand, &mut steps, &found)?;
         for block in until_synchronized {
