@@ -145,7 +145,12 @@ impl Log {
     }
 
     pub(super) fn is_log_block(&self, block: Block) -> bool {
-        self.slot_of[block.index()] != NONE
+        self.slot_of(block).is_some()
+    }
+
+    /// The slot of a block, if it is a log block.
+    pub(super) fn slot_of(&self, block: Block) -> Option<u32> {
+        Some(self.slot_of[block.index()]).filter(|slot| *slot != NONE)
     }
 
     /// Live pages of a logical block in log blocks.

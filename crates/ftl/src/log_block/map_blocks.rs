@@ -73,6 +73,12 @@ impl MapBlocks {
         self.blocks.iter().map(|map| map.block)
     }
 
+    /// Whether a map block is being written, and its live parts.
+    pub(super) fn look(&self, block: Block) -> (bool, u32) {
+        let live = self.blocks.iter().find(|map| map.block == block).map_or(0, |map| map.live);
+        (self.open.is_some_and(|(open, _)| open == block), live)
+    }
+
     fn live_in(&mut self, block: Block) -> Option<&mut u32> {
         self.blocks.iter_mut().find(|map| map.block == block).map(|map| &mut map.live)
     }

@@ -8,6 +8,7 @@ mod check;
 mod data_map;
 mod ground;
 mod log;
+mod look;
 mod map_blocks;
 mod merge;
 mod pool;
@@ -20,7 +21,7 @@ mod trims;
 use crate::barriers::Barrier;
 use crate::config::LogParts;
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{Counter, FtlError, RamLedger, anchor};
+use crate::{BlockLook, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -203,6 +204,11 @@ impl<N: Nand> Ftl<N> for LogBlock {
         counters.push(Counter::level("free_blocks", u64::from(self.ground.pool.free())));
         counters.push(Counter::level("bad_blocks", u64::from(self.ground.pool.bad)));
         counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        self.blocks_seen(first, out);
+        true
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<String> {
