@@ -65,7 +65,7 @@ test: lint no-std nbd-clients page-browser
 
 # The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.
 mutants:
-	$(MUTANTS) test --quiet -p phelsuma-ftl --lib --test corners --test recovery_corners --test unreadable mutants
+	$(MUTANTS) test --quiet -p phelsuma-ftl mutants
 	$(MUTANTS) test --quiet -p phelsuma-drive --test mutants --test crash_lab --test crash_workloads --test soak \
 		--test run mutants
 

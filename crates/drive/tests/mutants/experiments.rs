@@ -115,7 +115,7 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::FallbacksHeld, soak("page")),
         (B::FallbacksHeld, soak("geckoftl")),
         (B::FallbacksHeld, soak("lazyftl")),
-        (B::FallbacksHeld, soak("ib-ftl")),
+        (B::FallbacksHeld, soak_on(Drive { seed: 5, ..CROWDED_DIES }, "ib-ftl")),
         (B::EraseBeforeUse, soak("page")),
         (B::EraseBeforeUse, soak("geckoftl")),
         (B::EraseBeforeUse, soak("lazyftl")),
@@ -198,11 +198,11 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
 
 /// Caught by a test that `make mutants` runs as well: what goes wrong takes more than the laboratory has workloads for.
 pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
-    (Barrier::LostWrittenThrough, "crates/ftl/tests/unreadable.rs"),
-    (Barrier::HeldUntilFlush, "crates/ftl/tests/recovery_corners.rs"),
-    (Barrier::EraseClearsBuffer, "crates/ftl/tests/corners.rs"),
-    (Barrier::MetadataBounded, "crates/ftl/tests/corners.rs"),
-    (Barrier::LogCleaningBounded, "crates/ftl/tests/corners.rs"),
+    (Barrier::LostWrittenThrough, "crates/ftl/tests/it/unreadable.rs"),
+    (Barrier::HeldUntilFlush, "crates/ftl/tests/it/recovery_corners.rs"),
+    (Barrier::EraseClearsBuffer, "crates/ftl/tests/it/corners.rs"),
+    (Barrier::MetadataBounded, "crates/ftl/tests/it/corners.rs"),
+    (Barrier::LogCleaningBounded, "crates/ftl/tests/it/corners.rs"),
     (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
 ];
 

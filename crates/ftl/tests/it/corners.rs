@@ -1,11 +1,7 @@
 //! Where the papers' own rules lose data or get stuck, without any power cut: with each repair the drive does not go wrong;
 //! and with mutants (`make mutants`) each is taken away again, and it does.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, chips, composition, most_pages_of, scaled, small};
+use crate::common::{Host, Step, chips, composition, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, FtlError};
 use phelsuma_nand::{Block, Geometry, Nand};
 use rand_core::SeedableRng;

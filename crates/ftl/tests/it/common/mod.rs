@@ -1,8 +1,6 @@
 //! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers what it was
 //! told.
 
-#![allow(dead_code, unused_imports, clippy::unwrap_used)]
-
 mod host;
 mod plug;
 
@@ -77,14 +75,12 @@ pub(crate) fn scanned() -> Vec<&'static Preset> {
 }
 
 /// Those that keep trims in tombstone pages.
-#[allow(dead_code)]
 pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
     let in_ram = |p: &&Preset| p.composition.page_mapped().is_some_and(|parts| parts.mapping == MappingPart::RamTable);
     PRESETS.iter().filter(in_ram).collect()
 }
 
 /// A larger drive where metadata on flash takes space for itself.
-#[allow(dead_code)]
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let much = parts_of(preset)
         .page_mapped()

@@ -1,11 +1,7 @@
 //! What a drive with a battery promises for cuts that it is told of: how many programs that takes, also where some of
 //! them fail, and what comes back.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Plug, Step, chips, config, most_pages_of, scaled, small};
+use crate::common::{Host, Plug, Step, chips, config, most_pages_of, scaled, small};
 use phelsuma_ftl::FtlError;
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Op, Page, Purpose, SpareRead, Time};

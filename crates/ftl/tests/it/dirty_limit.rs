@@ -1,10 +1,6 @@
 //! How many entries may be dirty, for how long, and a recovery that synchronizes them all.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, below, chips, most_pages_of, scaled, small};
+use crate::common::{Host, Step, below, chips, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, Preset, recover};
 use phelsuma_nand::Geometry;
 use rand_core::SeedableRng;

@@ -1,10 +1,6 @@
 //! What a battery saves besides mapping entries, and when a recovery believes it.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, chips, composition, most_pages_of, scaled, small};
+use crate::common::{Host, Step, chips, composition, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, Preset, format, recover};
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Geometry, Kind, Page, Purpose, SimNand, Spare, Time, Timing};

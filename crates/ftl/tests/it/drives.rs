@@ -1,10 +1,6 @@
 //! What recovery makes of flash that is no drive, half a drive, or somebody else's.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, chips, config, small, surviving};
+use crate::common::{Host, Step, chips, config, small, surviving};
 use phelsuma_ftl::{Config, FtlError, format, recover};
 use phelsuma_nand::sim::{Decay, ProgramFault};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
@@ -191,7 +187,7 @@ fn a_format_cut_anywhere_leaves_a_drive_that_can_be_formatted() {
     let config = config("page", 300);
     for seed in 0..8 {
         for operations in 0..42 {
-            let mut plug = common::Plug::new(drive("page", geometry), seed);
+            let mut plug = crate::common::Plug::new(drive("page", geometry), seed);
             plug.arm(operations);
             assert!(format(&mut plug, &config, Time::ZERO).is_err());
             plug.restore();
@@ -215,7 +211,7 @@ fn a_drive_that_came_up_once_comes_up_again_however_its_format_was_cut() {
     let geometry = small(32, 40, 1, 1);
     for fault in ProgramFault::ALL {
         for operations in 40..42 {
-            let mut plug = common::Plug::new(chips(geometry), 1);
+            let mut plug = crate::common::Plug::new(chips(geometry), 1);
             plug.program_faults = vec![*fault];
             let config = config("page", 300);
             plug.arm(operations);

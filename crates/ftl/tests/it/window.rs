@@ -1,10 +1,6 @@
 //! How much can be in flight: what recovery takes for suspects rests on it.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{below, chips, config, most_pages, scanned, small};
+use crate::common::{below, chips, config, most_pages, scanned, small};
 use phelsuma_ftl::{Hint, HostData, WriteRequest, format};
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, LogicalPage, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare,

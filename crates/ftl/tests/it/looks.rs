@@ -1,10 +1,6 @@
 //! What an onlooker sees of an FTL is what there is, and looking changes nothing.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, chips, config, small};
+use crate::common::{Host, chips, config, small};
 use phelsuma_ftl::{BlockLook, BlockState, PRESETS};
 use phelsuma_nand::{Block, Kind};
 

@@ -1,11 +1,7 @@
 //! Pages that can no longer be read, without any power cut: what nobody needs any more costs nothing, and what somebody
 //! needs is a read error for exactly that page until it is written again.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, SAMPLE, Step, below, chips, composition, config, most_pages_of, scaled, small};
+use crate::common::{Host, SAMPLE, Step, below, chips, composition, config, most_pages_of, scaled, small};
 use phelsuma_ftl::Config;
 use phelsuma_nand::{Kind, Page};
 use rand_core::{RngCore, SeedableRng};

@@ -1,11 +1,7 @@
 //! Every mapping with every validity store, against a plain map: random requests on small drives with small caches,
 //! with metadata collection busy, and the FTL's own check all along.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, chips, composition, config, most_pages, most_pages_of, scaled, small};
+use crate::common::{Host, Step, chips, composition, config, most_pages, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, MappingPart, MetadataPart, ValidityPart};
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Block, Kind, Nand, Op, Page, Purpose, SpareRead, Time};

@@ -1,10 +1,6 @@
 //! Trims: durable at the flush, never undone afterwards, and never a way back to something older.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, below, chips, config, scaled, small, surviving};
+use crate::common::{Host, Step, below, chips, config, scaled, small, surviving};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

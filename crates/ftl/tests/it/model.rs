@@ -1,11 +1,7 @@
 //! Every preset against a plain map from logical page to what was written there: random requests and power cuts between
 //! them.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, chips, config, large_enough, most_pages, scaled, small, surviving};
+use crate::common::{Host, Step, chips, config, large_enough, most_pages, scaled, small, surviving};
 use proptest::prelude::*;
 
 /// Pages in a block, blocks, channels, dies per channel.

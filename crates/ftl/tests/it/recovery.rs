@@ -1,10 +1,6 @@
 //! Recovery: what a power cut leaves, and what the drive makes of it.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, chips, config, scanned, small, with_metadata, with_tombstones};
+use crate::common::{Host, Step, chips, config, scanned, small, with_metadata, with_tombstones};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 
 /// A host with a drive of one die, so that an operation is in flight alone.

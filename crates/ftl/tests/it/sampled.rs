@@ -4,11 +4,9 @@
 //! What is held against the flash is `check`: the live pages of all that is counted, that nothing is left out that must
 //! be counted, that no block is emptier than a member of the sample that is sure to be the emptiest, and the sum.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, SAMPLE, Step, chips, composition, config, large_enough, most_pages, most_pages_of, scaled, small};
+use crate::common::{
+    Host, SAMPLE, Step, chips, composition, config, large_enough, most_pages, most_pages_of, scaled, small,
+};
 use phelsuma_ftl::{Config, RamLedger, format};
 use phelsuma_nand::{Geometry, Purpose, Time};
 use rand_core::SeedableRng;
@@ -80,7 +78,7 @@ fn a_drive_as_full_as_it_goes_survives_cuts_and_can_be_written_over() {
 
 #[test]
 fn a_log_of_stale_pages_is_recovered_too() {
-    let parts = common::parts_of("ib-ftl+sample");
+    let parts = crate::common::parts_of("ib-ftl+sample");
     let geometry = small(16, 256, 1, 1);
     let logical_pages = most_pages_of(parts, geometry);
     let mut host = Host::new(chips(geometry), Config::new("any", parts, logical_pages, 7), 1);

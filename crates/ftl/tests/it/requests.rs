@@ -1,10 +1,6 @@
 //! Requests at the edges: nothing that is refused does anything, and nothing that fits is refused.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, chips, config, large_enough, most_pages, small, surviving, with_metadata};
+use crate::common::{Host, Step, chips, config, large_enough, most_pages, small, surviving, with_metadata};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, MappingPart, WriteRequest, format};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, Time};
 

@@ -1,10 +1,6 @@
 //! Thousands of power cuts in a row on one drive, a few programs and erases apart, also during recovery.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, below, chips, config, most_pages, scaled, scanned, small, with_metadata};
+use crate::common::{Host, Step, below, chips, config, most_pages, scaled, scanned, small, with_metadata};
 use phelsuma_nand::Geometry;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use proptest::prelude::*;

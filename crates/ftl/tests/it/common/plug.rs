@@ -74,11 +74,6 @@ impl Plug {
         }
     }
 
-    /// Another course of chance from here on.
-    pub(crate) fn reseed(&mut self, seed: u64) {
-        self.rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    }
-
     /// The power fails at the program or erase after the next `operations` ones.
     pub(crate) fn arm(&mut self, operations: u64) {
         self.left = Some(operations);

@@ -1,10 +1,6 @@
 //! Blocks that grow bad, and drives that wear out.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving};
+use crate::common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving};
 use phelsuma_ftl::{FtlError, PRESETS};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Nand, SimNand, Timing};

@@ -1,10 +1,6 @@
 //! Erase counts in spare areas: right as long as the power stays on, and lost of few blocks where it does not.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, below, scaled, small};
+use crate::common::{Host, Step, below, scaled, small};
 use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;

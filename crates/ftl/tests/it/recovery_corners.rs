@@ -3,11 +3,7 @@
 //! does. That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen so that the fewest free blocks
 //! are left.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, Step, below, chips, most_pages_of, small};
+use crate::common::{Host, Step, below, chips, most_pages_of, small};
 use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::Geometry;
 use rand_core::SeedableRng;
