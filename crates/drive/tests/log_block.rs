@@ -128,7 +128,7 @@ fn bast_thrashes_under_uniform_writes() {
 }
 
 #[test]
-fn the_association_degree_of_fast_grows_with_the_block_and_falls_with_more_log_blocks() {
+fn the_association_degree_of_fast_falls_with_more_log_blocks() {
     let degree = |log_blocks: &str| {
         let result = measured("fast", "uniform", &[("log.blocks", log_blocks)]);
         let merged = result.counters["log_blocks_fully_merged"] as f64;

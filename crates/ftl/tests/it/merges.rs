@@ -1,10 +1,6 @@
 //! The merges of LAST++'s figure 1, made by hand on blocks of four pages, with what each costs.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
-use common::{Host, chips, config, small};
+use crate::common::{Host, Step, chips, config, small};
 use phelsuma_nand::Purpose;
 
 /// A drive of 16 logical blocks of four pages, all written in order: everything stands in data blocks.
@@ -106,7 +102,7 @@ fn an_old_version_in_another_log_block_does_not_come_back() {
     let writes = [1, 5, 9, 13, 1, 6, 10, 14, 17, 21, 25, 29, 18, 22, 26, 30, 33, 37, 41, 45];
     for page in writes {
         host.write(page, 1, true).unwrap();
-        host.step(&common::Step::Cut).unwrap();
+        host.step(&Step::Cut).unwrap();
         host.compare_all();
         host.check();
     }
@@ -114,7 +110,7 @@ fn an_old_version_in_another_log_block_does_not_come_back() {
     host.write(1, 1, true).unwrap();
     (0..4).for_each(|page| host.write(page, 1, true).unwrap());
     host.write(8, 1, true).unwrap();
-    host.step(&common::Step::Cut).unwrap();
+    host.step(&Step::Cut).unwrap();
     host.compare_all();
     host.check();
 }
