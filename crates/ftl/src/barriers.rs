@@ -232,6 +232,9 @@ barriers! {
     OldBlocksAfterMap,
     /// A page of a log block counts only if it is younger than its logical block's merge (no paper has a merge version).
     MergeVersionCompared,
+    /// A trim that was flushed stays one until the page that was written after it is certain: a recovery may write the table
+    /// of trims while that page may still turn bad.
+    TrimsOutliveSuspects,
     /// A destination of a merge that no map page names is erased.
     OrphansErased,
     /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at the

@@ -203,6 +203,7 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::EraseClearsBuffer, "crates/ftl/tests/it/corners.rs"),
     (Barrier::MetadataBounded, "crates/ftl/tests/it/corners.rs"),
     (Barrier::LogCleaningBounded, "crates/ftl/tests/it/corners.rs"),
+    (Barrier::TrimsOutliveSuspects, "crates/ftl/tests/it/trims.rs"),
     (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
 ];
 

@@ -122,7 +122,22 @@ impl Ground {
     /// Writes a part anew, not before everything so far is on flash: neither the data block that it names nor what made
     /// a trim void may be missing where it is found. When it is safe.
     pub(super) fn write_part<N: Nand>(&mut self, nand: &mut N, part: u32, at: Time) -> Result<Time, FtlError> {
-        let mut done = self.append_part(nand, part, at)?;
+        self.write_parts(nand, [part], at)
+    }
+
+    /// As [`write_part`](Self::write_part), of several. Only when all of them are there a map block is emptied: in a
+    /// recovery the table of trims leaves out what merges have carried out, and must not be written before the parts
+    /// that say so.
+    pub(super) fn write_parts<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        parts: impl IntoIterator<Item = u32>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let mut done = at;
+        for part in parts {
+            done = self.append_part(nand, part, done)?;
+        }
         // Each round gives one back.
         for _ in 0..self.geometry.blocks() {
             let Some(victim) = self.map_victim() else { break };

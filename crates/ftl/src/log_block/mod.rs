@@ -169,9 +169,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
                 }
             }
         }
-        for part in parts {
-            done = ground.write_part(nand, part, done)?;
-        }
+        done = ground.write_parts(nand, parts, done)?;
         for block in old {
             ground.pool.release(block);
         }

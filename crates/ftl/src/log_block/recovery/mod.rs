@@ -88,9 +88,7 @@ impl LogBlock {
         steps.begin("write anew what may have been in flight");
         let before = ftl.ground.tally;
         if !ftl.ground.barriers.forget(Barrier::SuspectsCopied) {
-            for part in map.suspects() {
-                steps.now = ftl.ground.write_part(nand, part, steps.now)?;
-            }
+            steps.now = ftl.ground.write_parts(nand, map.suspects(), steps.now)?;
             for logical_block in suspects {
                 steps.now = ftl.ground.full_merge(nand, logical_block, steps.now)?;
             }
@@ -183,8 +181,12 @@ impl LogBlock {
         }
         for page in &entered {
             ground.log.set(page.key, page.page);
-            let (logical_block, offset) = ground.split(page.key);
-            ground.trims.clear(logical_block, offset);
+            // One that may turn bad does not undo the trim before it: the table may be written before the page is safe.
+            // The merge that makes it so carries out the rest of the entry.
+            if !page.suspect || ground.barriers.forget(Barrier::TrimsOutliveSuspects) {
+                let (logical_block, offset) = ground.split(page.key);
+                ground.trims.clear(logical_block, offset);
+            }
         }
         let slots: Vec<u32> = ground.log.slots().collect();
         for slot in slots {
