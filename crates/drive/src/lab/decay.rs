@@ -70,8 +70,8 @@ impl Written {
         !others.any(|(_, spare)| self.newest_of(spare.key) == Some((spare.version, spare.seq)))
     }
 
-    /// Where this page is one of a block of translation pages, or of what a battery saved, which stands among them: when the readable one behind it was programmed, in program
-    /// order, and the latest if there is none.
+    /// Where this page is one of a block of translation pages, or of what a battery saved, which stands among them: when
+    /// the readable one behind it was programmed, in program order, and the latest if there is none.
     fn among_translation_pages(&self, sim: &SimNand, page: Page) -> Option<u64> {
         let geometry = sim.geometry();
         let of_block = || self.pages.iter().filter(|(other, _)| geometry.block_of(*other) == geometry.block_of(page));
