@@ -235,6 +235,9 @@ barriers! {
     /// A trim that was flushed stays one until the page that was written after it is certain: a recovery may write the table
     /// of trims while that page may still turn bad.
     TrimsOutliveSuspects,
+    /// A map page that a recovery writes has the next one scan the log blocks that it holds as well: they count again if
+    /// what may have been in flight turns bad.
+    HeldLogBlocksScanned,
     /// A destination of a merge that no map page names is erased.
     OrphansErased,
     /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at the

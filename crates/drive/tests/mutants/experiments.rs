@@ -204,6 +204,7 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::MetadataBounded, "crates/ftl/tests/it/corners.rs"),
     (Barrier::LogCleaningBounded, "crates/ftl/tests/it/corners.rs"),
     (Barrier::TrimsOutliveSuspects, "crates/ftl/tests/it/trims.rs"),
+    (Barrier::HeldLogBlocksScanned, "crates/ftl/tests/it/merges.rs"),
     (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
 ];
 

@@ -40,6 +40,8 @@ pub(super) struct Ground {
     /// Pages that a recovery has read and that may have been in flight: it may have been the last time that they read
     /// well.
     pub(super) kept: Kept,
+    /// While a recovery holds log blocks that may count again: none of them has a page of a lower seq.
+    pub(super) held_since: Option<u64>,
 }
 
 /// Pages with what was read there.
@@ -88,6 +90,7 @@ impl Ground {
             tally: Tally::default(),
             bytes: Vec::new(),
             kept: Kept::default(),
+            held_since: None,
         }
     }
 

@@ -164,6 +164,12 @@ impl Ground {
         closed().min_by_key(|map| map.live).filter(|_| too_many).map(|map| map.block)
     }
 
+    /// No log block that counts, or may count again, has a page of a lower seq.
+    fn oldest_log(&self) -> u64 {
+        let oldest = self.log.oldest().unwrap_or(self.pool.clock.seq() + 1);
+        self.held_since.map_or(oldest, |since| since.min(oldest))
+    }
+
     fn append_part<N: Nand>(&mut self, nand: &mut N, part: u32, at: Time) -> Result<Time, FtlError> {
         let purpose = if self.pool.recovering { Purpose::Recovery } else { Purpose::Map };
         let earliest = if self.barriers.forget(Barrier::MapAfterData) { at } else { at.max(self.pool.clock.horizon()) };
@@ -184,7 +190,7 @@ impl Ground {
             if is_trims {
                 self.trims.encode(&mut self.bytes);
             } else {
-                let oldest_log = self.log.oldest().unwrap_or(self.pool.clock.seq() + 1);
+                let oldest_log = self.oldest_log();
                 self.data.encode(part, oldest_log, &mut self.bytes);
             }
             let content = Content::Bytes(&self.bytes);

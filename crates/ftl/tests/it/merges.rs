@@ -1,7 +1,9 @@
 //! The merges of LAST++'s figure 1, made by hand on blocks of four pages, with what each costs.
 
 use crate::common::{Host, Step, chips, config, small};
+use phelsuma_ftl::Config;
 use phelsuma_nand::Purpose;
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
 
 /// A drive of 16 logical blocks of four pages, all written in order: everything stands in data blocks.
 fn filled(ftl: &str) -> Host {
@@ -113,4 +115,57 @@ fn an_old_version_in_another_log_block_does_not_come_back() {
     host.step(&Step::Cut).unwrap();
     host.compare_all();
     host.check();
+}
+
+/// Page 11 stands in a log block with pages of another logical block, and is certain by the next start. It is written
+/// again to a log block of its own, and that program is cut so that it reads well until the power fails once more. So it
+/// does, in the recovery; and again in the next one. The older page counts then, in the older log block.
+fn written_again_and_cut_thrice(config: Config, dies: u32, operations: [u64; 3]) {
+    let mut host = Host::new(chips(small(16, 40 + 16 * u64::from(dies), 1, dies)), config, 1);
+    host.plug.program_faults = vec![ProgramFault::Unstable];
+    host.plug.erase_faults = vec![EraseFault::NotStarted];
+    for (first, pages) in [(33, 3), (11, 1), (36, 2)] {
+        host.write(first, pages, false).unwrap();
+    }
+    host.plug.pull(host.at);
+    host.power_back();
+    for (cut, operations) in operations.into_iter().enumerate() {
+        host.plug.arm(operations);
+        let up = host.recover().is_ok();
+        if up && cut == 0 && host.plug.cut_at().is_none() {
+            _ = host.write(11, 1, false);
+        }
+        if host.plug.cut_at().is_none() {
+            assert!(up, "a recovery fails with the power on");
+            host.plug.pull(host.at);
+        }
+        host.power_back();
+    }
+    host.recover().unwrap();
+    host.compare_all();
+}
+
+#[test]
+fn a_log_block_that_counts_again_where_a_newer_page_turns_bad_is_found() {
+    for ftl in ["block", "bast", "fast"] {
+        for n in 0..400 {
+            written_again_and_cut_thrice(config(ftl, 80), 1 + n as u32 % 2, [n / 2 % 20, n / 40 % 3, n / 120]);
+        }
+    }
+}
+
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    #[test]
+    fn a_held_log_block_that_the_next_recovery_does_not_scan_is_lost() {
+        let goes_wrong = |n: u64| {
+            let config = Config { forgets: Some(Barrier::HeldLogBlocksScanned), ..config("fast", 80) };
+            let drive = || written_again_and_cut_thrice(config, 2, [n % 20, n / 20 % 3, n / 60]);
+            std::panic::catch_unwind(drive).is_err()
+        };
+        assert!((0..240).any(goes_wrong));
+    }
 }

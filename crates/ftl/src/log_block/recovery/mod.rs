@@ -87,6 +87,8 @@ impl LogBlock {
 
         steps.begin("write anew what may have been in flight");
         let before = ftl.ground.tally;
+        let held_since = (!ftl.ground.barriers.forget(Barrier::HeldLogBlocksScanned)).then_some(map.oldest_log);
+        ftl.ground.held_since = held_since;
         if !ftl.ground.barriers.forget(Barrier::SuspectsCopied) {
             steps.now = ftl.ground.write_parts(nand, map.suspects(), steps.now)?;
             for logical_block in suspects {
@@ -95,6 +97,7 @@ impl LogBlock {
         }
         steps.now = steps.now.max(ftl.ground.pool.clock.horizon());
         ftl.ground.kept.0.clear();
+        ftl.ground.held_since = None;
         for block in held {
             ftl.ground.pool.release(block);
         }
