@@ -3,7 +3,8 @@
 //!
 //! - **Data blocks.** Each logical block has one or none; a page stands at its own offset. A page that was never written
 //!   is a hole: chips take pages in ascending order and let some be left out. Only the first page is never left out: where
-//!   it would be, zeros are written there. So a block whose first spare area is blank is blank.
+//!   it would be, zeros are written there, with a version that no page has ([`HOLE`]). So a block whose first spare area is
+//!   blank is blank.
 //! - **Log blocks** take the host's pages in whatever way the scheme says ([`super::scheme`]).
 //! - **The newest version** of a page is where the table of log pages says, in the data block otherwise. Newest is by
 //!   version, never by program order.
@@ -209,6 +210,7 @@ impl Ground {
         let (read, ready) = nand.read(from, Op::new(at, purpose));
         match read {
             PageRead::Erased if may_be_hole => None,
+            PageRead::Written { spare, .. } if may_be_hole && is_hole(&spare, key) => None,
             PageRead::Written { content, spare, .. } if spare.kind == Kind::User && spare.key == key => {
                 let hollow = match content {
                     Content::Hollow(tag) => Some(tag),
@@ -280,8 +282,7 @@ impl Ground {
         at: Time,
     ) -> Result<Option<Time>, FtlError> {
         let content = Content::Hollow(0);
-        let version = self.pool.clock.version();
-        let page = NewPage { kind: Kind::User, key, version, content, data_crc: content.crc(), aux: 0 };
+        let page = NewPage { kind: Kind::User, key, version: HOLE, content, data_crc: content.crc(), aux: 0 };
         let to = self.geometry.page(block, 0);
         self.tally.programs += 1;
         self.pool.program(nand, to, role, &page, self.purpose(), at)
@@ -362,6 +363,15 @@ pub(super) struct Destination {
     pub(super) block: Option<Block>,
     /// Its first page is programmed.
     pub(super) begun: bool,
+}
+
+/// The version of zeros that stand at the beginning of a block in the place of a page that is not there. It is older than
+/// any merge, so it never counts in a log block.
+const HOLE: u64 = 0;
+
+/// Whether what stands in a logical page's place says that the page is not there.
+pub(super) fn is_hole(spare: &Spare, key: u32) -> bool {
+    spare.kind == Kind::User && spare.key == key && spare.version == HOLE
 }
 
 /// No logical block.

@@ -25,7 +25,7 @@ use crate::{BlockLook, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ground::Ground;
+use ground::{Ground, is_hole};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
 use scheme::Scheme;
 use shape::Sizes;
@@ -135,6 +135,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
             };
             let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
             match read {
+                Some((_, spare)) if may_be_hole && is_hole(&spare, key.0) => sink.page(key, HostPage::Zeros),
                 Some((content, spare)) if is_sought(&spare) || self.ground.barriers.forget(Barrier::OwnerChecked) => {
                     sink.page(key, HostPage::Data(content));
                 }

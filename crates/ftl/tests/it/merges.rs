@@ -1,9 +1,9 @@
 //! The merges of LAST++'s figure 1, made by hand on blocks of four pages, with what each costs.
 
 use crate::common::{Host, Step, chips, config, small};
-use phelsuma_ftl::Config;
-use phelsuma_nand::Purpose;
+use phelsuma_ftl::{Config, HostPage};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use phelsuma_nand::{LogicalPage, Purpose};
 
 /// A drive of 16 logical blocks of four pages, all written in order: everything stands in data blocks.
 fn filled(ftl: &str) -> Host {
@@ -93,6 +93,36 @@ fn plain_block_mapping_copies_the_block_that_is_overwritten() {
     });
     // Page 7 was its block's last: a merge with nothing left to copy, after three copies in front of it.
     assert_eq!((kinds, costs), ([1, 1, 0], [0, 2, 2]));
+}
+
+/// Zeros stand in the place of pages in front of the first one of a block. They are no data, before and after a start.
+#[test]
+fn pages_in_front_of_the_first_written_one_are_no_data() {
+    for ftl in ["block", "bast", "fast"] {
+        let mut host = Host::new(chips(small(4, 64, 1, 1)), config(ftl, 64), 1);
+        [7, 13, 2, 22].iter().for_each(|page| host.write(*page, 1, true).unwrap());
+        for merge in [false, true, true] {
+            // Merges of the logical blocks that were written to, and a block that the power finds open.
+            if merge {
+                [30, 34, 38, 42, 46, 50, 54, 58, 62, 29].iter().for_each(|page| host.write(*page, 1, true).unwrap());
+            }
+            let read = |host: &mut Host| {
+                let mut zeros = Vec::new();
+                let mut sink = |page: LogicalPage, read: HostPage<'_>| {
+                    if matches!(read, HostPage::Zeros) {
+                        zeros.push(page.0);
+                    }
+                };
+                let ftl = host.ftl.as_mut().unwrap();
+                ftl.read(&mut host.plug, LogicalPage(0), 24, Purpose::Host, host.at, &mut sink).unwrap();
+                zeros
+            };
+            let expected: Vec<u32> = (0..24).filter(|page| ![7, 13, 2, 22].contains(page)).collect();
+            assert_eq!(read(&mut host), expected, "{ftl}");
+            host.step(&Step::Cut).unwrap();
+            assert_eq!(read(&mut host), expected, "{ftl}");
+        }
+    }
 }
 
 /// Resurrection: log block A holds an old version of a page, log block B the newest. B is merged and erased, and the power
