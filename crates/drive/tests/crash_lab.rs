@@ -11,7 +11,9 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let ratio = if dies.0 * dies.1 > 1 { 0.25 } else { 0.6 };
     let logical_pages = (64.0 * 32.0 * ratio) as u32;
     // Placements of several streams have a block open for each of them on each die.
-    let sorts = matches!(composition.placement, PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. });
+    let sorts = composition
+        .page_mapped()
+        .is_some_and(|parts| matches!(parts.placement, PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. }));
     let blocks = if sorts && dies.0 * dies.1 > 2 { 80 } else { 64 };
     LabConfig {
         geometry: Geometry::new(512, 32, blocks, dies.0, dies.1).unwrap(),
@@ -31,7 +33,7 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
 fn scanned() -> impl Iterator<Item = &'static Preset> {
     let only = std::env::var("PHELSUMA_FTL").ok();
     let wanted = move |preset: &&Preset| only.as_deref().is_none_or(|name| name == preset.name);
-    PRESETS.iter().filter(|preset| preset.composition.power == PowerPart::Scan).filter(wanted)
+    PRESETS.iter().filter(|preset| preset.composition.power() == Some(PowerPart::Scan)).filter(wanted)
 }
 
 fn thorough() -> bool {

@@ -223,6 +223,26 @@ barriers! {
     /// Entries of a page validity log that say what a newer one says are dropped where the log is too long (GeckoFTL
     /// appendix E counts on there being none).
     RepeatsDropped,
+
+    // What log-block FTLs stand on.
+    /// A map page is not written before the data block that it names is on flash (LAST++ section 2.2: a single atomic
+    /// write).
+    MapAfterData,
+    /// No old block is given back before the map page that replaces it is written.
+    OldBlocksAfterMap,
+    /// A page of a log block counts only if it is younger than its logical block's merge (no paper has a merge version).
+    MergeVersionCompared,
+    /// A trim that was flushed stays one until the page that was written after it is certain: a recovery may write the table
+    /// of trims while that page may still turn bad.
+    TrimsOutliveSuspects,
+    /// A map page that a recovery writes has the next one scan the log blocks that it holds as well: they count again if
+    /// what may have been in flight turns bad.
+    HeldLogBlocksScanned,
+    /// A destination of a merge that no map page names is erased.
+    OrphansErased,
+    /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at the
+    /// sequential log block alone).
+    PartialMergesOfNewest,
 }
 
 #[cfg(phelsuma_mutants)]

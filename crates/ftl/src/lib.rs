@@ -16,19 +16,21 @@ mod config;
 mod counter;
 mod error;
 mod ftl;
+mod log_block;
 mod look;
 mod page_mapped;
 mod presets;
 mod ram;
 mod recovery_report;
+mod steps;
 
 pub use anchor::ANCHOR_BLOCKS;
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart,
-    MetadataPart, OnMiss, PARAMETERS, PageTimes, PlacementPart, PowerPart, Synchronize, UnknownOld, ValidityPart,
-    VictimPart, WearPart,
+    Composition, Config, ConfigError, DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, LogParts,
+    LogScheme, MappingPart, MetadataPart, OnMiss, PARAMETERS, PageParts, PageTimes, PlacementPart, PowerPart,
+    Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

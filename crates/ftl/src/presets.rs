@@ -1,10 +1,12 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, MappingPart,
-    MetadataPart, OnMiss, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
+    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, LogParts,
+    LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PlacementPart, PowerPart, Synchronize, ValidityPart,
+    VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
+use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
@@ -22,7 +24,7 @@ pub struct Preset {
     pub composition: Composition,
 }
 
-const PAGE: Composition = Composition {
+const PAGE: PageParts = PageParts {
     mapping: MappingPart::RamTable,
     validity: ValidityPart::RamBitmap,
     victim: VictimPart::Greedy,
@@ -44,52 +46,68 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "page",
         about: "page mapping and validity in RAM, greedy, one stream: the analytic reference",
-        composition: PAGE,
+        composition: Composition::PageMapped(PAGE),
     },
     Preset {
         name: "fifo",
         about: "as page, collecting the block closed longest ago",
-        composition: Composition { victim: VictimPart::Fifo, ..PAGE },
+        composition: Composition::PageMapped(PageParts { victim: VictimPart::Fifo, ..PAGE }),
     },
     Preset {
         name: "d-choices",
         about: "as page, collecting the emptiest of 10 blocks drawn at random",
-        composition: Composition { victim: VictimPart::DChoices { d: 10 }, ..PAGE },
+        composition: Composition::PageMapped(PageParts { victim: VictimPart::DChoices { d: 10 }, ..PAGE }),
     },
     Preset {
         name: "pl-greedy",
         about: "as page, with moved pages apart from what the host writes (Dual Greedy, section V)",
-        composition: Composition { placement: PlacementPart::HostGc, ..PAGE },
+        composition: Composition::PageMapped(PageParts { placement: PlacementPart::HostGc, ..PAGE }),
     },
     Preset {
         name: "dual-greedy",
         about: "as page, hot data told by lifetimes of blocks, victims by lists of ages (Dual Greedy)",
-        composition: Composition { victim: VictimPart::DualGreedy, placement: DUAL_GREEDY, ..PAGE },
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::DualGreedy,
+            placement: DUAL_GREEDY,
+            ..PAGE
+        }),
     },
     Preset {
         name: "cost-benefit",
         about: "as pl-greedy, collecting by live pages and age (Kawaguchi, as Dual Greedy has it)",
-        composition: Composition { victim: VictimPart::CostBenefit, placement: PlacementPart::HostGc, ..PAGE },
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::CostBenefit,
+            placement: PlacementPart::HostGc,
+            ..PAGE
+        }),
     },
     Preset {
         name: "cat",
         about: "as pl-greedy, collecting by live pages, age and erase count (Chiang's CAT, as Dual Greedy has it)",
-        composition: Composition { victim: VictimPart::Cat { wear: true }, placement: PlacementPart::HostGc, ..PAGE },
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::Cat { wear: true },
+            placement: PlacementPart::HostGc,
+            ..PAGE
+        }),
     },
     Preset {
         name: "dac",
         about: "as page, regions from cold to hot by ages of pages, cat without wear (DAC, as Dual Greedy has it)",
-        composition: Composition { victim: VictimPart::Cat { wear: false }, placement: DAC, ..PAGE },
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::Cat { wear: false },
+            placement: DAC,
+            ..PAGE
+        }),
     },
     Preset {
         name: "dftl",
         about: "demand-paged mapping, validity in RAM, greedy over user data and metadata alike (DFTL)",
-        composition: Composition { mapping: PAGED, power: PowerPart::Battery, ..PAGE },
+        composition: Composition::PageMapped(PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE }),
     },
     Preset {
         name: "lazyftl",
         about: "as dftl without a battery: a tenth of the cache may be dirty (LazyFTL, as GeckoFTL takes it)",
-        composition: Composition {
+        composition: Composition::PageMapped(PageParts {
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
@@ -98,12 +116,12 @@ pub const PRESETS: &[Preset] = &[
             },
             power: PowerPart::Synchronize,
             ..PAGE
-        },
+        }),
     },
     Preset {
         name: "ib-ftl",
         about: "a B+-tree as mu-ftl-pvb, a dirty limit as lazyftl, stale pages in a log chained by block (IB-FTL)",
-        composition: Composition {
+        composition: Composition::PageMapped(PageParts {
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
@@ -113,12 +131,12 @@ pub const PRESETS: &[Preset] = &[
             validity: ValidityPart::PageValidityLog,
             power: PowerPart::Synchronize,
             ..PAGE
-        },
+        }),
     },
     Preset {
         name: "mu-ftl-pvb",
         about: "as dftl, with the root alone in RAM of a B+-tree of translation pages, and a bitmap in flash (µ-FTL)",
-        composition: Composition {
+        composition: Composition::PageMapped(PageParts {
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
@@ -128,18 +146,33 @@ pub const PRESETS: &[Preset] = &[
             validity: ValidityPart::FlashBitmap,
             power: PowerPart::Battery,
             ..PAGE
-        },
+        }),
     },
     Preset {
         name: "geckoftl",
         about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata left until it is stale (GeckoFTL)",
-        composition: Composition {
+        composition: Composition::PageMapped(PageParts {
             mapping: LAZY,
             validity: GECKO,
             metadata: MetadataPart::Left,
             power: PowerPart::GeckoRec,
             ..PAGE
-        },
+        }),
+    },
+    Preset {
+        name: "block",
+        about: "data blocks alone: what overwrites a page copies its block (block-level FTL, LAST++ section 2.1)",
+        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Block, log_blocks: 0 }),
+    },
+    Preset {
+        name: "bast",
+        about: "data blocks, and a log block for each logical block that is written (BAST, LAST++ section 3)",
+        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Bast, log_blocks: 0 }),
+    },
+    Preset {
+        name: "fast",
+        about: "data blocks, one sequential log block, and log blocks that all share (FAST, LAST++ section 3)",
+        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 0 }),
     },
 ];
 
@@ -161,8 +194,16 @@ impl Preset {
 /// # Errors
 /// [`FtlError::DoesNotFit`], or what the flash refuses.
 pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<dyn Ftl<N>>, Time), FtlError> {
-    let (ftl, done) = PageMapped::format(nand, config, at)?;
-    Ok((Box::new(ftl), done))
+    Ok(match config.composition {
+        Composition::PageMapped(parts) => {
+            let (ftl, done) = PageMapped::format(nand, &config.of(parts), at)?;
+            (Box::new(ftl), done)
+        }
+        Composition::LogBlock(parts) => {
+            let (ftl, done) = LogBlock::format(nand, &config.of(parts), at)?;
+            (Box::new(ftl), done)
+        }
+    })
 }
 
 /// Brings up the drive that is on `nand`, from flash alone.
@@ -174,6 +215,14 @@ pub fn recover<N: Nand>(
     config: &Config,
     at: Time,
 ) -> Result<(Box<dyn Ftl<N>>, RecoveryReport), FtlError> {
-    let (ftl, report) = PageMapped::recover(nand, config, at)?;
-    Ok((Box::new(ftl), report))
+    Ok(match config.composition {
+        Composition::PageMapped(parts) => {
+            let (ftl, report) = PageMapped::recover(nand, &config.of(parts), at)?;
+            (Box::new(ftl), report)
+        }
+        Composition::LogBlock(parts) => {
+            let (ftl, report) = LogBlock::recover(nand, &config.of(parts), at)?;
+            (Box::new(ftl), report)
+        }
+    })
 }

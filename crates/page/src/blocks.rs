@@ -30,6 +30,8 @@ pub(crate) enum Shown {
     Gecko,
     /// A page validity log.
     ValidityLog,
+    /// The map of data blocks.
+    Map,
     /// The drive's description.
     Anchor,
     /// Not used any more.
@@ -38,7 +40,7 @@ pub(crate) enum Shown {
 
 impl Shown {
     /// All, in the order of their numbers.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Free,
         Self::Held,
         Self::User,
@@ -47,6 +49,7 @@ impl Shown {
         Self::Bitmap,
         Self::Gecko,
         Self::ValidityLog,
+        Self::Map,
         Self::Anchor,
         Self::Bad,
     ];
@@ -62,6 +65,7 @@ impl Shown {
             Self::Bitmap => "bitmap",
             Self::Gecko => "gecko",
             Self::ValidityLog => "validity-log",
+            Self::Map => "map",
             Self::Anchor => "anchor",
             Self::Bad => "bad",
         }
@@ -78,6 +82,7 @@ impl Shown {
             (_, Some(Kind::Bitmap)) => Self::Bitmap,
             (_, Some(Kind::Gecko)) => Self::Gecko,
             (_, Some(Kind::ValidityLog)) => Self::ValidityLog,
+            (_, Some(Kind::Map)) => Self::Map,
             (_, Some(Kind::Anchor)) => Self::Anchor,
         }
     }

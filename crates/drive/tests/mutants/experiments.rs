@@ -176,6 +176,23 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::PagesPointBack, soak("ib-ftl")),
         (B::TrimsPointBack, soak("ib-ftl")),
         (B::YoungFlushed, one_die_short),
+        // Log-block FTLs keep many rules of others by code of their own, and these besides.
+        (B::VersionOrder, soak("fast")),
+        (B::SuspectsVerified, soak("bast")),
+        (B::SuspectsCopied, soak("bast")),
+        (B::SuspectsReadOnce, soak("fast")),
+        (B::FallbacksHeld, soak("fast")),
+        (B::CopiesLabelled, soak("bast")),
+        (B::OldLastPagesVerified, soak("fast")),
+        (B::EraseBeforeUse, soak("bast")),
+        (B::TrimsAtFlush, soak("bast")),
+        (B::TrimsBeforeReuse, soak("fast")),
+        (B::NewestTranslationPages, soak("bast")),
+        (B::MapAfterData, soak_on(DIES, "bast")),
+        (B::OldBlocksAfterMap, soak("bast")),
+        (B::MergeVersionCompared, soak("fast")),
+        (B::OrphansErased, soak("bast")),
+        (B::PartialMergesOfNewest, soak("fast")),
     ]
 }
 
@@ -186,6 +203,8 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::EraseClearsBuffer, "crates/ftl/tests/it/corners.rs"),
     (Barrier::MetadataBounded, "crates/ftl/tests/it/corners.rs"),
     (Barrier::LogCleaningBounded, "crates/ftl/tests/it/corners.rs"),
+    (Barrier::TrimsOutliveSuspects, "crates/ftl/tests/it/trims.rs"),
+    (Barrier::HeldLogBlocksScanned, "crates/ftl/tests/it/merges.rs"),
     (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
 ];
 

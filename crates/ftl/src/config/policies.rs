@@ -2,12 +2,12 @@
 
 use super::parts::{DAC, DUAL_GREEDY};
 use super::set::refusals;
-use super::{Composition, ConfigError, DAC_REGIONS_MAX, PageTimes, PlacementPart, UnknownOld, VictimPart};
+use super::{ConfigError, DAC_REGIONS_MAX, PageParts, PageTimes, PlacementPart, UnknownOld, VictimPart};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-impl Composition {
+impl PageParts {
     pub(super) fn set_cat(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
         let (bad, lacks) = refusals(name, value);
         let VictimPart::Cat { wear } = &mut self.victim else {

@@ -27,7 +27,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{BlockLook, Config, Counter, FtlError, GeckoLook, RamLedger, anchor};
+use crate::{BlockLook, Counter, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
@@ -42,6 +42,9 @@ use shape::{Streams, cache_entries};
 use sorting::{Sorting, placement_of};
 use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
 use victim::{CostAge, DChoices, DualGreedy, Fifo, Greedy, Sampled, Victim};
+
+/// An FTL of this family.
+type Config = crate::Config<PageParts>;
 
 /// What a page-mapped FTL counts besides flash operations.
 #[derive(Clone, Copy, Default, Debug)]

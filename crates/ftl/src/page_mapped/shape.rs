@@ -1,15 +1,15 @@
 //! How the flash is divided, and what fits.
 
-use super::PageMapped;
 use super::mapping::{PagedMapping, RamMapping};
 use super::needs::Needs;
 use super::saved::counters_and_seal;
 use super::sorting::placement_of;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
+use super::{Config, PageMapped};
 use crate::blocks::{critical_blocks, held_blocks, young_blocks};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
-use crate::{ANCHOR_BLOCKS, Config, FtlError, RecoveryBound, SetAside};
+use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
 /// Where blocks of metadata are left until all of their pages are stale, how many times the space of the live ones they

@@ -1,11 +1,11 @@
 //! Asking placement for a stream, and looking up what it asks for.
 
+use super::Config;
 use super::PageMapped;
 use super::collect::Why;
 use super::mapping::Place;
 use super::move_buffer::Moving;
 use super::placement::{Asks, Dac, DualGreedy, HostGc, HostWrite, MovedPage, OldCopy, OneStream, Placement};
-use crate::Config;
 use crate::config::{PlacementPart, UnknownOld};
 use crate::ftl::Hint;
 use alloc::boxed::Box;

@@ -10,6 +10,7 @@ mod dirty_limit;
 mod drives;
 mod erase_counts;
 mod looks;
+mod merges;
 mod model;
 mod paged;
 mod read_path;

@@ -85,7 +85,8 @@ fn every_composition_is_a_map() {
                 if composition.names()[0].contains("b-tree") {
                     assert!(host.counter("inner_nodes") >= 2 && host.counter("node_programs") > 100, "{}", context(0));
                 }
-                if composition.metadata == MetadataPart::Collected && has_metadata(&composition) {
+                if composition.page_mapped().unwrap().metadata == MetadataPart::Collected && has_metadata(&composition)
+                {
                     assert!(host.counter("metadata_collections") > 10, "{}", context(0));
                 }
             }
@@ -94,7 +95,8 @@ fn every_composition_is_a_map() {
 }
 
 fn has_metadata(composition: &Composition) -> bool {
-    composition.mapping != MappingPart::RamTable || composition.validity == ValidityPart::FlashBitmap
+    let parts = composition.page_mapped().unwrap();
+    parts.mapping != MappingPart::RamTable || parts.validity == ValidityPart::FlashBitmap
 }
 
 /// 10⁷ random requests in the thorough mode: every FTL reads as the same plain map.

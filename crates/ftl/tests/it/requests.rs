@@ -106,7 +106,7 @@ fn pages_never_written_read_as_zeros() {
         assert!(host.read(0, 500).iter().all(|tag| *tag == 0));
         host.trim(0, 500).unwrap();
         host.flush().unwrap();
-        if preset.composition.mapping == MappingPart::RamTable {
+        if preset.composition.page_mapped().is_some_and(|parts| parts.mapping == MappingPart::RamTable) {
             assert_eq!(host.counter("tombstones_written"), 0, "nothing was there to discard");
         }
     }

@@ -1,6 +1,8 @@
 //! Trims: durable at the flush, never undone afterwards, and never a way back to something older.
 
-use crate::common::{Host, Step, below, chips, config, scaled, small, surviving};
+use crate::common::{Host, Step, below, chips, config, scaled, scanned, small, surviving, with_metadata};
+use phelsuma_ftl::Config;
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -168,4 +170,56 @@ fn many_regions_in_tiny_blocks_do_not_exhaust_the_reserve() {
     }
     host.check();
     host.step(&Step::Cut).unwrap();
+}
+
+/// A page is trimmed, and that is flushed; it is written again, and the power fails meanwhile, in a way that leaves a page
+/// that reads well until it fails again. So it does, in the recovery, after so many programs and erases each. Then the
+/// page is trimmed or new.
+fn trimmed_written_and_cut_twice(config: Config, dies: u32, operations: (u64, u64)) {
+    let geometry = with_metadata(&config.name, small(16, 40 + 16 * u64::from(dies), 1, dies));
+    let mut host = Host::new(chips(geometry), config, 1);
+    host.plug.program_faults = vec![ProgramFault::Unstable];
+    host.plug.erase_faults = vec![EraseFault::NotStarted];
+    host.write(11, 2, false).unwrap();
+    host.step(&Step::Cut).unwrap();
+    host.step(&Step::Trim { first: 12, pages: 1 }).unwrap();
+    host.step(&Step::Flush).unwrap();
+    host.plug.arm(operations.0);
+    if host.write(11, 2, false).is_ok() && host.plug.cut_at().is_none() {
+        host.plug.pull(host.at);
+    }
+    host.power_back();
+    host.plug.arm(operations.1);
+    if host.recover().is_err() {
+        assert!(host.plug.cut_at().is_some());
+        host.power_back();
+        host.recover().unwrap();
+    }
+    host.compare_all();
+}
+
+#[test]
+fn a_flushed_trim_stays_where_the_page_written_after_it_turns_bad() {
+    for preset in scanned() {
+        for (dies, at, again) in (0..600).map(|n| (1 + n % 2, u64::from(n) / 2 % 20, u64::from(n) / 40)) {
+            trimmed_written_and_cut_twice(config(preset.name, 80), dies, (at, again));
+        }
+    }
+}
+
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    #[test]
+    fn a_page_that_may_turn_bad_and_undoes_a_flushed_trim_brings_an_older_one_back() {
+        let goes_wrong = |n: u32| {
+            let forgets = Some(Barrier::TrimsOutliveSuspects);
+            let config = Config { forgets, ..config("block", 80) };
+            let drive = || trimmed_written_and_cut_twice(config, 1, (u64::from(n) % 20, u64::from(n) / 20));
+            std::panic::catch_unwind(drive).is_err()
+        };
+        assert!((0..300).any(goes_wrong));
+    }
 }

@@ -10,11 +10,13 @@ const POINTS = 600, OVER = 4;
 // For how many looks a block is shown as emptied; see docs/PAGE.md, as for what the map's bytes are.
 const RECENT = 4;
 const HEADER_BYTES = 16, CELL_BYTES = 8, OPEN = 1, COUNTED = 2;
-const KINDS = ["free", "held", "user", "translation", "tombstone", "bitmap", "gecko", "validity-log", "anchor", "bad"];
+const KINDS = [
+  "free", "held", "user", "translation", "tombstone", "bitmap", "gecko", "validity-log", "map", "anchor", "bad",
+];
 const KIND_NAMES = {
   "free": "free", "held": "free, held back", "user": "data of the host", "translation": "translation pages",
   "tombstone": "tombstones of trims", "bitmap": "validity bitmap", "gecko": "Gecko runs", "validity-log": "validity log",
-  "anchor": "drive's description", "bad": "bad",
+  "map": "map of data blocks", "anchor": "drive's description", "bad": "bad",
 };
 
 const count = new Intl.NumberFormat("en", { maximumFractionDigits: 0 }).format;

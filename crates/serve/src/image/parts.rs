@@ -2,16 +2,26 @@
 //! presets.
 
 use phelsuma_ftl::{
-    Composition, ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PageTimes, PlacementPart,
-    Preset, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
+    Composition, ConfigError, DirectoryPart, GeckoMerge, LogScheme, MappingPart, MetadataPart, OnMiss, PageTimes,
+    PlacementPart, Preset, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 
 /// Lines `key=value`, a part before what changes it.
-pub(super) fn as_text(parts: &Composition) -> String {
+pub(super) fn as_text(composition: &Composition) -> String {
     let mut text = String::new();
     let mut set = |key: &str, value: &str| {
         for piece in [key, "=", value, "\n"] {
             text.push_str(piece);
+        }
+    };
+    let parts = match composition {
+        Composition::PageMapped(parts) => parts,
+        Composition::LogBlock(parts) => {
+            set("log", parts.scheme.name());
+            if parts.scheme != LogScheme::Block {
+                set("log.blocks", &parts.log_blocks.to_string());
+            }
+            return text;
         }
     };
     match parts.mapping {
@@ -96,7 +106,8 @@ pub(super) fn as_text(parts: &Composition) -> String {
 
 /// The parts that such a text names.
 pub(super) fn from_text(text: &str) -> Result<Composition, ConfigError> {
-    let mut parts = Preset::named("page")?.composition;
+    let family = if text.starts_with("log=") { "bast" } else { "page" };
+    let mut parts = Preset::named(family)?.composition;
     for line in text.lines() {
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         parts.set(key, value)?;
@@ -111,8 +122,9 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 9] = [
+        let settings: [&[(&str, &str)]; 10] = [
             &[],
+            &[("log.blocks", "17")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
             &[
@@ -147,6 +159,7 @@ mod tests {
             ("d-choices", &[][..]),
             ("dual-greedy", &[][..]),
             ("dac", &[][..]),
+            ("fast", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {
             let mut parts = Preset::named(preset).unwrap().composition;

@@ -24,14 +24,15 @@
 //!   or, on several dies, beside it: then the copy before it counts.
 
 use super::steps::Steps;
+use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Clock;
+use crate::page_mapped::Config;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{RamBitmap, Validity, saved_bytes};
 use crate::recovery_report::RecoveryReport;
-use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose, Spare, SpareRead, Time};

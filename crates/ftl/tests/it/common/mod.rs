@@ -8,8 +8,7 @@ pub(crate) use host::{Host, Step};
 pub(crate) use plug::Plug;
 
 use phelsuma_ftl::{
-    Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PlacementPart, PowerPart, Preset, ValidityPart,
-    format,
+    Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PlacementPart, Preset, ValidityPart, format,
 };
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
@@ -37,7 +36,7 @@ pub(crate) fn chips(geometry: Geometry) -> SimNand {
 
 /// With a cache that is small for a small drive, where there is one.
 fn small_cache(mut composition: Composition) -> Composition {
-    if matches!(composition.mapping, MappingPart::Paged { .. }) {
+    if composition.has_cache() {
         composition.set("mapping.cache", "24").unwrap();
     }
     composition
@@ -76,8 +75,7 @@ pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
 
 /// The presets that any power cut may meet; of these the one that `PHELSUMA_FTL` names, if it does.
 pub(crate) fn scanned() -> Vec<&'static Preset> {
-    let any_cut =
-        |p: &&Preset| matches!(p.composition.power, PowerPart::Scan | PowerPart::GeckoRec | PowerPart::Synchronize);
+    let any_cut = |p: &&Preset| p.composition.survives_power_cuts() && !p.composition.has_battery();
     let only = std::env::var("PHELSUMA_FTL").ok();
     let asked_for = |p: &&Preset| only.as_ref().is_none_or(|name| name == p.name);
     PRESETS.iter().filter(any_cut).filter(asked_for).collect()
@@ -85,15 +83,19 @@ pub(crate) fn scanned() -> Vec<&'static Preset> {
 
 /// Those that keep trims in tombstone pages.
 pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
-    PRESETS.iter().filter(|p| p.composition.mapping == MappingPart::RamTable).collect()
+    let in_ram = |p: &&Preset| p.composition.page_mapped().is_some_and(|parts| parts.mapping == MappingPart::RamTable);
+    PRESETS.iter().filter(in_ram).collect()
 }
 
 /// A larger drive where metadata on flash takes space for itself, or many streams have a block open on each of several dies.
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let parts = parts_of(preset);
-    let much = parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap;
+    let of_pages = parts.page_mapped();
+    let much =
+        of_pages.is_some_and(|parts| parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap);
     let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
-    let sorts = matches!(parts.placement, PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. });
+    let sorts = of_pages
+        .is_some_and(|parts| matches!(parts.placement, PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. }));
     let blocks = if sorts && geometry.dies() > 1 { blocks + 4 * geometry.dies() } else { blocks };
     small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
 }
