@@ -226,10 +226,8 @@ fn every_counter_and_structure_is_in_the_document_and_no_other() {
         "dual-greedy --set placement.on-random=greedy",
         "geckoftl --set placement=dual-greedy --set placement.unknown=fetch",
     ];
-    let runs =
-        ["page", "fifo", "d-choices", "pl-greedy", "cat", "dac", "dftl", "lazyftl", "ib-ftl", "mu-ftl-pvb", "geckoftl"]
-            .into_iter()
-            .chain(changed);
+    let presets = phelsuma_ftl::PRESETS.iter().map(|preset| preset.name);
+    let runs = presets.chain(changed);
     let (mut counters, mut structures) = (BTreeSet::new(), BTreeSet::new());
     for ftl in runs {
         let run = json(&format!("run --ftl {ftl} --workload uniform --capacity 64MiB --json"));
