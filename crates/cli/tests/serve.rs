@@ -438,6 +438,7 @@ fn what_cannot_be_served_is_refused_with_what_would_be_right() {
         (format!("serve --memory 64MiB --socket {socket}{}", "x".repeat(200)), "too long"),
         ("serve --memory 900TiB".to_string(), "must be from"),
         (format!("serve image.img --ratio 0.5 --socket {socket}"), "cannot be used with"),
+        (format!("serve --memory 64MiB --control {socket} --socket {socket}"), "one socket"),
         (format!("serve /nonexistent/image.img --socket {socket}"), "/nonexistent/image.img: opening the image"),
     ] {
         let error = refused_with(2, &words(&line));

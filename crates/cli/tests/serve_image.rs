@@ -7,7 +7,7 @@ mod common;
 mod nbd;
 
 use common::{prints, refused_with, words};
-use nbd::{Folder, PATIENCE, Server, cycles, is_in_order, made, succeeds, there};
+use nbd::{Folder, PATIENCE, Server, client, cycles, is_in_order, made, succeeds, there};
 use phelsuma_ftl::PRESETS;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -274,6 +274,26 @@ fn what_was_acknowledged_before_a_cut_is_there_when_the_power_is_back() {
         println!("{ftl}: {cuts} cuts, {said} requests");
         drop(folder);
     }
+}
+
+/// As on a disk that is full, which `crates/serve/tests/image_full.rs` looks at closely.
+#[test]
+fn a_file_that_may_not_grow_turns_the_drive_off_with_a_line() {
+    if !there(&["nbdkit", "qemu-io", "prlimit"]) {
+        return;
+    }
+    let folder = Folder::new("limit");
+    made(&folder, "page");
+    let server = serve(folder, "");
+    succeeds("prlimit", &["--pid", &server.id().to_string(), "--fsize=100000"]);
+    let failed = client("qemu-io", &["-f", "raw", "-c", "write -P 7 0 8M", &server.uri]);
+    assert!(!failed.status.success());
+    let (status, error, folder) = server.ended();
+    assert_eq!(status.code(), Some(1), "{status}: {error}");
+    assert!(error.contains("File too large"), "{error}");
+    let server = serve(folder, "");
+    succeeds("qemu-io", &["-f", "raw", "-c", "write -P 7 0 8M", "-c", "read -P 7 0 8M", &server.uri]);
+    server.stop();
 }
 
 #[test]

@@ -5,14 +5,14 @@ use crate::connections::{Address, drop_all};
 use phelsuma_page::{Page, Running};
 use phelsuma_serve::device::options::{Backing, Options};
 use phelsuma_serve::device::{DeviceError, Host, ImageDrive, Off, OpenError, Recorder, Served, control};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -110,6 +110,8 @@ fn remove(sockets: [&Option<PathBuf>; 2]) {
 
 /// Opens the drive. What is wrong ends the process here, with its own exit code.
 pub(crate) fn get_ready() -> Told {
+    // A file that may not grow any further is an error of a write, as on a disk that is full, and no end of the process.
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|error| error.to_string())?;
     let options = with_options(|options| options.clone());
     if let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned() {
         let _ = STDOUT.set(stdout.into());

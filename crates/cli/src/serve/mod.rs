@@ -134,7 +134,11 @@ pub(crate) fn main(args: &Args) -> Outcome {
     address.prepare()?;
     args.http.into_iter().for_each(address::prepare_http);
     if let Some(control) = &args.control {
-        Address::Socket(absolute(control)?).prepare()?;
+        let control = absolute(control)?;
+        if address.socket() == Some(control.as_path()) {
+            return Err(Failure::Input(format!("--control {0} and --socket {0} are one socket", control.display())));
+        }
+        Address::Socket(control).prepare()?;
     }
     let options = Options {
         backing: Some(backing),
