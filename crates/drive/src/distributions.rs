@@ -120,7 +120,8 @@ impl Seen {
         }
         let block = self.geometry.block_of(page).0;
         // Every copy keeps the version of what it is a copy of. An FTL may copy a page that it does not know to be stale.
-        if self.written[key] == NEVER || spare.version > self.versions[key] {
+        // No page of the host has version 0: that is what a log-block FTL fills a page with where there is none.
+        if spare.version > self.versions[key] {
             self.invalidate(key);
             self.versions[key] = spare.version;
             self.written[key] = self.clock;

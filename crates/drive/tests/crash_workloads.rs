@@ -16,6 +16,7 @@ fn config(name: &str, workload: Workload, writes: u32, depth: u32, dies: (u32, u
         ("ib-ftl", true) => (256, 0.3),
         ("lazyftl" | "dftl", true) => (128, 0.4),
         ("lazyftl" | "dftl", false) => (64, 0.5),
+        ("dac", true) => (128, 0.25),
         (_, true) => (64, 0.25),
         _ => (64, 0.6),
     };

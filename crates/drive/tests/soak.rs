@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use phelsuma_drive::lab::{LabError, SoakConfig, SoakState};
-use phelsuma_ftl::{Config, FtlError, Preset};
+use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
 /// A drive of at most 256 pages, with room for a few bad blocks.
@@ -84,7 +84,7 @@ fn power_cuts_of_drives_of_several_dies() {
 
 #[test]
 fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
-    for name in ALL.into_iter().chain(["fifo", "d-choices", "pl-greedy"]) {
+    for name in PRESETS.iter().map(|preset| preset.name) {
         for bad in [5, 30] {
             assert_sound(&SoakConfig { bad, ..config(name, (1, 1)) }, 2_000);
         }
@@ -95,8 +95,14 @@ fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
 /// which what was in front of the first readable page of a block was taken for live.
 #[test]
 fn lives_that_once_went_wrong_where_blocks_grew_bad() {
-    let lives: [(&str, u32, &[u64]); 3] =
-        [("page", 5, &[872]), ("fifo", 10, &[358]), ("ib-ftl", 5, &[912, 1580, 1682])];
+    let lives: [(&str, u32, &[u64]); 6] = [
+        ("page", 5, &[872]),
+        ("fifo", 10, &[358]),
+        ("ib-ftl", 5, &[912, 1580, 1682]),
+        ("bast", 3, &[65, 99, 157]),
+        ("fast", 3, &[143, 146, 155]),
+        ("block", 3, &[15, 115, 249]),
+    ];
     for (name, bad, lives) in lives {
         for life in lives {
             let config = SoakConfig { bad, ..config_with(name, (1, 1), 64) };

@@ -198,7 +198,8 @@ pub(crate) fn compare(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Mo
 pub(crate) fn exactly(model: &Model, first: u32, found: &[Option<u64>], when: &str) -> Checked<()> {
     for (page, read) in (first..).zip(found) {
         if let Err(wrong) = model.judge(page, *read) {
-            return failure(kind_of(wrong), format!("{when} logical page {page} {}", reads_as(*read)));
+            let (read, now) = (reads_as(*read), reads_as(Some(model.now(page))));
+            return failure(kind_of(wrong), format!("{when} logical page {page} {read} where it {now}"));
         }
     }
     Ok(())

@@ -60,9 +60,9 @@ impl LogParts {
             (_, blocks) => format!("(blocks={blocks})"),
         };
         let (victim, placement) = match self.scheme {
-            LogScheme::Block => ("the one there is", "by-logical-block"),
-            LogScheme::Bast => ("least-recently-written", "by-logical-block"),
-            LogScheme::Fast => ("round-robin", "sequential-random"),
+            LogScheme::Block => ("the one there is", "by logical block"),
+            LogScheme::Bast => ("least recently written", "by logical block"),
+            LogScheme::Fast => ("round robin", "sequential or random"),
         };
         let mapping = match self.scheme {
             LogScheme::Block => "data-blocks".to_string(),

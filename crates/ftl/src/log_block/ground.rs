@@ -128,6 +128,18 @@ impl Ground {
         self.data.block(logical_block).map(|block| (self.geometry.page(block, offset), true))
     }
 
+    /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
+    /// anything else is. What it holds back it goes on holding.
+    pub(super) fn stop_writing(&mut self) {
+        self.pool.stopped = true;
+        // Trims from before pages that count, which the table goes on naming until they are certain, are of no more use.
+        let places: Vec<u32> = self.log.places().map(|(key, _)| key).collect();
+        for key in places {
+            let (logical_block, offset) = self.split(key);
+            self.trims.clear(logical_block, offset);
+        }
+    }
+
     /// Whether another log block may be opened. A merge takes a block before it gives any back, and so may a map page.
     pub(super) fn has_room_for_log_block(&self) -> bool {
         self.log.len() < self.log_blocks_most && self.pool.free() > super::shape::MERGE_BLOCKS
@@ -142,7 +154,7 @@ impl Ground {
     ) -> Result<(u32, Time), FtlError> {
         if self.pool.free() <= super::shape::MERGE_BLOCKS {
             // Merges have given back all that there was.
-            return Err(FtlError::Full { bad_blocks: self.pool.bad });
+            return Err(self.pool.full());
         }
         let (block, ready) = self.pool.open(nand, Role::Log, self.purpose(), at)?;
         Ok((self.log.open(block, owner, self.pool.clock.seq() + 1), ready))

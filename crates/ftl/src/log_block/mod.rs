@@ -89,6 +89,9 @@ impl<N: Nand> Ftl<N> for LogBlock {
 
     fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
         self.check_range(request.first, request.pages)?;
+        if self.ground.pool.stopped {
+            return Err(self.ground.pool.full());
+        }
         let page_bytes = self.ground.geometry.page_bytes();
         if let HostData::Bytes(bytes) = request.data
             && bytes.len() as u64 != u64::from(request.pages) * u64::from(page_bytes)
@@ -152,6 +155,9 @@ impl<N: Nand> Ftl<N> for LogBlock {
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.check_range(first, pages)?;
         let ground = &mut self.ground;
+        if ground.pool.stopped {
+            return Err(ground.pool.full());
+        }
         let (mut done, end) = (at, first.0 + pages);
         let (mut parts, mut old) = (Vec::new(), Vec::new());
         let mut next = first.0;
@@ -178,7 +184,8 @@ impl<N: Nand> Ftl<N> for LogBlock {
     }
 
     fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if !self.ground.barriers.forget(Barrier::TrimsAtFlush) {
+        // Where nothing is written any more nothing has been taken that a flush would have to write.
+        if !self.ground.pool.stopped && !self.ground.barriers.forget(Barrier::TrimsAtFlush) {
             self.ground.write_trims(nand, at)?;
         }
         Ok(at.max(self.ground.pool.clock.horizon()))

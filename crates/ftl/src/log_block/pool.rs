@@ -72,6 +72,8 @@ pub(super) struct Pool {
     pub(super) bad: u32,
     /// A recovery is at work: what it writes says so.
     pub(super) recovering: bool,
+    /// Nothing is written any more, see [`Ground::stop_writing`](super::ground::Ground::stop_writing).
+    pub(super) stopped: bool,
     barriers: Barriers,
 }
 
@@ -90,6 +92,7 @@ impl Pool {
             clock: Clock::new(geometry.dies(), 0, 0),
             bad: 0,
             recovering: false,
+            stopped: false,
             barriers,
         }
     }
@@ -111,6 +114,11 @@ impl Pool {
     /// A recovery has found what a block is used for.
     pub(super) fn take(&mut self, block: Block, used_for: Use) {
         self.uses[block.index()] = used_for;
+    }
+
+    /// No block is left. Those that failed a program are bad as well, though nothing on flash says so yet.
+    pub(super) fn full(&self) -> FtlError {
+        FtlError::Full { bad_blocks: self.bad + (self.failing.len() + self.retiring.len()) as u32 }
     }
 
     /// Whether a program failed in a block.
@@ -162,7 +170,7 @@ impl Pool {
             let dies = self.geometry.dies();
             let die = (0..dies).map(|d| (self.turn + d) % dies).find(|d| !self.queues[*d as usize].is_empty());
             let Some(block) = die.and_then(|d| self.queues[d as usize].pop_front()) else {
-                return Err(FtlError::Full { bad_blocks: self.bad });
+                return Err(self.full());
             };
             self.turn = (self.geometry.die_of(block) + 1) % dies;
             self.free -= 1;

@@ -164,7 +164,7 @@ impl<'a> Life<'a> {
         }
         self.overwrite()?;
         self.overwrite()?;
-        self.restart("in the end")
+        self.restart("in the end", None)
     }
 
     /// Everything is written over, one page after the other.
@@ -177,7 +177,8 @@ impl<'a> Life<'a> {
                 Err(Stop::Found(failure)) => return Err(failure),
                 Err(Stop::EndOfLife) => {
                     self.is_over = true;
-                    return self.restart("at the end of its life");
+                    // As after a cut: a program that failed may have left the page all the same.
+                    return self.restart("at the end of its life", Some(InProgress { request, tag: tag(number, 0) }));
                 }
             }
             self.model.acknowledged(&request, number);
@@ -186,14 +187,18 @@ impl<'a> Life<'a> {
         consistent(self.ftl.as_mut(), &mut self.nand, &self.model, "after everything was written over")
     }
 
-    /// The power off and on again, and everything looked at before and after.
-    fn restart(&mut self, when: &str) -> Checked<()> {
+    /// The power off and on again, and everything looked at before and after. What was in progress failed: nothing of it
+    /// shows while the power is on.
+    fn restart(&mut self, when: &str, in_progress: Option<InProgress>) -> Checked<()> {
         compare(self.ftl.as_mut(), &mut self.nand, &self.model, when)?;
         save(self.ftl.as_mut(), &mut self.nand, self.at)?;
         let mut flash = self.nand.sim.clone();
         flash.power_cycle();
         self.power_on(flash, &[])?;
-        compare(self.ftl.as_mut(), &mut self.nand, &self.model, when)
+        let when = format!("{when}, off and on again,");
+        let expectation = Expectation { model: Arc::new(self.model.clone()), in_progress };
+        observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, &when)?;
+        consistent(self.ftl.as_mut(), &mut self.nand, &self.model, &when)
     }
 
     /// Has the power fail.

@@ -87,26 +87,14 @@ impl LogBlock {
 
         steps.begin("write anew what may have been in flight");
         let before = ftl.ground.tally;
-        let held_since = (!ftl.ground.barriers.forget(Barrier::HeldLogBlocksScanned)).then_some(map.oldest_log);
-        ftl.ground.held_since = held_since;
-        if !ftl.ground.barriers.forget(Barrier::SuspectsCopied) {
-            steps.now = ftl.ground.write_parts(nand, map.suspects(), steps.now)?;
-            for logical_block in suspects {
-                steps.now = ftl.ground.full_merge(nand, logical_block, steps.now)?;
-            }
+        match ftl.write_anew(nand, &map, &suspects, held, steps.now) {
+            Ok(done) => steps.now = done,
+            // Blocks have grown bad faster than merges could make up for: what is there can be read.
+            Err(FtlError::Full { .. }) => ftl.ground.stop_writing(),
+            Err(error) => return Err(error),
         }
-        steps.now = steps.now.max(ftl.ground.pool.clock.horizon());
         ftl.ground.kept.0.clear();
         ftl.ground.held_since = None;
-        for block in held {
-            ftl.ground.pool.release(block);
-        }
-        // Log blocks of which nothing is left.
-        let dead: Vec<u32> = ftl.ground.log.slots().filter(|slot| ftl.ground.log.get(*slot).live == 0).collect();
-        for slot in dead {
-            steps.now = ftl.ground.release_log_block(nand, slot, steps.now)?;
-        }
-        steps.now = ftl.scheme.recovered(&mut ftl.ground, nand, steps.now)?;
         steps.now = steps.now.max(ftl.ground.pool.clock.horizon());
         steps.step.reads += ftl.ground.tally.reads - before.reads;
         steps.step.programs += ftl.ground.tally.programs - before.programs;
@@ -117,6 +105,41 @@ impl LogBlock {
         report.bound = sizes.recovery_bound(&geometry);
         report.done = steps.now;
         Ok((ftl, report))
+    }
+
+    /// Writes anew what may have been in flight, gives back what was `held` for it, and leaves the log blocks to the scheme.
+    /// When that is done.
+    ///
+    /// # Errors
+    /// No block is left. Then nothing may be written any more.
+    fn write_anew<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        map: &MapScan,
+        suspects: &[u32],
+        held: Vec<Block>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let (ground, mut now) = (&mut self.ground, at);
+        ground.held_since = (!ground.barriers.forget(Barrier::HeldLogBlocksScanned)).then_some(map.oldest_log);
+        if !ground.barriers.forget(Barrier::SuspectsCopied) {
+            now = ground.write_parts(nand, map.suspects(), now)?;
+            for logical_block in suspects {
+                now = ground.full_merge(nand, *logical_block, now)?;
+            }
+        }
+        now = now.max(ground.pool.clock.horizon());
+        ground.kept.0.clear();
+        ground.held_since = None;
+        for block in held {
+            ground.pool.release(block);
+        }
+        // Log blocks of which nothing is left.
+        let dead: Vec<u32> = ground.log.slots().filter(|slot| ground.log.get(*slot).live == 0).collect();
+        for slot in dead {
+            now = ground.release_log_block(nand, slot, now)?;
+        }
+        self.scheme.recovered(ground, nand, now)
     }
 
     /// The data blocks that the map names, in order.
