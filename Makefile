@@ -2,10 +2,11 @@
 
 CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
-# Those that a power cut at any operation must not harm.
-FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac
+# Those that a power cut at any operation must not harm: the mapping in RAM, or of blocks; and in flash, which takes longer.
+FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,block,bast,fast
+PAGED := lazyftl,ib-ftl,geckoftl
 # Those that a battery tells of the cut: they are cut after requests.
-BATTERY := dftl
+BATTERY := dftl,mu-ftl-pvb
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
 # that GeckoFTL's paper takes, and far fewer than the 72,721 pages that the trace touches.
 DEMO := page,dftl,geckoftl
@@ -89,17 +90,18 @@ thorough-tests:
 thorough-crash:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 5000 --every-op --nested --seed 1
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 5000 --nested --seed 1
-	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),lazyftl,geckoftl --workload all --writes 1000 --cuts 200 --nested --seed 1
+	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --workload all --writes 1000 --cuts 200 --nested --seed 1
 
 # What befalls a drive besides power cuts; and recoveries that are cut again and again.
-EACH  := page,$(BATTERY),mu-ftl-pvb,lazyftl,ib-ftl,geckoftl
+EACH  := page,dual-greedy,dac,block,bast,fast,$(BATTERY),$(PAGED)
 thorough-defects:
 	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 300 --defects --factory-bad 5 --seed 1
-	$(PHELSUMA) crash --ftl page,lazyftl,ib-ftl,geckoftl --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --seed 1
+	$(PHELSUMA) crash --ftl page,bast,fast,$(PAGED) --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --seed 1
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
+	$(PHELSUMA) crash --ftl $(PAGED) --writes 1000 --cuts 1000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
 

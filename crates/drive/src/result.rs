@@ -93,7 +93,7 @@ pub struct FlashCounts {
 pub struct WriteAmplification {
     /// All programs.
     pub total: f64,
-    /// User data: host, gc, merge, wear, rmw.
+    /// User data: host, gc, merge, wear, rmw, placement.
     pub user: f64,
     /// Translation pages.
     pub translation: f64,

@@ -1,6 +1,7 @@
 //! What is checked after a power cut: a branch is recovered, read in full, recovered once more, written over twice and
 //! checked again.
 
+use super::announced::save;
 use super::cut_nand::CutNand;
 use super::decay::Decayed;
 use super::model::{Expectation, Model, Wrong, tag};
@@ -76,9 +77,7 @@ pub(crate) fn within_bound(report: &RecoveryReport) -> Checked<()> {
 
 /// Switches the drive off: where it has a battery, that is announced.
 fn power_cycle(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Checked<()> {
-    if let Err(error) = ftl.power_fail(nand, at) {
-        return failure(FailureKind::Lost, format!("the battery cannot save everything: {error}"));
-    }
+    save(ftl, nand, at)?;
     nand.power_cycle();
     Ok(())
 }

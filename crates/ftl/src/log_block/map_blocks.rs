@@ -171,7 +171,11 @@ impl Ground {
     }
 
     fn append_part<N: Nand>(&mut self, nand: &mut N, part: u32, at: Time) -> Result<Time, FtlError> {
-        let purpose = if self.pool.recovering { Purpose::Recovery } else { Purpose::Map };
+        let purpose = match () {
+            () if self.pool.recovering => Purpose::Recovery,
+            () if part == self.map.trims() => Purpose::Trim,
+            () => Purpose::Map,
+        };
         let earliest = if self.barriers.forget(Barrier::MapAfterData) { at } else { at.max(self.pool.clock.horizon()) };
         // Each round that fails closes a block.
         loop {

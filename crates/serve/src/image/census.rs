@@ -4,7 +4,7 @@ use super::gecko_runs::{Run, Runs};
 use super::nand::{BAD, DIRTY};
 use super::record::{PageRecord, Read};
 use super::{ImageError, ImageNand, Storage};
-use phelsuma_nand::{Block, Content, Kind, Nand, Op, PageRead, Purpose, SpareRead, Time};
+use phelsuma_nand::{Block, Content, Kind, Nand, Op, Purpose, SpareRead, Time};
 
 /// Blocks that hold pages of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,8 +91,8 @@ impl<S: Storage> ImageNand<S> {
                         pages += 1;
                         last = index + 1 == geometry.pages_per_block();
                         if spare.kind == Kind::Gecko
-                            && let PageRead::Written { content: Content::Bytes(bytes), .. } =
-                                self.read(page, Op::new(Time::ZERO, Purpose::Recovery)).0
+                            && let Some((Content::Bytes(bytes), _)) =
+                                self.read(page, Op::new(Time::ZERO, Purpose::Recovery)).0.verified()
                         {
                             runs.page(&spare, bytes);
                         }

@@ -162,11 +162,11 @@ fn fields(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ImageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use phelsuma_ftl::PRESETS;
+    use phelsuma_ftl::Preset;
 
     fn header(sequence: u64) -> Header {
         let geometry = Geometry::new(512, 8, 64, 1, 1).unwrap();
-        let config = Config::new("geckoftl", PRESETS[8].composition, 100, 7);
+        let config = Config::new("geckoftl", Preset::named("geckoftl").unwrap().composition, 100, 7);
         Header { clean: sequence.is_multiple_of(3), sequence, synced: 99, session: 3, geometry, slots: 80, config }
     }
 
