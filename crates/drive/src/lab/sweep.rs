@@ -163,7 +163,7 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     /// [`LabError::Workload`]: it does not run even without cuts.
     pub fn writes_for(&self, operations: u32) -> Result<u32, LabError> {
         let mut config = self.config.on_any();
-        config.writes = (operations / 16).max(1);
+        config.writes = (operations / 256).max(1);
         loop {
             let came_to = run_uncut(&config, self.extras, None)?.flash_operations.workload;
             if came_to >= operations || config.writes >= WRITES_MAX {
