@@ -1,8 +1,9 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, MappingPart,
-    MetadataPart, OnMiss, PlacementPart, PowerPart, Synchronize, ValidityPart, VictimPart, WearPart,
+    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, MIDAS,
+    MappingPart, MetadataPart, ORACLE, OnMiss, PlacementPart, PowerPart, SEPBIT, STATIC_QUOTA, Synchronize,
+    ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
 use crate::page_mapped::PageMapped;
@@ -80,6 +81,26 @@ pub const PRESETS: &[Preset] = &[
         name: "dac",
         about: "as page, regions from cold to hot by page ages in RAM, CAT without wear (DAC, as Dual Greedy has it)",
         composition: Composition { victim: VictimPart::Cat { wear: false }, placement: DAC, ..PAGE },
+    },
+    Preset {
+        name: "sepbit",
+        about: "as page, six classes by inferred lifespans and ages, cost-benefit by the age of blocks (SepBIT)",
+        composition: Composition { victim: VictimPart::CostBenefitSealed, placement: SEPBIT, ..PAGE },
+    },
+    Preset {
+        name: "midas",
+        about: "as page, a HOT group and a chain of groups by age, their sizes from a model of how the host writes (MiDAS)",
+        composition: Composition { victim: VictimPart::Midas, placement: MIDAS, ..PAGE },
+    },
+    Preset {
+        name: "static-quota",
+        about: "oracle: as page, told the class of each page, each class with its best share of the spare space",
+        composition: Composition { victim: VictimPart::StaticQuota, placement: STATIC_QUOTA, ..PAGE },
+    },
+    Preset {
+        name: "oracle",
+        about: "oracle: as page, told when each page dies: what can be reached with the future known",
+        composition: Composition { victim: VictimPart::Oracle, placement: ORACLE, ..PAGE },
     },
     Preset {
         name: "dftl",
