@@ -8,6 +8,7 @@ mod capacity;
 mod config;
 mod drive;
 mod holdings;
+mod knowledge;
 pub mod lab;
 mod latency;
 mod lookahead;

@@ -25,6 +25,7 @@ use crate::TraceError;
 use crate::request::{PageRequest, Source};
 
 mod address;
+mod classes;
 mod generate;
 mod mixed;
 mod parse;
@@ -32,6 +33,7 @@ mod permutation;
 mod single;
 mod zipf;
 
+pub use classes::class_of_rank;
 pub use generate::{GenerateOptions, generate};
 pub use mixed::{Mix, RequestSize};
 pub use permutation::Permutation;

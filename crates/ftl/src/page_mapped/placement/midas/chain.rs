@@ -16,7 +16,9 @@ use crate::blocks::GROUPS_MAX;
 /// How often the last group may be gone round while a page lives, at the most: the rest is an integral.
 const ROUNDS_MAX: u32 = 48;
 /// Halvings in the search for the time of the last group.
-const HALVINGS: u32 = 18;
+const HALVINGS: u32 = 9;
+/// From one time that is tried for it to the next.
+const STRIDE: f64 = 0.85;
 /// More than so many pages moved for each written is no configuration to think of.
 const MOVED_MAX: f64 = 64.0;
 
@@ -142,10 +144,15 @@ impl Pages<'_> {
         let unseen = self.unseen();
         let room = left - unseen;
         let comes = self.alive(age, hot);
-        // As long as it takes to fill it with what comes: it cannot be longer. And not so short that all is moved.
-        let (mut shortest, mut longest) = (left / MOVED_MAX, left / comes.max(1e-12));
-        if room <= 0.0 || self.held(age, hot, shortest) >= room {
-            return None;
+        // It cannot take longer than until it is filled with what comes. Of several times for which there is room, which
+        // there can be where many pages live equally long, the longest is looked for: there the least is moved.
+        let mut longest = left / comes.max(1e-12);
+        let mut shortest = longest;
+        while self.held(age, hot, shortest) > room {
+            (longest, shortest) = (shortest, shortest * STRIDE);
+            if shortest * MOVED_MAX < left {
+                return None;
+            }
         }
         for _ in 0..HALVINGS {
             let between = (shortest + longest) / 2.0;
