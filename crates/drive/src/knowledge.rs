@@ -3,8 +3,9 @@
 //!
 //! - **Classes** come from the workload's own definition. The pages of a trace are ranked by how often it writes them.
 //! - **Deaths** are exact: the run's writes, fill and warm-up included, are gone through in order, and four bytes remember of
-//!   each how many more follow until its page is written again or discarded. What the run does not come to is never. More
-//!   than [`WRITES_MAX`] are not looked at.
+//!   each how many more follow until its page is written again or discarded. A workload is looked at for
+//!   [`BEYOND`] logical capacities more than the run, since it would go on; a page that is not written by then, or by the
+//!   end of a trace, stays. More than [`WRITES_MAX`] writes are not looked at.
 
 use crate::config::{Input, RunConfig, RunError, input_error};
 use crate::run::{fill_requests, open_trace, workload_targets};
@@ -13,6 +14,9 @@ use phelsuma_trace::{Op, PageRequest, Source};
 
 /// The most pages written in a run whose future is known: 1 GiB of lifetimes.
 const WRITES_MAX: usize = 1 << 28;
+
+/// Logical capacities that a workload is known for after the end of a run.
+const BEYOND: u64 = 8;
 
 /// What a drive tells its FTL.
 pub(crate) enum Told {
@@ -109,7 +113,8 @@ fn foresee(
     match &config.input {
         Input::Workload(workload) => {
             let mut source = workload.source(u64::from(logical_pages), config.shape.page_bytes, config.seed);
-            for target in workload_targets(config, logical_pages)? {
+            let [warmup, passes] = workload_targets(config, logical_pages)?;
+            for target in [warmup, passes, BEYOND * u64::from(logical_pages)] {
                 let (mut written, mut others) = (0, 0);
                 while written < target && (written > 0 || others < target) {
                     let Some(request) = source.next_request().map_err(input_error)? else { break };

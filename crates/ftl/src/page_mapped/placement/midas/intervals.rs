@@ -1,9 +1,11 @@
-//! The distribution of update intervals (UID): how many pages the host writes from one write of a page to the next, of a
-//! sample of the pages.
+//! The distribution of update intervals (UID): how many pages the host writes from one write of a page to the next.
 //!
 //! Counted are pairs: the interval that ended with one write of a page and the one that ended with the next. The first
 //! decides whether the page went to HOT, the second how long it lived. Intervals are counted in steps that grow with
 //! them: eight of them double the length, for the first of a pair two.
+//!
+//! Every write counts. A sample of the pages, as the paper has, would take less RAM, and under skewed writes be wrong by
+//! whether the few pages that are written most are in it.
 
 use crate::RamLedger;
 use alloc::boxed::Box;
@@ -20,11 +22,9 @@ const DOUBLINGS: u32 = 32;
 pub(super) const STEPS: usize = (FINE * DOUBLINGS) as usize;
 /// Steps of intervals before them.
 pub(super) const EARLIER_STEPS: usize = (COARSE * DOUBLINGS) as usize;
-/// Pages in the sample, about.
-const SAMPLE: u32 = 8192;
 /// Pairs that a distribution is made of, at least.
 const PAIRS_MIN: u64 = 1024;
-/// No interval has been seen of this page of the sample.
+/// No interval has been seen of this page.
 const UNSEEN: u8 = u8::MAX;
 
 /// The step that an interval is of: `steps` to a doubling.
@@ -44,9 +44,7 @@ fn begin(step: usize, steps: u32) -> f64 {
 /// Pairs of intervals, counted.
 #[derive(Clone)]
 pub(super) struct Intervals {
-    /// One page in so many is in the sample.
-    every: u32,
-    /// By page of the sample: the step of its last interval.
+    /// By logical page: the step of its last interval.
     earlier: Vec<u8>,
     /// By step of the earlier interval, then by that of the later one.
     pairs: Box<[u32]>,
@@ -55,11 +53,8 @@ pub(super) struct Intervals {
 
 impl Intervals {
     pub(super) fn new(logical_pages: u32) -> Self {
-        // An odd number is less likely to go with how the host lays out its data.
-        let every = (logical_pages / SAMPLE) | 1;
         Self {
-            every,
-            earlier: vec![UNSEEN; logical_pages.div_ceil(every) as usize],
+            earlier: vec![UNSEEN; logical_pages as usize],
             pairs: vec![0; STEPS * EARLIER_STEPS].into_boxed_slice(),
             total: 0,
         }
@@ -68,10 +63,7 @@ impl Intervals {
     /// The host writes a page, after such an interval if it is known.
     #[inline]
     pub(super) fn count(&mut self, page: LogicalPage, interval: Option<u64>) {
-        if page.0 % self.every != 0 {
-            return;
-        }
-        let earlier = &mut self.earlier[(page.0 / self.every) as usize];
+        let earlier = &mut self.earlier[page.0 as usize];
         let Some(interval) = interval else {
             *earlier = UNSEEN;
             return;
@@ -96,7 +88,7 @@ impl Intervals {
     }
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("placement.interval_sample", self.earlier.len() as u64);
+        ledger.structure("placement.last_intervals", self.earlier.len() as u64);
         ledger.structure("placement.interval_pairs", self.pairs.len() as u64 * 4);
     }
 }
@@ -184,7 +176,6 @@ mod tests {
     #[test]
     fn pairs_say_what_lives_how_long_after_a_short_interval_and_after_a_long_one() {
         let mut intervals = Intervals::new(100);
-        assert_eq!(intervals.every, 1);
         // Page 0 is written every 16 pages, page 1 every 256, page 2 for the first time each time.
         for _ in 0..1_001 {
             intervals.count(LogicalPage(0), Some(16));

@@ -10,15 +10,16 @@
 //! closed first in the group that is over its size, and the emptiest of the last group where none is.
 //!
 //! **As in the paper**, as far as its abstract, talk and the public description of its simulator say: the chain and its
-//! moves; HOT by update interval; the distribution from a sample of the pages; an epoch of four logical capacities, after
+//! moves; HOT by update interval; the distribution of these; an epoch of four logical capacities, after
 //! which the configuration is chosen anew; groups in order of age but for the last, which is greedy; and **irregular
 //! patterns**: where the share of live pages that victims of a group have is far from what was predicted, that group and
 //! all behind it become one, until the next epoch.
 //!
 //! **Simplified, or chosen here because no more is known of it:**
-//! - The host's last write of each page is in a table in RAM, four bytes a logical page, which is what the hot filter and
-//!   the sample ask. The paper has timestamps for the sample alone and a smaller filter for the rest.
-//! - The sample counts pairs of intervals, one and the next, so that what a threshold of HOT does to the rest of the chain
+//! - The host's last write of each page and the length of its last interval are in tables in RAM, five bytes a logical
+//!   page, and the distribution is that of all writes. The paper has timestamps of a hundredth of the pages alone, and a
+//!   smaller filter for what is hot.
+//! - What is counted are pairs of intervals, one and the next, so that what a threshold of HOT does to the rest of the chain
 //!   can be predicted, and not only tried. Whether the paper's model does that is not known.
 //! - The search inserts groups one by one where they help most, then changes what helps until nothing does.
 //! - *Far* is a difference of [`IRREGULAR`], of victims of which there were [`VICTIMS_MIN`].
@@ -200,10 +201,15 @@ impl Placement for Midas {
             self.configure(view);
             return view.counters.keys().len() as u32;
         }
-        // Half an epoch: after a change each group has to fill first.
-        if now - self.checked.max(began) >= self.epoch / 2 {
+        // After a change what was sorted otherwise has to leave the groups first: half an epoch says nothing of them.
+        if now - self.checked.max(began) >= self.epoch / 4 {
             self.checked = now;
-            self.check_for_irregular();
+            std::eprintln!("{} n={} hot_below={} lim={:?} pred={:?} real={:?} wa={}", (now-began) as f64/self.epoch as f64, self.last(), self.now.hot_below, self.limits.limits, self.now.live_shares, self.victims.map(|v| (v.blocks, v.live as f64/(v.blocks.max(1) as f64*256.0))), self.now.write_amplification);
+            if now - began >= self.epoch / 4 * 3 {
+                self.check_for_irregular();
+            } else {
+                self.victims = [Victims::default(); GROUPS_MAX];
+            }
         }
         0
     }
