@@ -60,7 +60,13 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
     writeln!(
         out,
         "{}: {}, {}, {}, {}, metadata {}, power {}",
-        remarks::named(&result.ftl, result.oracle), parts.mapping, parts.validity, parts.victim, parts.placement, parts.metadata, parts.power
+        remarks::named(&result.ftl, result.oracle),
+        parts.mapping,
+        parts.validity,
+        parts.victim,
+        parts.placement,
+        parts.metadata,
+        parts.power
     )?;
     if result.oracle {
         writeln!(out, "{}", remarks::ABOUT_ORACLES)?;

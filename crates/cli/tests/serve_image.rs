@@ -173,7 +173,9 @@ fn what_was_acknowledged_before_a_kill_is_there_after_the_next_start() {
         return;
     }
     // A battery does not hear of a kill.
-    let presets = PRESETS.iter().filter(|p| p.composition.survives_power_cuts() && !p.composition.has_battery() && p.composition.knowledge().is_none());
+    let presets = PRESETS.iter().filter(|p| {
+        p.composition.survives_power_cuts() && !p.composition.has_battery() && p.composition.knowledge().is_none()
+    });
     for ftl in presets.map(|preset| preset.name) {
         let rounds = cycles(ftl);
         let folder = Folder::new(&format!("kill-{ftl}"));

@@ -48,7 +48,11 @@ fn static_quotas_land_on_the_best_split() {
             let result = measured("static-quota", &[], spec, (2048, 128, *ratio), (6.0, 2.0));
             let best = best_quota(*ratio, 128, split.parse::<HotCold>().unwrap()).unwrap().write_amplification;
             let off = amplification(&result) / best - 1.0;
-            let line = format!("{spec} at {ratio}: {:.4}, best {best:.4}, off by {:+.2} %", amplification(&result), off * 100.0);
+            let line = format!(
+                "{spec} at {ratio}: {:.4}, best {best:.4}, off by {:+.2} %",
+                amplification(&result),
+                off * 100.0
+            );
             println!("{line}");
             assert!(off.abs() < 0.03, "{line}");
             assert!(result.oracle);
@@ -75,6 +79,34 @@ fn pages_are_worth_sorting_by_what_can_be_inferred_of_them() {
             let result = measured(ftl, &[], spec, shape, (10.0, 5.0));
             println!("{spec}: {ftl} {:.3}, greedy {greedy:.3}", amplification(&result));
             assert!(!result.oracle && amplification(&result) < gain * greedy, "{spec}, {ftl}");
+        }
+    }
+}
+
+/// The drives of two public simulators, of 1,024 blocks of 256 pages, logical pages taking 0.9313 of these, overwritten 25
+/// times. What is printed is what docs/GARBAGE_COLLECTION.md has: write amplification without and with the fill, with
+/// open blocks beside those 1,024 and among them.
+#[test]
+fn the_drives_of_public_simulators() {
+    if std::env::var_os("PHELSUMA_THOROUGH").is_none() {
+        println!("skipped: 16 drives of 1 GiB written over 25 times, PHELSUMA_THOROUGH=1 runs them");
+        return;
+    }
+    const BLOCKS: u64 = 1024;
+    for spec in ["uniform", "hotcold:80/20", "hotcold:90/10", "zipf:1.0"] {
+        for (ftl, streams) in [("sepbit", 6), ("midas", 7)] {
+            let with_fill = |result: &RunResult| (amplification(result) * 25.0 + 1.0) / 26.0;
+            let beside = measured(ftl, &[], spec, (BLOCKS, 256, 0.9313), (0.0, 25.0));
+            let among = 0.9313 * BLOCKS as f64 / (BLOCKS - streams) as f64;
+            let among = measured(ftl, &[], spec, (BLOCKS - streams, 256, among), (0.0, 25.0));
+            println!(
+                "{spec}, {ftl}: beside {:.3}, with fill {:.3}; among {:.3}, with fill {:.3}; {:?}",
+                amplification(&beside),
+                with_fill(&beside),
+                amplification(&among),
+                with_fill(&among),
+                beside.counters.iter().filter(|(name, _)| name.starts_with("placement")).collect::<Vec<_>>()
+            );
         }
     }
 }

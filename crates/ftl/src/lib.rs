@@ -8,7 +8,6 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
-extern crate std;
 
 mod anchor;
 mod barriers;

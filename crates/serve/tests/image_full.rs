@@ -136,7 +136,10 @@ fn load(served: &Served, connection: &Connection) -> (Vec<Vec<u64>>, DeviceError
 
 #[test]
 fn a_full_disk_puts_the_drive_off_with_a_line_and_takes_nothing_that_was_acknowledged() {
-    for preset in PRESETS.iter().filter(|preset| preset.composition.survives_power_cuts() && preset.composition.knowledge().is_none()) {
+    for preset in PRESETS
+        .iter()
+        .filter(|preset| preset.composition.survives_power_cuts() && preset.composition.knowledge().is_none())
+    {
         let disk = made(preset.name);
         for (n, room) in [1, 2, 57, 500, 2_001, 9_000].into_iter().enumerate() {
             // A disk that is a battery's as well would have to hold what that saves.

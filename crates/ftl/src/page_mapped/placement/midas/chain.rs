@@ -143,6 +143,9 @@ impl Pages<'_> {
         }
         let unseen = self.unseen();
         let room = left - unseen;
+        if room <= 0.0 {
+            return None;
+        }
         let comes = self.alive(age, hot);
         // It cannot take longer than until it is filled with what comes. Of several times for which there is room, which
         // there can be where many pages live equally long, the longest is looked for: there the least is moved.
@@ -216,7 +219,10 @@ mod tests {
         assert_eq!((outcome.sizes[1], outcome.live_shares[1]), (100.0, 0.5));
         // 4,900 is room for all that is left to die where it is, at 0.5 for each page written.
         assert!((outcome.write_amplification - 1.5).abs() < 0.01, "{outcome:?}");
-        // No room for what is live.
+        // No room for the groups in front, however little they would move; and none for what is live.
+        times.groups[0] = 9_000.0;
+        assert!(pages.outcome(&times).is_none());
+        times.groups[0] = 100.0;
         assert!(Pages { room: 2_000.0, ..pages }.outcome(&times).is_none());
     }
 }

@@ -204,7 +204,6 @@ impl Placement for Midas {
         // After a change what was sorted otherwise has to leave the groups first: half an epoch says nothing of them.
         if now - self.checked.max(began) >= self.epoch / 4 {
             self.checked = now;
-            std::eprintln!("{} n={} hot_below={} lim={:?} pred={:?} real={:?} wa={}", (now-began) as f64/self.epoch as f64, self.last(), self.now.hot_below, self.limits.limits, self.now.live_shares, self.victims.map(|v| (v.blocks, v.live as f64/(v.blocks.max(1) as f64*256.0))), self.now.write_amplification);
             if now - began >= self.epoch / 4 * 3 {
                 self.check_for_irregular();
             } else {
