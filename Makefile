@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm.
-FTLS  := page,fifo,d-choices,pl-greedy
+FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
@@ -17,17 +17,28 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo test nbd-clients mutants mutants-table thorough lint bench no-std determinism determinism-32 doc
+.PHONY: demo install test nbd-clients page-browser bench-page mutants mutants-table thorough lint bench bench-serve no-std \
+	determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
 	@$(CARGO) build --release -p phelsuma-cli
 	@$(PHELSUMA) compare --ftl $(DEMO) --trace $(TRACE) --capacity 352MiB --ratio 0.92 --loops 4 --cache 1KiB
 
+# The command, and the plugin with which nbdkit serves drives, where the command looks for it.
+PREFIX ?= /usr/local
+install:
+	$(CARGO) build --release -p phelsuma-cli -p phelsuma-nbdkit
+	install -D -m 755 $(or $(CARGO_TARGET_DIR),target)/release/phelsuma $(DESTDIR)$(PREFIX)/bin/phelsuma
+	install -D -m 755 $(or $(CARGO_TARGET_DIR),target)/release/libphelsuma_nbdkit.so \
+		$(DESTDIR)$(PREFIX)/lib/phelsuma/libphelsuma_nbdkit.so
+
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.
-NBD := nbdkit nbdinfo nbdcopy nbdsh qemu-io fio
-NBD_PACKAGES := nbdkit libnbd-bin python3-libnbd qemu-utils fio
+# The last line is for file systems and databases on a drive.
+NBD := nbdkit nbdinfo nbdcopy nbdsh qemu-io fio \
+	nbdfuse fusermount3 losetup mkfs.ext4 sqlite3
+NBD_PACKAGES := nbdkit libnbd-bin python3-libnbd qemu-utils fio fuse3 mount e2fsprogs sqlite3
 nbd-clients:
 	@for program in $(NBD); do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	[ -z "$$missing" ] && exit 0; \
@@ -36,14 +47,25 @@ nbd-clients:
 	then echo "installed:$$missing"; \
 	else echo "skipped: tests with$$missing; $(NBD_PACKAGES) (Debian's names) would be right"; fi
 
+# A browser, and a Python that drives it and reads metrics, to look at the page of a drive that is served.
+PAGE_VENV := $(or $(CARGO_TARGET_DIR),target)/page-venv
+PAGE_MODULES := playwright prometheus_client
+page-browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null && \
+		echo "installed: chromium"; } || echo "skipped: tests with chromium; chromium (Debian's name) would be right"
+	@$(PAGE_VENV)/bin/python -c "import playwright, prometheus_client" 2>/dev/null || \
+		{ python3 -m venv $(PAGE_VENV) && $(PAGE_VENV)/bin/pip -q install $(PAGE_MODULES) && \
+		echo "installed: $(PAGE_MODULES)"; } || echo "skipped: tests with $(PAGE_MODULES), which pip would install"
+
 # Everything CI runs.
-test: lint no-std nbd-clients
+test: lint no-std nbd-clients page-browser
 	$(CARGO) test --workspace --quiet
 	$(MAKE) --no-print-directory mutants
 
 # The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.
 mutants:
-	$(MUTANTS) test --quiet -p phelsuma-ftl --lib --test corners --test recovery_corners --test unreadable mutants
+	$(MUTANTS) test --quiet -p phelsuma-ftl mutants
 	$(MUTANTS) test --quiet -p phelsuma-drive --test mutants --test crash_lab --test crash_workloads --test soak \
 		--test run mutants
 
@@ -52,7 +74,7 @@ mutants-table:
 	PHELSUMA_UPDATE_MUTANTS=1 $(MUTANTS) test --quiet -p phelsuma-drive --test mutants
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
-PARTS := tests crash defects dies determinism
+PARTS := tests crash defects dies determinism plug
 PART  ?= $(PARTS)
 thorough:
 	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done
@@ -81,6 +103,12 @@ thorough-dies:
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
 
+# Servers of drives in files that are killed in the middle of their load, and drives whose power is cut there: 1,000 times
+# each with geckoftl, 100 times with each other FTL.
+thorough-plug: nbd-clients
+	PHELSUMA_THOROUGH=1 $(CARGO) test -p phelsuma-cli --test serve_image --test image_cuts --test filesystem -- \
+		--nocapture what_was_acknowledged a_drive_whose_battery files_and_transactions
+
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
@@ -103,6 +131,16 @@ determinism-32:
 	CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
 		$(CARGO) test $(DETERMINISM) --no-default-features --target $(I686)
 
+# What the page costs the drive that it shows; docs/PERFORMANCE.md says how to read it.
+bench-page:
+	$(CARGO) build --release -p phelsuma-cli
+	@for ftl in geckoftl page; do \
+		python3 crates/page/cost.py --ftl $$ftl --phelsuma $(or $(CARGO_TARGET_DIR),target)/release/phelsuma || exit 1; done
+
 # Speed and memory of the simulation; docs/PERFORMANCE.md says how to read it.
 bench:
 	$(CARGO) bench --quiet -p phelsuma-drive --bench speed
+
+# Random writes to served drives, fresh and full, in turn with nbdkit's own disk in memory.
+bench-serve: nbd-clients
+	$(CARGO) bench --quiet -p phelsuma-cli --bench serve

@@ -8,8 +8,8 @@
 //! | `claims` | what the paper says, its number, and the expression that measures it |
 //! | `figures` | series for a CSV file: a line for each run, or for each point of the runs' series |
 //!
-//! Words, commands and expressions may differ from scale to scale (`{ quick = "…", full = "…" }`); what has none at a
-//! scale cannot be run there.
+//! Words, commands and expressions may differ from scale to scale (`{ quick = "…", large = "…", full = "…" }`); what
+//! has none at a scale cannot be run there, but what has none at the large scale is there what it is at the full one.
 
 use crate::error::ClaimsError;
 use crate::expression::Expression;
@@ -24,18 +24,21 @@ use std::path::Path;
 pub enum Scale {
     /// Minutes for all claims.
     Quick,
+    /// Between the two: minutes for each run, for claims of which some take longer than a day at the full scale.
+    Large,
     /// The paper's own configuration.
     Full,
 }
 
 impl Scale {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Quick, Self::Full];
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::Quick, Self::Large, Self::Full];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
+            Self::Large => "large",
             Self::Full => "full",
         }
     }
@@ -52,6 +55,9 @@ pub enum ByScale {
     Each {
         /// At the quick scale.
         quick: Option<String>,
+        /// At the large scale; none: as at the full one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        large: Option<String>,
         /// At the full scale.
         full: Option<String>,
     },
@@ -63,6 +69,7 @@ impl ByScale {
         match (self, scale) {
             (Self::Same(text), _) => Some(text),
             (Self::Each { quick, .. }, Scale::Quick) => quick.as_deref(),
+            (Self::Each { large, full, .. }, Scale::Large) => large.as_ref().or(full.as_ref()).map(String::as_str),
             (Self::Each { full, .. }, Scale::Full) => full.as_deref(),
         }
     }

@@ -62,6 +62,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
     match recover(&mut nand, &config, Time::ZERO) {
         Err(error) => findings.add(format!("{} does not come up: {error}", config.name)),
         Ok((mut ftl, recovery)) => {
+            if !recovery.is_within_bound() {
+                let (total, bound) = (recovery.total(), recovery.bound);
+                findings.add(format!("the recovery came to {total:?}, more than its bound, {bound:?}"));
+            }
             report = Some(recovery);
             ftl.check(&mut nand).into_iter().for_each(|line| findings.add(line));
             pages = read_all(ftl.as_mut(), &mut nand, config.logical_pages, &mut findings)?;

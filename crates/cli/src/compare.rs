@@ -125,6 +125,7 @@ fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
     let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
     let not_steady = match first.fold {
         Some(_) => "not steady, as traces need not be",
+        None if remarks::ends(first) => "not yet steady (give the workload more rounds=N)",
         None => "not yet steady (raise --warmup)",
     };
     // Of the largest difference, so that it is said once.
@@ -156,6 +157,11 @@ const COLUMNS: &[Column] = &[
     ("valid-\nity", |r| share(r.write_amplification.map(|wa| wa.validity)), Some(|r| wa(r, |wa| wa.validity))),
     ("other", |r| share(r.write_amplification.map(|wa| wa.other)), Some(|r| wa(r, |wa| wa.other))),
     ("erases", |r| count(r.erases.total), None),
+    (
+        "blocks\nexamined",
+        |r| examined(r),
+        Some(|r| r.victim_choices.map_or(0.0, |choices| choices.blocks_examined_mean)),
+    ),
     ("write\nmean", |r| latency(r.latency_us.write, |l| l.mean), Some(|r| there(r.latency_us.write))),
     ("write\np99", |r| latency(r.latency_us.write, |l| l.p99), Some(|r| there(r.latency_us.write))),
     ("read\nmean", |r| latency(r.latency_us.read, |l| l.mean), Some(|r| there(r.latency_us.read))),
@@ -167,6 +173,15 @@ const COLUMNS: &[Column] = &[
 
 fn latency(of: Option<Latency>, figure: fn(&Latency) -> f64) -> String {
     of.as_ref().map_or_else(|| "-".to_string(), |latency| number(figure(latency)))
+}
+
+/// Blocks that the policy looks at for a victim: on average, and at the most.
+fn examined(result: &RunResult) -> String {
+    let choices = result.victim_choices.as_ref();
+    choices.map_or_else(
+        || "-".to_string(),
+        |choices| format!("{}/{}", number(choices.blocks_examined_mean), choices.blocks_examined_max),
+    )
 }
 
 fn there(latency: Option<Latency>) -> f64 {

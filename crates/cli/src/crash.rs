@@ -119,7 +119,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
 
 /// One FTL under one workload; whether there are several of each.
 fn experiment(config: &mut LabConfig, args: &Args, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
-    let bar = bars.add(&config.ftl.name);
+    let bar = match several.1 {
+        true => bars.add(&format!("{}, {}", config.ftl.name, config.workload.name())),
+        false => bars.add(&config.ftl.name),
+    };
     let counter = bar.clone();
     let factory_bad = (config.geometry.blocks() * args.factory_bad).div_ceil(100);
     if let Some(operations) = args.operations {

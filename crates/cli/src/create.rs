@@ -1,13 +1,15 @@
 //! `phelsuma create`: a drive in an image file.
 
-use crate::drive_args::{check_logical_pages, ratio};
+use crate::drive_args::check_logical_pages;
 use crate::errors::{Failure, Outcome};
-use crate::settings::{Setting, check_cache_is_used, set_parts, setting};
+use crate::settings::{check_cache_is_used, set_parts};
+use crate::shape_args::ShapeArgs;
 use crate::table::count;
 use crate::{memory, output, size};
-use phelsuma_drive::{DriveShape, does_not_fit};
+use phelsuma_drive::does_not_fit;
 use phelsuma_ftl::{Config, FtlError, Preset};
-use phelsuma_nand::{Geometry, Nand, Time};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, Nand, SimNand, TIMINGS, Time};
 use phelsuma_serve::device::ImageDrive;
 use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageNand};
 use serde_json::json;
@@ -24,31 +26,8 @@ pub(crate) struct Args {
     /// The FTL (see `phelsuma list`)
     #[arg(long, value_name = "NAME")]
     ftl: String,
-    /// Logical over physical pages, at the most
-    #[arg(long, default_value = "0.70", value_parser = ratio)]
-    ratio: f64,
-    /// Size of a page
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
-    page: u32,
-    /// Pages of a block
-    #[arg(long, value_name = "N", default_value_t = 128)]
-    pages_per_block: u32,
-    /// Channels
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    channels: u32,
-    /// Dies on each channel
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    dies: u32,
-    /// Seed of everything random in the FTL
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 1/512 of the
-    /// table, at least 1,024 entries]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    cache: Option<u64>,
-    /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    set: Vec<Setting>,
+    #[command(flatten)]
+    shape: ShapeArgs,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -67,7 +46,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let wrong = |error: ImageError| image_failure(&args.image, &error);
     let nand = ImageNand::create(&args.image, &geometry, &config, &options).map_err(wrong)?;
     let (file_bytes, spare_slots) = (nand.file_bytes(), nand.spare_slots());
-    if let Err(failure) = formatted(nand, &config, &args.image) {
+    if let Err(failure) = formatted(nand, args, &config) {
         // What is half made is taken back.
         let _ = std::fs::remove_file(&args.image);
         return Err(failure);
@@ -109,15 +88,15 @@ pub(crate) fn main(args: &Args) -> Outcome {
 fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
     let preset = Preset::named(&args.ftl)?;
     let mut composition = preset.composition;
-    if let Some(error) = set_parts(&mut composition, &args.set, args.cache)?.into_iter().next() {
+    if let Some(error) = set_parts(&mut composition, &args.shape.set, args.shape.cache)?.into_iter().next() {
         return Err(error.into());
     }
     ImageDrive::may_be(preset.name, &composition)?;
-    check_cache_is_used(args.cache, core::iter::once(&composition))?;
+    check_cache_is_used(args.shape.cache, core::iter::once(&composition))?;
     // What is wrong with the shape is said before what does not fit it.
-    let dies = u64::from(args.channels) * u64::from(args.dies);
-    Geometry::new(args.page, args.pages_per_block, dies.max(4), args.channels, args.dies)?;
-    let page = u64::from(args.page.max(1));
+    let dies = u64::from(args.shape.channels) * u64::from(args.shape.dies);
+    Geometry::new(args.shape.page, args.shape.pages_per_block, dies.max(4), args.shape.channels, args.shape.dies)?;
+    let page = u64::from(args.shape.page.max(1));
     if args.size == 0 || !args.size.is_multiple_of(page) {
         let right = args.size.checked_next_multiple_of(page).unwrap_or(page).max(page);
         return Err(Failure::Input(format!(
@@ -130,28 +109,71 @@ fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
     let too_many =
         || Failure::Input(format!("--size {} is too much: page numbers have 32 bits", size::show(args.size)));
     let logical_pages = u32::try_from(pages).map_err(|_| too_many())?;
-    let per_block = u64::from(args.pages_per_block.max(1));
-    let physical = (f64::from(logical_pages) / args.ratio).ceil() as u64;
-    let capacity = physical.div_ceil(per_block).saturating_mul(per_block).saturating_mul(page);
-    let shape = DriveShape {
-        capacity_bytes: Some(capacity),
-        ratio: args.ratio,
-        page_bytes: args.page,
-        pages_per_block: args.pages_per_block,
-        channels: args.channels,
-        dies_per_channel: args.dies,
-    };
-    let geometry = shape.geometry(capacity)?;
-    check_logical_pages(&geometry, args.ratio)?;
+    let config = Config::new(preset.name, composition, logical_pages, args.shape.seed);
+    let geometry = geometry(args, logical_pages).map_err(|failure| too_small(args, &config).unwrap_or(failure))?;
+    check_logical_pages(&geometry, args.shape.ratio)?;
     memory::affordable(&geometry)?;
-    composition.check_on(&geometry, logical_pages)?;
-    Ok((geometry, Config::new(preset.name, composition, logical_pages, args.seed)))
+    config.composition.check_on(&geometry, logical_pages)?;
+    Ok((geometry, config))
+}
+
+/// The flash that so many logical pages take.
+fn geometry(args: &Args, logical_pages: u32) -> Outcome<Geometry> {
+    let (page, per_block) = (u64::from(args.shape.page), u64::from(args.shape.pages_per_block.max(1)));
+    let physical = (f64::from(logical_pages) / args.shape.ratio).ceil() as u64;
+    let capacity = physical.div_ceil(per_block).saturating_mul(per_block).saturating_mul(page);
+    Ok(args.shape.drive(Some(capacity)).geometry(capacity)?)
+}
+
+/// A size that can be asked for as it is written.
+fn exact(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => bytes.to_string(),
+    }
+}
+
+/// Logical pages up to which sizes are tried.
+const TRIED_PAGES_MAX: u64 = 1 << 22;
+
+/// What to say where a larger drive of this kind would fit: from which size on, in whole blocks. By trying.
+fn too_small(args: &Args, config: &Config) -> Option<Failure> {
+    let per_block = u64::from(args.shape.pages_per_block);
+    let fits = |blocks: u64| {
+        let logical_pages = (blocks * per_block) as u32;
+        geometry(args, logical_pages).is_ok_and(|geometry| {
+            let config = Config { logical_pages, ..config.clone() };
+            let chips = SimConfig::new(geometry, TIMINGS[0].2);
+            phelsuma_ftl::format(&mut SimNand::new(&chips), &config, Time::ZERO).is_ok()
+        })
+    };
+    let (mut too_few, mut enough) = (u64::from(config.logical_pages) / per_block, 1);
+    while enough <= too_few || !fits(enough) {
+        too_few = too_few.max(enough);
+        enough = enough.checked_mul(2).filter(|blocks| blocks * per_block <= TRIED_PAGES_MAX)?;
+    }
+    while enough - too_few > 1 {
+        let between = too_few.midpoint(enough);
+        *if fits(between) { &mut enough } else { &mut too_few } = between;
+    }
+    Some(Failure::Input(format!(
+        "--size {} is too small for {} at ratio {}: at least {} would be right{}",
+        size::show(args.size),
+        config.name,
+        args.shape.ratio,
+        exact(enough * per_block * u64::from(args.shape.page)),
+        if args.shape.cache.is_none() && config.composition.has_cache() { ", or a smaller --cache" } else { "" }
+    )))
 }
 
 /// Makes the drive on the flash, and closes the image.
-fn formatted(mut nand: ImageNand, config: &Config, path: &Path) -> Outcome {
+fn formatted(mut nand: ImageNand, args: &Args, config: &Config) -> Outcome {
+    let path = &args.image;
     let refused = |error: FtlError, geometry: &Geometry| match error {
-        FtlError::DoesNotFit { .. } => Failure::Input(does_not_fit(geometry, config, &error)),
+        FtlError::DoesNotFit { .. } => {
+            too_small(args, config).unwrap_or_else(|| Failure::Input(does_not_fit(geometry, config, &error)))
+        }
         FtlError::Unsupported(why) => Failure::Input(why.to_string()),
         other => Failure::Failed(format!("{}: {other}", path.display())),
     };

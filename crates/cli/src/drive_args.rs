@@ -1,7 +1,8 @@
 //! Options that `run` and `compare` have in common: the drive, the input, the protocol.
 
 use crate::errors::{Failure, Outcome};
-use crate::settings::{Setting, check_cache_is_used, set_parts, setting};
+use crate::settings::{check_cache_is_used, set_parts};
+use crate::shape_args::ShapeArgs;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 #[command(group(ArgGroup::new("input").required(true).args(["workload", "trace"])))]
 pub(crate) struct DriveArgs {
-    /// Synthetic workload, such as uniform, zipf:0.99 or hotcold:80/20 (see `phelsuma list`)
+    /// Synthetic workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Option<Workload>,
     /// Block trace, plain, .gz or .zst; the format is detected
@@ -26,28 +27,15 @@ pub(crate) struct DriveArgs {
     /// 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     capacity: Option<u64>,
-    /// Logical over physical pages
-    #[arg(long, default_value = "0.70", value_parser = ratio)]
-    ratio: f64,
-    /// Size of a page
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
-    page: u32,
-    /// Pages of a block
-    #[arg(long, value_name = "N", default_value_t = 128)]
-    pages_per_block: u32,
-    /// Channels
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    channels: u32,
-    /// Dies on each channel
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    dies: u32,
+    #[command(flatten)]
+    shape: ShapeArgs,
     /// What is written before anything is counted
     #[arg(long, value_enum, default_value = "sequential")]
     fill: FillArg,
-    /// Logical capacities written by a workload before anything is counted [default: 2]
+    /// Logical capacities written by a workload before anything is counted [default: 2; 0 for one that ends]
     #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes)]
     warmup: Option<f64>,
-    /// Logical capacities written by a workload while counted [default: 1]
+    /// Logical capacities written by a workload while counted [default: 1; to the end for one that ends]
     #[arg(long, value_name = "N", conflicts_with = "trace", value_parser = passes)]
     passes: Option<f64>,
     /// How often a trace is replayed; the last time is counted [default: 1]
@@ -59,25 +47,18 @@ pub(crate) struct DriveArgs {
     /// Requests in progress at all times [default: 1]
     #[arg(long, value_name = "N", conflicts_with = "open_loop", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     queue_depth: Option<u32>,
-    /// Requests of a trace arrive at their timestamps
-    #[arg(long, conflicts_with = "workload")]
+    /// Requests of a trace, or of a workload that knows time, arrive at their timestamps
+    #[arg(long)]
     open_loop: bool,
     /// How long flash operations take (see `phelsuma list`)
     #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
     timing: TimingArg,
-    /// Seed of everything random
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 1/512 of the
-    /// table, at least 1,024 entries]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    cache: Option<u64>,
-    /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    set: Vec<Setting>,
     /// A point of the series after every N host pages written
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     interval: Option<u64>,
+    /// Observe how long pages live and how long blocks are dormant, as figures 3 and 5 of Dual Greedy's paper do
+    #[arg(long)]
+    distributions: bool,
     /// Cut the power at the end and recover
     #[arg(long)]
     cut_at_end: bool,
@@ -129,7 +110,7 @@ impl DriveArgs {
     /// The run that this asks of the FTL called `ftl`, and the parameters that it lacks: others may have them.
     pub(crate) fn config_among_others(&self, ftl: &str) -> Outcome<(RunConfig, Vec<ConfigError>)> {
         let mut config = RunConfig::new(ftl, self.input()?)?;
-        let lacking = set_parts(&mut config.composition, &self.set, self.cache)?;
+        let lacking = set_parts(&mut config.composition, &self.shape.set, self.shape.cache)?;
         if self.cut_at_end
             && let Some(why) = config.composition.why_not_survivable()
         {
@@ -147,15 +128,16 @@ impl DriveArgs {
         config.passes = self.passes.unwrap_or(config.passes);
         config.arrival =
             if self.open_loop { Arrival::Timestamps } else { Arrival::QueueDepth(self.queue_depth.unwrap_or(1)) };
-        config.seed = self.seed;
+        config.seed = self.shape.seed;
         config.interval = self.interval;
+        config.distributions = self.distributions;
         config.cut_at_end = self.cut_at_end;
         Ok((config, lacking))
     }
 
     /// Gives all of `configs` their capacity; the drive's geometry, checked against the machine's memory.
     pub(crate) fn settle(&self, configs: &mut [RunConfig]) -> Outcome<Geometry> {
-        check_cache_is_used(self.cache, configs.iter().map(|config| &config.composition))?;
+        check_cache_is_used(self.shape.cache, configs.iter().map(|config| &config.composition))?;
         if let Some(capacity) = self.capacity {
             // Before drives are formatted on so much.
             self.checked_geometry(capacity, configs)?;
@@ -178,7 +160,7 @@ impl DriveArgs {
 
     fn checked_geometry(&self, capacity: u64, configs: &[RunConfig]) -> Outcome<Geometry> {
         let geometry = self.shape().geometry(capacity)?;
-        check_logical_pages(&geometry, self.ratio)?;
+        check_logical_pages(&geometry, self.shape.ratio)?;
         memory::affordable(&geometry)?;
         for config in configs {
             config.composition.check_on(&geometry, config.shape.logical_pages(&geometry))?;
@@ -187,14 +169,7 @@ impl DriveArgs {
     }
 
     fn shape(&self) -> DriveShape {
-        DriveShape {
-            capacity_bytes: self.capacity,
-            ratio: self.ratio,
-            page_bytes: self.page,
-            pages_per_block: self.pages_per_block,
-            channels: self.channels,
-            dies_per_channel: self.dies,
-        }
+        self.shape.drive(self.capacity)
     }
 
     fn input(&self) -> Outcome<Input> {

@@ -46,6 +46,7 @@ fn name_of(kind: Option<Kind>) -> &'static str {
         Some(Kind::Bitmap) => "bitmap",
         Some(Kind::Gecko) => "gecko",
         Some(Kind::ValidityLog) => "validity-log",
+        Some(Kind::Map) => "map",
     }
 }
 

@@ -20,6 +20,7 @@ mod replay;
 mod run;
 mod serve;
 mod settings;
+mod shape_args;
 mod size;
 mod soak;
 mod table;

@@ -3,6 +3,7 @@
 use crate::table::count;
 use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
+use phelsuma_trace::Workload;
 
 /// The name of an FTL in a table: what is told what no real FTL knows is marked.
 pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
@@ -61,6 +62,11 @@ fn differing(ftl: &str, parts_here: &Parts) -> Option<String> {
     let differing = preset.iter().zip(parts_here).filter(|(preset, here)| preset != here);
     let shown: Vec<String> = differing.map(|((part, was), (_, is))| format!("{part} {is} for {was}")).collect();
     (!shown.is_empty()).then(|| format!("{ftl} here has {}", shown.join(", ")))
+}
+
+/// Whether the workload has an end of its own, so that a longer run is another workload.
+pub(crate) fn ends(result: &RunResult) -> bool {
+    result.fold.is_none() && Workload::parse(&result.workload).is_ok_and(|workload| workload.ends())
 }
 
 /// Of a drive with next to no spare space.

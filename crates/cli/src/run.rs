@@ -5,8 +5,9 @@ use crate::errors::Outcome;
 use crate::progress::Bars;
 use crate::table::{count, number};
 use crate::{output, remarks, size, table};
-use phelsuma_drive::{FlashCounts, Latency, RecoveryResult, RunConfig, RunResult};
+use phelsuma_drive::{Distribution, Distributions, FlashCounts, Latency, RecoveryResult, RunConfig, RunResult};
 use phelsuma_nand::Geometry;
+use phelsuma_trace::histogram::{Modes, Picture, modes};
 use std::fmt::Write;
 
 /// Options of `run`.
@@ -160,6 +161,13 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         }
         writeln!(out, "{series}")?;
     }
+    if let Some(distributions) = &result.distributions {
+        let Distributions { page_lifetimes, block_dormant_periods, first_invalidations } = distributions;
+        distribution(out, "lifetimes of pages", page_lifetimes)?;
+        distribution(out, "dormant periods of blocks", block_dormant_periods)?;
+        let first = count(*first_invalidations);
+        writeln!(out, "first pages of their blocks to become stale, with which no period ends: {first}")?;
+    }
     if let Some(recovery) = &result.recovery {
         writeln!(out, "{}", recovery_steps(recovery))?;
         writeln!(out, "the recovery took {} of RAM for itself", size::show(recovery.scratch_bytes))?;
@@ -176,6 +184,19 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         rss.unwrap_or_else(|| size::show(m.simulation_bytes)),
         size::show(m.payload_bytes)
     )
+}
+
+fn distribution(out: &mut String, of: &str, d: &Distribution) -> std::fmt::Result {
+    if d.histogram_log2.is_empty() {
+        return writeln!(out, "{of}: none");
+    }
+    let [p50, p90, p99] = [d.p50_at_most, d.p90_at_most, d.p99_at_most].map(count);
+    writeln!(out, "{of}, in host pages written: half are at most {p50}, 90 % {p90}, 99 % {p99}")?;
+    writeln!(out, "{}", Picture { entries: &d.histogram_log2 })?;
+    if let Some(Modes { low, valley, high }) = modes(&d.histogram_log2) {
+        writeln!(out, "two modes, from 2^{low} and from 2^{high}, apart at 2^{valley}")?;
+    }
+    Ok(())
 }
 
 fn ram(result: &RunResult) -> comfy_table::Table {

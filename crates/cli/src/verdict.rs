@@ -1,6 +1,6 @@
 //! Why the winner of a comparison wins, in one line computed from the results.
 
-use crate::size;
+use crate::{remarks, size};
 use phelsuma_drive::RunResult;
 
 /// What the verdict looks at.
@@ -37,6 +37,7 @@ struct Longer {
 fn longer(result: &RunResult) -> Longer {
     match result.fold {
         Some(_) => Longer { before: "--loops", counted: "--loops" },
+        None if remarks::ends(result) => Longer { before: "rounds=N", counted: "rounds=N" },
         None => Longer { before: "--warmup", counted: "--passes" },
     }
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{file, refused_with, tiny_trace, words};
+use common::{file, refused_with, skipped, tiny_trace, words};
 
 const RUN: &str = "run --ftl page --workload uniform --capacity 64MiB";
 const DFTL: &str = "run --ftl dftl --workload uniform --capacity 64MiB";
@@ -37,6 +37,9 @@ const WRONG: &[(&str, &str)] = &[
     ("run --ftl page --workload uniform --loops 2", "--loops"),
     ("run --ftl page --workload uniform --fold wrap", "--fold"),
     ("run --ftl page --workload uniform --open-loop", "--open-loop"),
+    ("run --ftl page --workload media:mov --open-loop", "media:mov has no timestamps"),
+    ("run --ftl page --workload media:mov --capacity 64MiB --passes 9", "media:mov ends after"),
+    ("run --ftl page --workload mixed:read=30:desktop", "cannot be mixed"),
     ("run --ftl page --trace x --warmup 1", "--warmup"),
     ("run --ftl page --workload uniform --set victim=midas", "needs placement=midas"),
     ("run --ftl midas --workload uniform --set midas.groups=9", "from 1 to 8"),
@@ -272,6 +275,14 @@ const WRONG: &[(&str, &str)] = &[
     ("trace info", "FILE"),
     ("trace info /nonexistent/file", "/nonexistent/file"),
     ("trace info .", "directory"),
+    ("trace info x --workload uniform", "--workload"),
+    ("trace info --workload uniform", "--pages"),
+    ("trace info --workload uniform --pages 0", "1 or more would be right"),
+    ("trace info --workload desktop --pages 8191", "8192 would be right"),
+    ("trace info --workload uniform --pages 10 --writes 0", "--writes"),
+    ("trace info --workload uniform --pages 10 --format csv", "--format and --time-unit are about a trace"),
+    ("trace info x --pages 10", "--pages"),
+    ("trace info --pages 10", "--workload"),
     ("trace info /dev/null", "empty"),
     ("trace info -", ""),
     ("trace convert a b", "--to"),
@@ -289,6 +300,9 @@ const WRONG: &[(&str, &str)] = &[
     ("trace generate --workload uniform --requests 0 --pages 10 -o -", "0 requests"),
     ("trace generate --workload uniform --requests 5 --pages 0 -o -", "pages"),
     ("trace generate --workload uniform --requests 5 --pages 18446744073709551615 -o -", "2^63"),
+    ("trace generate --workload desktop --pages 8192 -o -", "desktop never ends, a number of requests would be right"),
+    ("trace generate --workload media:mov --pages 1024 --requests 99999 -o /dev/null", "ends after"),
+    ("trace generate --workload media:mov --pages 1023 -o -", "1024 would be right"),
     ("trace generate --workload nonsense --requests 5 --pages 10 -o -", "nonsense"),
     ("trace generate --workload mixed:pages=9-11:uniform --requests 5 --pages 10 -o -", "mixed"),
     ("trace generate --workload uniform --requests 5 --pages 10 --page 3 -o -", "power of two"),
@@ -362,7 +376,7 @@ fn a_drive_larger_than_the_memory_is_refused_with_the_number() {
         .and_then(|text| text.lines().next()?.split_whitespace().nth(1)?.parse().ok())
         .unwrap_or(u64::MAX);
     if memory / (1 << 20) >= 55 {
-        println!("skipped: this machine has the memory");
+        skipped("this machine has the memory");
         return;
     }
     let said = refused_with(2, &args);

@@ -15,7 +15,7 @@ const TINY: &str = r#"
 title = "A paper of this test's own"
 
 [words]
-drive = { quick = "--workload uniform --capacity 64MiB", full = "--workload uniform --capacity 96MiB" }
+drive = { quick = "--workload uniform --capacity 64MiB", large = "--workload uniform --capacity 80MiB", full = "--workload uniform --capacity 96MiB" }
 
 [runs]
 page = "run --ftl page {drive} --warmup 0.2 --passes 0.2"
@@ -221,6 +221,8 @@ fn a_list_says_what_the_paper_says_and_how_it_is_tried() {
     let last = &list["claims"][5]["commands"];
     assert_eq!(last["quick"].as_array().unwrap().len(), 0);
     assert_eq!(last["full"][0], "run --ftl fifo --workload uniform --capacity 96MiB");
+    // What has no command for the large scale has the full one's there, with the words of the large one.
+    assert_eq!(last["large"][0], "run --ftl fifo --workload uniform --capacity 80MiB");
     // Those that are asked for, in full; every command in one line.
     let page = "    phelsuma run --ftl page --workload uniform --capacity 64MiB --warmup 0.2 --passes 0.2\n";
     let one = prints(&claims("list", &papers, "--only all-programs"));

@@ -101,6 +101,23 @@ fn wrong_usage_and_files_that_are_no_images_are_refused_in_a_line() {
 }
 
 #[test]
+fn a_size_that_is_too_small_is_refused_with_the_smallest_that_fits() {
+    let path = fresh("least.img");
+    for ftl in ["page", "mu-ftl-pvb", "geckoftl"] {
+        let create = |size: &str| format!("create {} --size {size} --ftl {ftl} {SMALL}", path.display());
+        let said = refused(&create("4KiB"));
+        let (_, least) = said.split_once("at least ").unwrap_or_else(|| panic!("{said}"));
+        let (least, _) = least.split_once(" would be right").unwrap();
+        let (number, unit) = least.split_once(' ').unwrap();
+        let bytes = number.parse::<u64>().unwrap() * if unit == "MiB" { 1 << 20 } else { 1 << 10 };
+        // A block less is too small as well.
+        refused(&create(&(bytes - 8 * 512).to_string()));
+        prints(&create(&least.replace(' ', "")));
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
 fn an_image_that_somebody_works_on_is_not_looked_at() {
     let path = fresh("in-use.img");
     prints(&format!("create {} --size 256KiB --ftl page {SMALL}", path.display()));

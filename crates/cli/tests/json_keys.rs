@@ -8,6 +8,8 @@ mod common;
 
 use common::{json, tiny_trace};
 use phelsuma_drive::lab::{Failed, SoakFound};
+use phelsuma_serve::device::options::{Backing, Options};
+use phelsuma_serve::device::{Host, Served, Serving};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -84,9 +86,10 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let shape = "--capacity 64MiB --pages-per-block 32";
     let run =
         json(&format!("run --ftl page --workload mixed:read=20:uniform {shape} --interval 4000 --cut-at-end --json"));
+    let observed = json(&format!("run --ftl page --workload uniform {shape} --distributions --json"));
     let of_trace = json(&format!("run --ftl page --trace {trace} --json"));
     let paged = json(&format!("run --ftl dftl --set wear=levelling --workload uniform {shape} --json"));
-    check("phelsuma.run/1", &[run.clone(), of_trace, paged]);
+    check("phelsuma.run/1", &[run.clone(), of_trace, paged, observed]);
     // Several keys of a result that is compared, one by one, are those of a run.
     let compared = json(&format!("compare --ftl page,fifo --workload uniform {shape} --json"));
     for result in compared.as_array().unwrap() {
@@ -126,6 +129,7 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     check("phelsuma.trace-written/1", &[json(&format!("trace convert {trace} {} --to csv --json", out.display()))]);
     check("phelsuma.list/1", &[json("list --json")]);
     images();
+    served();
     claims();
 }
 
@@ -149,6 +153,35 @@ fn images() {
     open["rolled_back"] = serde_json::json!({ "kept": 1, "undone": 1, "torn_records": 1 });
     open["findings"] = serde_json::json!(["made up"]);
     check("phelsuma.check/1", &[closed, open]);
+}
+
+/// Nobody else has anything to do with a drive that this test serves itself.
+struct Alone;
+
+impl Host for Alone {
+    fn log(&self, _: &str) {}
+    fn drop_connections(&self) {}
+    fn exit(&self, _: u8) {}
+}
+
+fn served() {
+    let of = |ftl: &str| {
+        let mut options = Options::default();
+        for word in ["memory=4194304", "ratio=0.5", "page=512", "pages-per-block=8", &format!("ftl={ftl}")] {
+            let (key, value) = word.split_once('=').unwrap();
+            options.set(key, value).unwrap();
+        }
+        let Some(Backing::Memory(memory)) = options.backing else { panic!("a drive in memory") };
+        let served = Served::open(memory.drive().unwrap(), &Serving::default(), Box::new(Alone)).unwrap();
+        let connection = served.connect();
+        for _ in 0..3 {
+            (0..served.size_bytes())
+                .step_by(512)
+                .for_each(|at| served.write(&connection, at, &[1; 512], false).unwrap());
+        }
+        phelsuma_page::state_json(&served)
+    };
+    check("phelsuma.served/1", &[of("page"), of("geckoftl")]);
 }
 
 /// A paper of this test's own.
@@ -186,10 +219,15 @@ fn table_under(heading: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_counter_and_structure_is_in_the_document_and_no_other() {
-    let changed = ["dftl --set validity=flash-bitmap", "page --set wear=levelling", "page --set victim=sampled"];
-    let runs = ["page", "fifo", "d-choices", "pl-greedy", "dftl", "lazyftl", "ib-ftl", "mu-ftl-pvb", "geckoftl"]
-        .into_iter()
-        .chain(changed);
+    let changed = [
+        "dftl --set validity=flash-bitmap",
+        "page --set wear=levelling",
+        "page --set victim=sampled",
+        "dual-greedy --set placement.on-random=greedy",
+        "geckoftl --set placement=dual-greedy --set placement.unknown=fetch",
+    ];
+    let presets = phelsuma_ftl::PRESETS.iter().map(|preset| preset.name);
+    let runs = presets.chain(changed);
     let (mut counters, mut structures) = (BTreeSet::new(), BTreeSet::new());
     for ftl in runs {
         let run = json(&format!("run --ftl {ftl} --workload uniform --capacity 64MiB --json"));

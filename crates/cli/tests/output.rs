@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{json, phelsuma, prints, tiny_trace, words};
+use common::{json, phelsuma, prints, skipped, tiny_trace, words};
 use std::process::{Command, Stdio};
 
 const SMALL: &str = "--workload hotcold:80/20 --capacity 64MiB --pages-per-block 32";
@@ -398,7 +398,7 @@ fn a_closed_pipe_ends_it_quietly() {
 #[test]
 fn a_full_disk_is_a_failure() {
     if !std::path::Path::new("/dev/full").exists() {
-        println!("skipped: no /dev/full");
+        skipped("no /dev/full");
         return;
     }
     let out = phelsuma(&words("trace generate --workload uniform --requests 5000 --pages 10 -o /dev/full"));

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::json;
+use common::{json, skipped};
 use std::path::PathBuf;
 
 /// The traces; none where there is no folder and nobody said that there should be one.
@@ -13,7 +13,7 @@ fn traces() -> Option<Vec<PathBuf>> {
     let workspace = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let folder = named.clone().unwrap_or_else(|| workspace.join("../shared/traces/public"));
     if named.is_none() && !folder.is_dir() {
-        println!("skipped: all traces, there is no folder {}", folder.display());
+        skipped(&format!("all traces, there is no folder {}", folder.display()));
         return None;
     }
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

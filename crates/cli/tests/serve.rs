@@ -5,8 +5,9 @@
 mod common;
 mod nbd;
 
-use common::{prints, refused_with, words};
+use common::{prints, refused_with, skipped, words};
 use nbd::{Folder, PATIENCE, Server, client, succeeds, there};
+use phelsuma_ftl::PRESETS;
 use phelsuma_trace::{Op, OpenOptions, TraceFile};
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -116,6 +117,25 @@ fn what_fio_writes_it_reads_back() {
         args.extend([&*uri, &*folder]);
         let said = succeeds("fio", &args);
         assert!(said.contains("err= 0"), "{ftl}: {said}");
+        server.stop();
+    }
+}
+
+#[test]
+fn what_fio_overwrites_it_reads_back_from_every_ftl_that_can_be_served() {
+    if !there(&["nbdkit", "fio"]) {
+        return;
+    }
+    for preset in PRESETS {
+        let server = Server::start("fio-all", &format!("--memory 64MiB --ratio 0.7 --ftl {}", preset.name));
+        let uri = format!("--uri={}", server.uri);
+        let folder = format!("--aux-path={}", server.folder.file("").display());
+        // The drive is full and collects: what is verified was moved.
+        let line = "--name=v --ioengine=nbd --size=44m --rw=randwrite --bs=4k --iodepth=16 --loops=2 --verify=crc32c \
+                    --verify_fatal=1 --randseed=3";
+        let args: Vec<&str> = line.split_whitespace().chain([&*uri, &*folder]).collect();
+        let said = succeeds("fio", &args);
+        assert!(said.contains("err= 0"), "{}: {said}", preset.name);
         server.stop();
     }
 }
@@ -429,7 +449,7 @@ fn what_cannot_be_served_is_refused_with_what_would_be_right() {
 fn without_nbdkit_it_is_said_how_to_get_it() {
     let folder = Folder::new("without");
     if ["/usr/sbin/nbdkit", "/usr/local/sbin/nbdkit"].iter().any(|file| std::path::Path::new(file).exists()) {
-        println!("skipped: nbdkit is where it is found without a search path");
+        skipped("nbdkit is where it is found without a search path");
         return;
     }
     let output = Command::new(env!("CARGO_BIN_EXE_phelsuma"))

@@ -6,17 +6,23 @@
 mod common;
 mod nbd;
 
-use common::{refused_with, words};
+use common::{prints, refused_with, words};
 use nbd::{Folder, PATIENCE, Server, cycles, is_in_order, made, succeeds, there};
-use phelsuma_ftl::PRESETS;
+use phelsuma_ftl::{PRESETS, Preset};
+use phelsuma_serve::device::ImageDrive;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fs::metadata;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
+
+/// The presets that keep drives in files.
+fn kept() -> impl Iterator<Item = &'static Preset> {
+    PRESETS.iter().filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok())
+}
 
 fn serve(folder: Folder, more: &str) -> Server {
     let (image, socket) = (folder.file("drive.img"), folder.file("socket"));
@@ -54,10 +60,12 @@ fn what_was_written_before_a_stop_is_there_after_the_next_start() {
     }
 }
 
-/// Writes, trims and flushes with sixteen requests in progress until the server is gone, waits for another, and looks at
-/// every page: what was acknowledged is there, and of what was in progress each page is old or new.
-const KILLED: &str = r#"
-import random, time
+/// Writes, trims and flushes with sixteen requests in progress until the server or its power is gone, waits until it is
+/// back, and looks at every page: what was acknowledged is there, and of what was in progress each page is old or new.
+/// Where the drive may forget (`forgets`), a page may hold whatever it has held since all were written; no page may hold
+/// anything else.
+const STOPPED: &str = r#"
+import random, sys, time
 PAGE, PAGES, DEPTH = 4096, 16384, 16
 rng = random.Random(int(seed))
 allowed, trimmed, step, acknowledged = {}, {}, 0, 0
@@ -69,6 +77,8 @@ def connect():
             h = nbd.NBD(); h.connect_uri(uri); return h
         except nbd.Error: time.sleep(0.02)
     raise SystemExit("nobody serves")
+def is_now(page, holds):
+    if not forgets: allowed[page] = [holds]
 def load(h):
     global step, acknowledged
     flying, busy = {}, set()
@@ -100,12 +110,12 @@ def load(h):
             acknowledged += 1
             if what == "flush":
                 for page, when in span:
-                    if trimmed.get(page) == when: allowed[page] = [ZERO]; del trimmed[page]
+                    if trimmed.get(page) == when: is_now(page, ZERO); del trimmed[page]
                 continue
             busy.difference_update(span)
             for page in span:
                 if what == "trim": trimmed[page] = acknowledged
-                else: allowed[page] = allowed[page][-1:]
+                else: is_now(page, allowed[page][-1])
 def verify(h):
     for first in range(0, PAGES, 256):
         data = bytes(h.pread(256 * PAGE, first * PAGE))
@@ -115,19 +125,30 @@ def verify(h):
                 raise SystemExit("page %d is torn" % page)
             may = allowed.get(page, [ZERO])
             if found not in may:
-                raise SystemExit("page %d holds %r and not one of %r" % (page, found, may))
-            allowed[page] = [found]
+                raise SystemExit("page %d holds %r and not one of %r" % (page, found, may[-8:]))
+            is_now(page, found)
     trimmed.clear()
+def verified():
+    # The power may fail meanwhile.
+    for _ in range(1000):
+        h = connect()
+        try: return verify(h)
+        except nbd.Error as error:
+            if not (h.aio_is_dead() or h.aio_is_closed()): raise SystemExit("reading: %s" % error)
+    raise SystemExit("the power does not stay")
 for cycle in range(int(rounds)):
-    h = connect()
-    print("loading", flush=True)
-    try: load(h)
-    except nbd.Error as error: pass
-    verify(connect())
+    try:
+        h = connect()
+        print("loading", flush=True)
+        load(h)
+    except nbd.Error as error:
+        if not (h.aio_is_dead() or h.aio_is_closed()): raise SystemExit("writing: %s" % error)
+    verified()
     print("verified", acknowledged, flush=True)
-h = connect()
+sys.stdin.readline()
+h, forgets = connect(), False
 for page in range(PAGES):
-    h.pwrite(tag(step + 1, page) * (PAGE // 8), page * PAGE); allowed[page] = [tag(step + 1, page)]
+    h.pwrite(tag(step + 1, page) * (PAGE // 8), page * PAGE); is_now(page, tag(step + 1, page))
 h.flush()
 verify(h)
 print("written over", flush=True)
@@ -139,10 +160,13 @@ struct Client {
 }
 
 impl Client {
-    fn start(program: &str) -> Self {
+    /// Stops a drive at `uri` so often; how, is the test's business.
+    fn start(uri: &str, rounds: u32, forgets: bool) -> Self {
+        let forgets = if forgets { "True" } else { "False" };
+        let program = format!("uri = {uri:?}; rounds = {rounds}; seed = 7; forgets = {forgets}\n{STOPPED}");
         let mut child = Command::new("/usr/bin/env")
-            .args(["PATH=/usr/local/bin:/usr/bin:/bin", "nbdsh", "-c", program])
-            .stdin(Stdio::null())
+            .args(["PATH=/usr/local/bin:/usr/bin:/bin", "nbdsh", "-c", &program])
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -158,6 +182,12 @@ impl Client {
             other => panic!("{what}: {other:?} where '{begin}' was to come"),
         }
     }
+
+    /// Nothing is going to befall the drive any more: it is written over.
+    fn goes_on(&mut self, what: &str) {
+        self.child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        self.says("written over", what);
+    }
 }
 
 impl Drop for Client {
@@ -167,38 +197,87 @@ impl Drop for Client {
     }
 }
 
+/// How far it is, where that takes long.
+fn progress(ftl: &str, round: u32, rounds: u32, what: &str, said: &str) {
+    if rounds >= 100 && (round + 1).is_multiple_of(rounds / 10) {
+        println!("{ftl}: {} of {rounds} {what}, {} requests", round + 1, said.trim_start_matches("verified "));
+    }
+}
+
+/// Kills servers of a drive of this preset in the middle of its load.
+fn killed(ftl: &str, forgets: bool) {
+    let rounds = cycles(ftl);
+    let folder = Folder::new(&format!("kill-{ftl}"));
+    let image = made(&folder, ftl);
+    let mut server = serve(folder, "");
+    let mut client = Client::start(&server.uri, rounds, forgets);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+    let mut said = String::new();
+    for round in 0..rounds {
+        let what = format!("{ftl}, kill {round}");
+        client.says("loading", &what);
+        sleep(Duration::from_millis(20 + random.next_u64() % 300));
+        server.signal("-KILL");
+        let (status, error, folder) = server.ended();
+        assert_eq!((status.code(), &*error), (None, ""), "{what}");
+        server = serve(folder, "");
+        said = client.says("verified", &what);
+        progress(ftl, round, rounds, "kills", &said);
+    }
+    client.goes_on(ftl);
+    let folder = server.stop();
+    is_in_order(&image);
+    println!("{ftl}: {rounds} kills, {said} requests");
+    drop(folder);
+}
+
 #[test]
 fn what_was_acknowledged_before_a_kill_is_there_after_the_next_start() {
     if !there(&["nbdkit", "nbdsh"]) {
         return;
     }
     // A battery does not hear of a kill.
-    let presets = PRESETS.iter().filter(|p| {
-        p.composition.survives_power_cuts() && !p.composition.has_battery() && p.composition.knowledge().is_none()
-    });
-    for ftl in presets.map(|preset| preset.name) {
+    let presets = kept().filter(|p| !p.composition.has_battery());
+    presets.for_each(|preset| killed(preset.name, false));
+}
+
+/// What only the RAM knew is gone with the process, flushed or not. That is all: nothing is made up, no page becomes
+/// another's, and the drive works.
+#[test]
+fn a_drive_whose_battery_did_not_hear_of_a_kill_holds_what_was_once_written_and_works() {
+    if !there(&["nbdkit", "nbdsh"]) {
+        return;
+    }
+    let presets = kept().filter(|p| p.composition.has_battery());
+    presets.for_each(|preset| killed(preset.name, true));
+}
+
+#[test]
+fn what_was_acknowledged_before_a_cut_is_there_when_the_power_is_back() {
+    if !there(&["nbdkit", "nbdsh"]) {
+        return;
+    }
+    for ftl in kept().map(|preset| preset.name) {
         let rounds = cycles(ftl);
-        let folder = Folder::new(&format!("kill-{ftl}"));
-        let image = made(&folder, ftl);
-        let mut server = serve(folder, "");
-        let program = format!("uri = {:?}; rounds = {rounds}; seed = 7\n{KILLED}", server.uri);
-        let client = Client::start(&program);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+        let folder = Folder::new(&format!("cut-{ftl}"));
+        let (image, control) = (made(&folder, ftl), folder.file("control"));
+        let server = serve(folder, &format!("--cut-every 1..4000:5 --control {}", control.display()));
+        let mut client = Client::start(&server.uri, rounds, false);
         let mut said = String::new();
         for round in 0..rounds {
-            let what = format!("{ftl}, kill {round}");
-            client.says("loading", &what);
-            sleep(Duration::from_millis(20 + random.next_u64() % 300));
-            server.signal("-KILL");
-            let (status, error, folder) = server.ended();
-            assert_eq!((status.code(), &*error), (None, ""), "{what}");
-            server = serve(folder, "");
-            said = client.says("verified", &what);
+            client.says("loading", ftl);
+            said = client.says("verified", &format!("{ftl}, cut {round}"));
+            progress(ftl, round, rounds, "cuts", &said);
         }
-        client.says("written over", ftl);
-        let folder = server.stop();
+        assert!(prints(&format!("plug {} never", control.display())).starts_with("ok"));
+        client.goes_on(ftl);
+        server.terminate();
+        let (status, error, folder) = server.ended();
+        assert_eq!(status.code(), Some(0), "{ftl}: {error}");
+        let cuts = error.matches("the power was cut, and is back").count();
+        assert!(cuts >= rounds as usize, "{ftl}: {error}");
         is_in_order(&image);
-        println!("{ftl}: {rounds} kills, {said} requests");
+        println!("{ftl}: {cuts} cuts, {said} requests");
         drop(folder);
     }
 }

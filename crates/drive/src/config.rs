@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Where requests come from.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A synthetic workload: endless.
+    /// A synthetic workload: endless, but for `media`.
     Workload(Workload),
     /// A trace, from a file.
     Trace {
@@ -156,7 +156,7 @@ pub struct RunConfig {
     pub fill: Fill,
     /// Logical capacities written by a workload before anything is counted.
     pub warmup: f64,
-    /// Logical capacities written by a workload while counted.
+    /// Logical capacities written by a workload while counted; infinite for one that ends: to its end.
     pub passes: f64,
     /// When requests arrive.
     pub arrival: Arrival,
@@ -164,6 +164,8 @@ pub struct RunConfig {
     pub seed: u64,
     /// A point of the series after every so many host pages written.
     pub interval: Option<u64>,
+    /// Whether lifetimes of pages and dormant periods of blocks are observed.
+    pub distributions: bool,
     /// Whether the power is cut at the end, and the drive recovered.
     pub cut_at_end: bool,
 }
@@ -175,6 +177,9 @@ impl RunConfig {
     /// [`RunError::Input`]: no such preset.
     pub fn new(ftl: &str, input: Input) -> Result<Self, RunError> {
         let preset = Preset::named(ftl)?;
+        // A workload that ends is counted as a trace is: all of it.
+        let ends = matches!(&input, Input::Workload(workload) if workload.ends());
+        let (warmup, passes) = if ends { (0.0, f64::INFINITY) } else { (2.0, 1.0) };
         Ok(Self {
             ftl: preset.name.to_string(),
             composition: preset.composition,
@@ -183,11 +188,12 @@ impl RunConfig {
             timing: phelsuma_nand::TIMINGS[0].2,
             input,
             fill: Fill::Sequential,
-            warmup: 2.0,
-            passes: 1.0,
+            warmup,
+            passes,
             arrival: Arrival::QueueDepth(1),
             seed: 1,
             interval: None,
+            distributions: false,
             cut_at_end: false,
         })
     }

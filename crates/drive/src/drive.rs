@@ -3,10 +3,11 @@
 use crate::arrivals::Arrivals;
 use crate::capacity::does_not_fit;
 use crate::config::{Arrival, RunError};
+use crate::distributions::Watch;
 use crate::holdings::{Differences, Holdings};
 use crate::knowledge::Told;
 use crate::latency::LatencyHistogram;
-use crate::result::{HostCounts, Latencies};
+use crate::result::{Distributions, HostCounts, Latencies};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest, format, recover};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, SimNand, Time};
 use phelsuma_trace::{Op, PageRequest};
@@ -27,6 +28,8 @@ pub struct Drive {
     holdings: Option<Holdings>,
     /// What the FTL is told, if it is an oracle.
     told: Option<Told>,
+    /// Who observes lifetimes and dormant periods, if anybody does.
+    watch: Option<Watch>,
 }
 
 /// What a power cut cost, and what it took to come back.
@@ -65,7 +68,20 @@ impl Drive {
             unreadable_pages: 0,
             holdings: None,
             told: None,
+            watch: None,
         })
+    }
+
+    /// On a drive just formatted, begins to observe how long pages live and how long blocks are dormant.
+    #[must_use]
+    pub fn watched(mut self) -> Self {
+        self.watch = Some(Watch::on(&mut self.nand, self.ftl.shape().logical_pages));
+        self
+    }
+
+    /// What was observed since counting began, if anything was to be.
+    pub fn distributions(&self) -> Option<Distributions> {
+        self.watch.as_ref().map(Watch::distributions)
     }
 
     /// The power is going to be cut: on a drive just formatted, begins to note which logical pages hold data.
@@ -122,9 +138,17 @@ impl Drive {
     /// Waits until the drive is idle, then counts from zero, with requests arriving as `arrival` says.
     pub fn begin_counting(&mut self, arrival: Arrival) {
         self.host = Arrivals::new(arrival, self.idle);
+        self.count_from_zero();
+    }
+
+    /// Counts from zero, with requests arriving as before.
+    pub(crate) fn count_from_zero(&mut self) {
         self.counts = HostCounts::default();
         self.reads = LatencyHistogram::new();
         self.writes = LatencyHistogram::new();
+        if let Some(watch) = &self.watch {
+            watch.count_from_zero();
+        }
     }
 
     /// Hands one request to the FTL and notes its completion.
@@ -173,6 +197,9 @@ impl Drive {
             }
             Op::Trim => {
                 self.counts.trim_pages += u64::from(pages);
+                if let Some(watch) = &self.watch {
+                    watch.trim(first.0, pages);
+                }
                 self.ftl.trim(&mut self.nand, first, pages, at)
             }
             Op::Flush => self.ftl.flush(&mut self.nand, at),

@@ -1,7 +1,8 @@
 //! What an oracle is told with each write: the class of the page, or when it dies. No real host knows either; here it
 //! follows from the whole input, which is gone through once before the run.
 //!
-//! - **Classes** come from the workload's own definition. The pages of a trace are ranked by how often it writes them.
+//! - **Classes** come from the workload's own definition. The pages of a trace, and of a workload of files, are ranked by how
+//!   often it writes them.
 //! - **Deaths** are exact: the run's writes, fill and warm-up included, are gone through in order, and four bytes remember of
 //!   each how many more follow until its page is written again or discarded. A workload is looked at for
 //!   [`BEYOND`] logical capacities more than the run, since it would go on; a page that is not written by then, or by the
@@ -113,7 +114,7 @@ fn foresee(
     match &config.input {
         Input::Workload(workload) => {
             let mut source = workload.source(u64::from(logical_pages), config.shape.page_bytes, config.seed);
-            let [warmup, passes] = workload_targets(config, logical_pages)?;
+            let [warmup, passes] = workload_targets(config, workload, logical_pages)?;
             for target in [warmup, passes, BEYOND * u64::from(logical_pages)] {
                 let (mut written, mut others) = (0, 0);
                 while written < target && (written > 0 || others < target) {
@@ -144,21 +145,16 @@ fn foresee(
 pub(crate) fn learn(config: &RunConfig, logical_pages: u32) -> Result<Option<Told>, RunError> {
     let Some(knowledge) = config.composition.knowledge() else { return Ok(None) };
     Ok(Some(match (knowledge, &config.input) {
-        (Knowledge::Classes(classes), Input::Workload(workload)) => {
-            let of_pages = workload.classes(logical_pages.into(), classes, config.seed);
-            Told::Classes(of_pages.map_err(|error| RunError::Input(error.to_string()))?)
-        }
-        (Knowledge::Classes(classes), Input::Trace { .. }) => {
-            let mut writes = vec![0u32; logical_pages as usize];
-            foresee(config, logical_pages, |request| {
-                if request.op == Op::Write {
-                    for page in request.first..request.first + u64::from(request.pages) {
-                        writes.get_mut(page as usize).into_iter().for_each(|writes| *writes = writes.saturating_add(1));
-                    }
-                }
-                Ok(())
-            })?;
-            Told::Classes(classes_by_writes(&writes, classes))
+        (Knowledge::Classes(classes), input) => {
+            let defined = match input {
+                Input::Workload(workload) => workload.classes(logical_pages.into(), classes, config.seed),
+                Input::Trace { .. } => Ok(None),
+            };
+            let defined = defined.map_err(|error| RunError::Input(error.to_string()))?;
+            Told::Classes(match defined {
+                Some(classes) => classes,
+                None => classes_by_writes(&writes(config, logical_pages)?, classes),
+            })
         }
         (Knowledge::Deaths, _) => {
             let mut foresight = Foresight::new(logical_pages);
@@ -166,6 +162,20 @@ pub(crate) fn learn(config: &RunConfig, logical_pages: u32) -> Result<Option<Tol
             Told::Deaths(foresight.lifetimes)
         }
     }))
+}
+
+/// How often a run writes each logical page, its fill among that.
+fn writes(config: &RunConfig, logical_pages: u32) -> Result<Vec<u32>, RunError> {
+    let mut writes = vec![0u32; logical_pages as usize];
+    foresee(config, logical_pages, |request| {
+        if request.op == Op::Write {
+            for page in request.first..request.first + u64::from(request.pages) {
+                writes.get_mut(page as usize).into_iter().for_each(|writes| *writes = writes.saturating_add(1));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(writes)
 }
 
 /// The classes of pages that are written so often.

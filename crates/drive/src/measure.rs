@@ -4,7 +4,7 @@ use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
 use crate::result::{
     CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn, ReadsWeighted, RunResult,
-    SeriesPoint, WriteAmplification,
+    SeriesPoint, VictimChoices, WriteAmplification,
 };
 use phelsuma_ftl::Counter;
 use phelsuma_nand::{Block, FlashStats, Geometry, Nand, Purpose, Time};
@@ -127,7 +127,8 @@ impl Measurement {
                 (name, Some(fold.to_string()))
             }
         };
-        let counters = self.counters(drive);
+        let mut counters = self.counters(drive);
+        let victim_choices = take_victim_choices(&mut counters);
         // A drive that is not full yet writes every page once, and that proves nothing.
         let collected = counters.get("collections") != Some(&0);
         let drift = if collected { self.drift(host.write_pages, total.programs) } else { None };
@@ -160,9 +161,11 @@ impl Measurement {
             write_amplification: write_amplification(&stats, host.write_pages, delta),
             ram_bytes: ram(drive),
             erases: self.erases(drive, geometry),
+            victim_choices,
             counters,
             series: self.series,
             latency_us: drive.latencies(),
+            distributions: drive.distributions(),
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
             recovery: None,
             machine: Machine::default(),
@@ -198,6 +201,14 @@ impl Measurement {
     }
 }
 
+/// Takes what has a place of its own out of the counters.
+fn take_victim_choices(counters: &mut BTreeMap<String, u64>) -> Option<VictimChoices> {
+    let count = counters.remove("victim_choices").filter(|count| *count > 0);
+    let (examined, max) = (counters.remove("blocks_examined")?, counters.remove("blocks_examined_max")?);
+    let count = count?;
+    Some(VictimChoices { count, blocks_examined_mean: examined as f64 / count as f64, blocks_examined_max: max })
+}
+
 fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     let shape = drive.ftl().shape();
     let nand = drive.nand();
@@ -228,22 +239,29 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
 
 /// What a program for this purpose counts as in a result's `write_amplification`. The parts are all there is: they add
 /// up to the total.
-fn part_of(purpose: Purpose) -> Part {
+pub fn write_part(purpose: Purpose) -> WritePart {
     match purpose {
-        Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw | Purpose::Placement => Part::User,
-        Purpose::Translation => Part::Translation,
-        Purpose::Validity => Part::Validity,
+        Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw | Purpose::Placement => {
+            WritePart::User
+        }
+        Purpose::Translation => WritePart::Translation,
+        Purpose::Validity => WritePart::Validity,
         Purpose::Recovery | Purpose::Checkpoint | Purpose::Map | Purpose::Trim | Purpose::Format | Purpose::Battery => {
-            Part::Other
+            WritePart::Other
         }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+/// A part of write amplification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WritePart {
+    /// User data.
     User,
+    /// Translation pages.
     Translation,
+    /// Validity metadata.
     Validity,
+    /// Everything else.
     Other,
 }
 
@@ -257,12 +275,13 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
         return None;
     }
     let part = |part| {
-        let programs = stats.iter().filter(|(purpose, _)| part_of(*purpose) == part).map(|(_, counts)| counts.programs);
+        let programs =
+            stats.iter().filter(|(purpose, _)| write_part(*purpose) == part).map(|(_, counts)| counts.programs);
         per_page(programs.sum(), write_pages)
     };
     let all = stats.total();
     let weighted = |part| {
-        let of_part = stats.iter().filter(|(purpose, _)| part_of(*purpose) == part);
+        let of_part = stats.iter().filter(|(purpose, _)| write_part(*purpose) == part);
         let sum: f64 = of_part
             .map(|(purpose, counts)| match purpose {
                 // What the host reads for itself is no amplification of its writes.
@@ -273,18 +292,18 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
         sum / write_pages as f64
     };
     let reads_weighted = ReadsWeighted {
-        user: weighted(Part::User),
-        translation: weighted(Part::Translation),
-        validity: weighted(Part::Validity),
-        other: weighted(Part::Other),
+        user: weighted(WritePart::User),
+        translation: weighted(WritePart::Translation),
+        validity: weighted(WritePart::Validity),
+        other: weighted(WritePart::Other),
     };
     let ReadsWeighted { user, translation, validity, other } = reads_weighted;
     Some(WriteAmplification {
         total: per_page(all.programs, write_pages),
-        user: part(Part::User),
-        translation: part(Part::Translation),
-        validity: part(Part::Validity),
-        other: part(Part::Other),
+        user: part(WritePart::User),
+        translation: part(WritePart::Translation),
+        validity: part(WritePart::Validity),
+        other: part(WritePart::Other),
         by_reads_weighted: user + translation + validity + other,
         reads_weighted,
     })

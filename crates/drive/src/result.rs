@@ -164,6 +164,17 @@ pub struct SeriesPoint {
     pub simulated_seconds: f64,
 }
 
+/// What it took to find the victims that the policy chose.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
+pub struct VictimChoices {
+    /// How many were chosen while counted.
+    pub count: u64,
+    /// Blocks looked at for one of them, on average.
+    pub blocks_examined_mean: f64,
+    /// Blocks looked at for one of them, at the most since the drive came up.
+    pub blocks_examined_max: u64,
+}
+
 /// Latencies in microseconds; percentiles to three digits.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
 pub struct Latency {
@@ -186,6 +197,30 @@ pub struct Latencies {
     pub read: Option<Latency>,
     /// Of write requests.
     pub write: Option<Latency>,
+}
+
+/// How many values of each magnitude there are, all in host pages written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Distribution {
+    /// Entry k counts values from 2^k to 2^(k+1) - 1, the first entry also 0.
+    pub histogram_log2: Vec<u64>,
+    /// Half of the values are at most this large, to the end of a histogram entry; 0 without any.
+    pub p50_at_most: u64,
+    /// Likewise 90 %.
+    pub p90_at_most: u64,
+    /// Likewise 99 %.
+    pub p99_at_most: u64,
+}
+
+/// What figures 3 and 5 of Dual Greedy's paper show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Distributions {
+    /// From the write of a page to the write or trim that makes it stale.
+    pub page_lifetimes: Distribution,
+    /// From a page of a block becoming stale to the next one of that block that does.
+    pub block_dormant_periods: Distribution,
+    /// Pages that were the first of their block to become stale since it was erased: no period ends with them.
+    pub first_invalidations: u64,
 }
 
 /// One step of a recovery.
@@ -272,12 +307,17 @@ pub struct RunResult {
     pub ram_bytes: RamBytes,
     /// Erases.
     pub erases: EraseCounts,
+    /// What it took to find victims; none where the policy chose none.
+    pub victim_choices: Option<VictimChoices>,
     /// What the FTL counted while it was measured, by name (levels such as free blocks as they stand at the end).
     pub counters: BTreeMap<String, u64>,
     /// A point every so many host pages written.
     pub series: Vec<SeriesPoint>,
     /// Latencies.
     pub latency_us: Latencies,
+    /// Lifetimes of pages and dormant periods of blocks; only there if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distributions: Option<Distributions>,
     /// Simulated time, in seconds.
     pub simulated_seconds: f64,
     /// The recovery at the end, if the power was cut.

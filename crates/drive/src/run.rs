@@ -68,6 +68,14 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     {
         return Err(RunError::Input(format!("{} does not survive power cuts: {why}", config.ftl)));
     }
+    if let Input::Workload(workload) = &config.input
+        && matches!(config.arrival, Arrival::Timestamps)
+        && !workload.is_timed()
+    {
+        return Err(RunError::Input(format!(
+            "{workload} has no timestamps: give a --queue-depth instead of --open-loop"
+        )));
+    }
     let began = Instant::now();
     let cpu_began = thread_cpu_seconds();
     let mut settled = [config.clone()];
@@ -87,6 +95,9 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     }
     if let Some(told) = knowledge::learn(config, logical_pages)? {
         drive = drive.told(told);
+    }
+    if config.distributions {
+        drive = drive.watched();
     }
     fill(&mut drive, config, logical_pages, reporter)?;
 
@@ -156,10 +167,16 @@ pub(crate) fn fill_requests(
     Ok(())
 }
 
-/// The pages that a workload writes to warm up, and while it is measured.
-pub(crate) fn workload_targets(config: &RunConfig, logical_pages: u32) -> Result<[u64; 2], RunError> {
+/// The pages that a workload writes to warm up, and while it is measured; [`u64::MAX`] where it is measured to its end.
+pub(crate) fn workload_targets(
+    config: &RunConfig,
+    workload: &Workload,
+    logical_pages: u32,
+) -> Result<[u64; 2], RunError> {
+    // To the end is more than there are pages.
     let pages = |passes: f64| (passes * f64::from(logical_pages)) as u64;
-    if !(config.warmup.is_finite() && config.passes.is_finite() && pages(config.passes) > 0) {
+    let to_the_end = workload.ends() && config.passes == f64::INFINITY;
+    if !(config.warmup.is_finite() && (config.passes.is_finite() || to_the_end) && pages(config.passes) > 0) {
         return Err(RunError::Input(format!(
             "{} passes over {logical_pages} logical pages after {} to warm up: at least one page must be counted",
             config.passes, config.warmup
@@ -175,44 +192,53 @@ fn replay_workload(
     logical_pages: u32,
     reporter: Reporter<'_>,
 ) -> Result<(Measurement, f64), RunError> {
-    if matches!(config.arrival, Arrival::Timestamps) {
-        return Err(RunError::Input(
-            "a workload has no timestamps: give a --queue-depth instead of --open-loop".into(),
-        ));
-    }
     let mut source = workload.source(u64::from(logical_pages), config.shape.page_bytes, config.seed);
-    let [warmup, passes] = workload_targets(config, logical_pages)?;
+    let [warmup, passes] = workload_targets(config, workload, logical_pages)?;
     let mut source = Lookahead::new(source.as_mut());
     drive.begin_counting(config.arrival);
     let mut ticker = Ticker::new(reporter, "warm-up", Some(warmup));
-    pump(drive, &mut source, warmup, &mut ticker, None)?;
+    let mut ended = pump(drive, &mut source, warmup, &mut ticker, None)?;
+    let warmed_up = drive.counts().write_pages;
 
-    drive.begin_counting(config.arrival);
+    match config.arrival {
+        Arrival::QueueDepth(_) => drive.begin_counting(config.arrival),
+        // The workload's time goes on.
+        Arrival::Timestamps => drive.count_from_zero(),
+    }
     let mut measurement = Measurement::begin(drive, config.interval);
     let cpu = thread_cpu_seconds();
-    let mut ticker = Ticker::new(reporter, "measure", Some(passes));
-    pump(drive, &mut source, passes, &mut ticker, Some(&mut measurement))?;
+    let to_the_end = workload.ends() && config.passes == f64::INFINITY;
+    let mut ticker = Ticker::new(reporter, "measure", (!to_the_end).then_some(passes));
+    ended |= pump(drive, &mut source, passes, &mut ticker, Some(&mut measurement))?;
+    if ended && !(to_the_end && drive.counts().requests > 0) {
+        return Err(RunError::Input(format!(
+            "{workload} ends after {} pages written: fewer --warmup and --passes, or more rounds, would be right",
+            warmed_up + drive.counts().write_pages
+        )));
+    }
     Ok((measurement, thread_cpu_seconds() - cpu))
 }
 
-/// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches.
+/// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches. Whether
+/// it has ended before.
 fn pump(
     drive: &mut Drive,
     source: &mut Lookahead<'_>,
     target: u64,
     ticker: &mut Ticker<'_>,
     mut measurement: Option<&mut Measurement>,
-) -> Result<(), RunError> {
+) -> Result<bool, RunError> {
     let mut next_look = measurement.as_ref().map_or(u64::MAX, |m| m.next_look());
     loop {
         let counts = drive.counts();
         let written = counts.write_pages;
         if written >= target || (written == 0 && counts.read_pages + counts.trim_pages >= target) {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(request) = source.next(drive).map_err(input_error)? else {
-            return Err(RunError::Failed("the workload ended early".into()));
-        };
+        let Some(request) = source.next(drive).map_err(input_error)? else { return Ok(true) };
+        if request.at_ns > ARRIVAL_MAX_NS {
+            return Err(RunError::Failed("the workload's time is over that of the simulation".into()));
+        }
         drive.submit(&request)?;
         if drive.counts().write_pages >= next_look
             && let Some(m) = &mut measurement

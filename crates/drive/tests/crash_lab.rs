@@ -3,17 +3,22 @@
 #![allow(clippy::unwrap_used)]
 
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, LabError, Points, Progress, Sweep, Workload};
-use phelsuma_ftl::{Config, PRESETS, PowerPart, Preset};
+use phelsuma_ftl::{Config, PRESETS, PlacementPart, PowerPart, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
 fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
-    let geometry = Geometry::new(512, 32, 64, dies.0, dies.1).unwrap();
+    let composition = Preset::named(name).unwrap().composition;
     let ratio = if dies.0 * dies.1 > 1 { 0.25 } else { 0.6 };
-    let logical_pages = (geometry.pages() as f64 * ratio) as u32;
+    let logical_pages = (64.0 * 32.0 * ratio) as u32;
+    // Placements of several streams have a block open for each of them on each die.
+    let sorts = composition
+        .page_mapped()
+        .is_some_and(|parts| matches!(parts.placement, PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. }));
+    let blocks = if sorts && dies.0 * dies.1 > 2 { 80 } else { 64 };
     LabConfig {
-        geometry,
+        geometry: Geometry::new(512, 32, blocks, dies.0, dies.1).unwrap(),
         timing: Timing::preset("gecko").unwrap(),
-        ftl: Config::new(name, Preset::named(name).unwrap().composition, logical_pages, 1),
+        ftl: Config::new(name, composition, logical_pages, 1),
         workload: Workload::Mixed,
         writes,
         points: Points::Every,
@@ -24,9 +29,11 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     }
 }
 
-/// The FTLs that any cut may meet.
+/// The FTLs that any cut may meet; of these the one that `PHELSUMA_FTL` names, if it does.
 fn scanned() -> impl Iterator<Item = &'static Preset> {
-    PRESETS.iter().filter(|preset| preset.composition.power == PowerPart::Scan)
+    let only = std::env::var("PHELSUMA_FTL").ok();
+    let wanted = move |preset: &&Preset| only.as_deref().is_none_or(|name| name == preset.name);
+    PRESETS.iter().filter(|preset| preset.composition.power() == Some(PowerPart::Scan)).filter(wanted)
 }
 
 fn thorough() -> bool {

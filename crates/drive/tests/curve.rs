@@ -2,10 +2,11 @@
 //!
 //! By default a few small drives; with `PHELSUMA_THOROUGH=1` the whole matrix at 16 GiB.
 
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::explicit_write, clippy::unwrap_used, missing_docs)]
 
 use phelsuma_drive::{Input, RunConfig, run};
 use phelsuma_trace::Workload;
+use std::io::Write;
 use std::thread;
 
 /// A measurement may be off by this much.
@@ -101,7 +102,7 @@ fn a_sample_of_the_counters_lies_between_greedy_and_d_choices() {
 #[test]
 fn the_whole_matrix_lands_on_the_curves() {
     if std::env::var_os("PHELSUMA_THOROUGH").is_none() {
-        println!("skipped: 15 drives of 16 GiB, PHELSUMA_THOROUGH=1 runs them");
+        writeln!(std::io::stderr(), "skipped: 15 drives of 16 GiB, PHELSUMA_THOROUGH=1 runs them").unwrap();
         return;
     }
     let mut cases = Vec::new();

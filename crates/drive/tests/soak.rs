@@ -9,12 +9,17 @@ use phelsuma_nand::{Geometry, Timing};
 
 /// A drive of at most 256 pages, with room for a few bad blocks.
 fn config(name: &str, dies: (u32, u32)) -> SoakConfig {
+    config_with(name, dies, 16)
+}
+
+/// With so many entries in its cache; 0: as many as it has by default.
+fn config_with(name: &str, dies: (u32, u32), cache: u32) -> SoakConfig {
     let pages_per_block = if dies == (1, 1) { 4 } else { 8 };
     let blocks = if dies == (1, 1) { 64 } else { 128 };
     let geometry = Geometry::new(512, pages_per_block, blocks, dies.0, dies.1).unwrap();
     let mut composition = Preset::named(name).unwrap().composition;
     if composition.cache_entries().is_some() {
-        composition.set("mapping.cache", "16").unwrap();
+        composition.set("mapping.cache", &cache.to_string()).unwrap();
     }
     let of = |logical_pages| SoakConfig {
         geometry,
@@ -79,16 +84,60 @@ fn power_cuts_of_drives_of_several_dies() {
 
 #[test]
 fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
-    for name in ALL {
-        assert_sound(&SoakConfig { bad: 30, ..config(name, (1, 1)) }, 3_000);
+    for name in ALL.into_iter().chain(["fifo", "d-choices", "pl-greedy"]) {
+        for bad in [5, 30] {
+            assert_sound(&SoakConfig { bad, ..config(name, (1, 1)) }, 2_000);
+        }
+    }
+}
+
+/// Lives in which blocks grew bad faster than collection could make up for, so that a recovery had no block left; and in
+/// which what was in front of the first readable page of a block was taken for live.
+#[test]
+fn lives_that_once_went_wrong_where_blocks_grew_bad() {
+    let lives: [(&str, u32, &[u64]); 3] =
+        [("page", 5, &[872]), ("fifo", 10, &[358]), ("ib-ftl", 5, &[912, 1580, 1682])];
+    for (name, bad, lives) in lives {
+        for life in lives {
+            let config = SoakConfig { bad, ..config_with(name, (1, 1), 64) };
+            assert_eq!(config.relive(*life).unwrap(), None, "{name}");
+        }
     }
 }
 
 #[test]
 fn pages_that_decay() {
-    for name in ["page", "dftl", "mu-ftl-pvb"] {
+    for name in ALL {
         assert_sound(&SoakConfig { decay: 10, ..config(name, (1, 1)) }, 3_000);
+    }
+    for name in ["page", "dftl", "mu-ftl-pvb"] {
         assert_sound(&SoakConfig { decay: 20, bad: 60, ..config(name, (1, 1)) }, 3_000);
+    }
+}
+
+/// Lives that once showed something wrong after pages had decayed: no free block was left; places had two owners, or were
+/// stale and mapped; what was read was held against a translation page that a cut had torn; a translation page written as
+/// lost claimed to know what was dirty; an older copy of one claimed what others had written since; and where several
+/// pages in a row could not say what they were, all translation pages were taken for lost, also those written since.
+#[test]
+fn lives_that_once_went_wrong_where_pages_decayed() {
+    let lives: [(&str, u32, u32, u32, &[u64]); 7] = [
+        ("dftl", 64, 10, 0, &[19, 30, 263, 410]),
+        ("dftl", 64, 2, 0, &[28, 41]),
+        ("geckoftl", 50, 10, 0, &[396, 446]),
+        ("lazyftl", 64, 10, 0, &[135]),
+        ("lazyftl", 64, 10, 20, &[280]),
+        ("ib-ftl", 64, 10, 0, &[81]),
+        ("ib-ftl", 0, 10, 0, &[87, 172, 325]),
+    ];
+    for (name, cache, decay, bad, lives) in lives {
+        // The largest drive with a cache of 64 entries.
+        let with = |entries| SoakConfig { decay, bad, ..config_with(name, (1, 1), entries) };
+        let (mut config, largest) = (with(cache), with(cache.max(64)));
+        config.ftl.logical_pages = largest.ftl.logical_pages;
+        for life in lives {
+            assert_eq!(config.relive(*life).unwrap(), None, "{name}, decay {decay}, bad {bad}");
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! It tells a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the first
 //! page of the first two blocks that are not bad; nothing else is ever written there.
 
+use crate::config::OnFlash;
 use crate::{Config, FtlError};
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -20,7 +21,7 @@ const STRUCTURES: core::ops::Range<usize> = 68..196;
 /// The description's bytes, little-endian: magic (8), layout (u32), page bytes, pages per block, blocks, channels, dies
 /// per channel, logical pages (u32 each), the FTL's name (32 bytes), the structures that it keeps on flash (128 bytes),
 /// both padded with zeros; the rest of the page is zero.
-fn encode<N: Nand>(nand: &N, config: &Config) -> Vec<u8> {
+fn encode<N: Nand, C: OnFlash>(nand: &N, config: &Config<C>) -> Vec<u8> {
     let g = nand.geometry();
     let mut page = vec![0; g.page_bytes() as usize];
     page[..8].copy_from_slice(MAGIC);
@@ -54,7 +55,11 @@ fn spare(copy: usize, data_crc: u32) -> Spare {
 }
 
 /// Erases the whole drive, the old description first, then writes the new one: in between the drive is blank or lost.
-pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Vec<Block>, Time), FtlError> {
+pub(crate) fn format<N: Nand, C: OnFlash>(
+    nand: &mut N,
+    config: &Config<C>,
+    at: Time,
+) -> Result<(Vec<Block>, Time), FtlError> {
     let old = blocks(nand);
     let mut done = erase_all(nand, old.iter().copied(), at);
     let rest: Vec<Block> = (0..nand.geometry().blocks()).map(Block).filter(|b| !old.contains(b)).collect();
@@ -112,7 +117,7 @@ pub(crate) struct Anchors {
 
 /// Reads both copies of the description and holds them against the configuration. A copy that cannot be read is
 /// written again: the other one may have been in flight when the power failed.
-pub(crate) fn find<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<Anchors, FtlError> {
+pub(crate) fn find<N: Nand, C: OnFlash>(nand: &mut N, config: &Config<C>, at: Time) -> Result<Anchors, FtlError> {
     let expected = encode(nand, config);
     let blocks = blocks(nand);
     let mut found = Anchors { blocks, reads: 0, programs: 0, done: at };

@@ -1,10 +1,10 @@
 //! The contract of every FTL: the [`Ftl`] trait.
 
-use crate::{Counter, FtlError, RamLedger};
+use crate::{BlockLook, Counter, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use phelsuma_nand::{Content, LogicalPage, Nand, Purpose, Time};
+use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
 
 /// The data of a write.
 #[derive(Clone, Copy, Debug)]
@@ -211,6 +211,18 @@ pub trait Ftl<N: Nand>: Send {
 
     /// What it has counted besides flash operations, by name.
     fn counters(&self) -> Vec<Counter>;
+
+    /// What it knows of the blocks from `first` on, one for each place in `out`; places behind the last block stay as they
+    /// are. Whether it tells at all. For an onlooker: it touches no flash, and changes nothing.
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        let _ = (first, out);
+        false
+    }
+
+    /// Its Logarithmic Gecko, if it has one. For an onlooker, as [`Ftl::look_at_blocks`].
+    fn look_at_gecko(&self) -> Option<GeckoLook> {
+        None
+    }
 
     /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests, and
     /// for a drive that has just been recovered. It reads a great deal of flash at no moment in particular, and the flash

@@ -16,22 +16,27 @@ mod config;
 mod counter;
 mod error;
 mod ftl;
+mod log_block;
+mod look;
 mod page_mapped;
 mod presets;
 mod ram;
 mod recovery_report;
+mod steps;
 
 pub use anchor::ANCHOR_BLOCKS;
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
     Composition, Config, ConfigError, DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, Knowledge,
-    MIDAS_GROUPS_MAX, MappingPart, MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS, PageTimes, PlacementPart,
-    PowerPart, QUOTA_CLASSES_MAX, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
+    LogParts, LogScheme, MIDAS_GROUPS_MAX, MappingPart, MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS,
+    PageParts, PageTimes, PlacementPart, PowerPart, QUOTA_CLASSES_MAX, Synchronize, UnknownOld, ValidityPart,
+    VictimPart, WearPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
+pub use look::{BlockLook, BlockState, GeckoLook, RunLook};
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};

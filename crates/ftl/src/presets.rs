@@ -1,11 +1,12 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, MIDAS,
-    MappingPart, MetadataPart, ORACLE, OnMiss, PlacementPart, PowerPart, SEPBIT, STATIC_QUOTA, Synchronize,
-    ValidityPart, VictimPart, WearPart,
+    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, LogParts,
+    LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts, PlacementPart, PowerPart, SEPBIT,
+    STATIC_QUOTA, Synchronize, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
+use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
@@ -23,7 +24,7 @@ pub struct Preset {
     pub composition: Composition,
 }
 
-const PAGE: Composition = Composition {
+const PAGE: PageParts = PageParts {
     mapping: MappingPart::RamTable,
     validity: ValidityPart::RamBitmap,
     victim: VictimPart::Greedy,
@@ -45,72 +46,96 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "page",
         about: "page mapping and validity in RAM, greedy, one stream: the analytic reference",
-        composition: PAGE,
+        composition: Composition::PageMapped(PAGE),
     },
     Preset {
         name: "fifo",
         about: "as page, collecting the block closed longest ago",
-        composition: Composition { victim: VictimPart::Fifo, ..PAGE },
+        composition: Composition::PageMapped(PageParts { victim: VictimPart::Fifo, ..PAGE }),
     },
     Preset {
         name: "d-choices",
         about: "as page, collecting the emptiest of 10 blocks drawn at random",
-        composition: Composition { victim: VictimPart::DChoices { d: 10 }, ..PAGE },
+        composition: Composition::PageMapped(PageParts { victim: VictimPart::DChoices { d: 10 }, ..PAGE }),
     },
     Preset {
         name: "pl-greedy",
         about: "as page, with moved pages apart from what the host writes (Dual Greedy, section V)",
-        composition: Composition { placement: PlacementPart::HostGc, ..PAGE },
+        composition: Composition::PageMapped(PageParts { placement: PlacementPart::HostGc, ..PAGE }),
     },
     Preset {
         name: "dual-greedy",
-        about: "as page, hot data told by lifetimes of blocks, victims by multi-LRI lists (Dual Greedy)",
-        composition: Composition { victim: VictimPart::DualGreedy, placement: DUAL_GREEDY, ..PAGE },
+        about: "as page, hot data told by lifetimes of blocks, victims by lists of ages (Dual Greedy)",
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::DualGreedy,
+            placement: DUAL_GREEDY,
+            ..PAGE
+        }),
     },
     Preset {
         name: "cost-benefit",
-        about: "as pl-greedy, collecting the block of the largest age (1 - u) / 2u (Kawaguchi, as Dual Greedy has it)",
-        composition: Composition { victim: VictimPart::CostBenefit, placement: PlacementPart::HostGc, ..PAGE },
+        about: "as pl-greedy, collecting by live pages and age (Kawaguchi, as Dual Greedy has it)",
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::CostBenefit,
+            placement: PlacementPart::HostGc,
+            ..PAGE
+        }),
     },
     Preset {
         name: "cat",
-        about: "as pl-greedy, collecting by cost, age and erase count (Chiang's CAT, as Dual Greedy has it)",
-        composition: Composition { victim: VictimPart::Cat { wear: true }, placement: PlacementPart::HostGc, ..PAGE },
+        about: "as pl-greedy, collecting by live pages, age and erase count (Chiang's CAT, as Dual Greedy has it)",
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::Cat { wear: true },
+            placement: PlacementPart::HostGc,
+            ..PAGE
+        }),
     },
     Preset {
         name: "dac",
-        about: "as page, regions from cold to hot by page ages in RAM, CAT without wear (DAC, as Dual Greedy has it)",
-        composition: Composition { victim: VictimPart::Cat { wear: false }, placement: DAC, ..PAGE },
+        about: "as page, regions from cold to hot by ages of pages, cat without wear (DAC, as Dual Greedy has it)",
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::Cat { wear: false },
+            placement: DAC,
+            ..PAGE
+        }),
     },
     Preset {
         name: "sepbit",
         about: "as page, six classes by inferred lifespans and ages, cost-benefit by the age of blocks (SepBIT)",
-        composition: Composition { victim: VictimPart::CostBenefitSealed, placement: SEPBIT, ..PAGE },
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::CostBenefitSealed,
+            placement: SEPBIT,
+            ..PAGE
+        }),
     },
     Preset {
         name: "midas",
         about: "as page, a HOT group and a chain of groups by age, their sizes from a model of how the host writes (MiDAS)",
-        composition: Composition { victim: VictimPart::Midas, placement: MIDAS, ..PAGE },
+        composition: Composition::PageMapped(PageParts { victim: VictimPart::Midas, placement: MIDAS, ..PAGE }),
     },
     Preset {
         name: "static-quota",
         about: "oracle: as page, told the class of each page, each class with its best share of the spare space",
-        composition: Composition { victim: VictimPart::StaticQuota, placement: STATIC_QUOTA, ..PAGE },
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::StaticQuota,
+            placement: STATIC_QUOTA,
+            ..PAGE
+        }),
     },
     Preset {
         name: "oracle",
         about: "oracle: as page, told when each page dies: what can be reached with the future known",
-        composition: Composition { victim: VictimPart::Oracle, placement: ORACLE, ..PAGE },
+        composition: Composition::PageMapped(PageParts { victim: VictimPart::Oracle, placement: ORACLE, ..PAGE }),
     },
     Preset {
         name: "dftl",
         about: "demand-paged mapping, validity in RAM, greedy over user data and metadata alike (DFTL)",
-        composition: Composition { mapping: PAGED, power: PowerPart::Battery, ..PAGE },
+        composition: Composition::PageMapped(PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE }),
     },
     Preset {
         name: "lazyftl",
         about: "as dftl without a battery: a tenth of the cache may be dirty (LazyFTL, as GeckoFTL takes it)",
-        composition: Composition {
+        composition: Composition::PageMapped(PageParts {
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
@@ -119,12 +144,12 @@ pub const PRESETS: &[Preset] = &[
             },
             power: PowerPart::Synchronize,
             ..PAGE
-        },
+        }),
     },
     Preset {
         name: "ib-ftl",
         about: "a B+-tree as mu-ftl-pvb, a dirty limit as lazyftl, stale pages in a log chained by block (IB-FTL)",
-        composition: Composition {
+        composition: Composition::PageMapped(PageParts {
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
@@ -134,12 +159,12 @@ pub const PRESETS: &[Preset] = &[
             validity: ValidityPart::PageValidityLog,
             power: PowerPart::Synchronize,
             ..PAGE
-        },
+        }),
     },
     Preset {
         name: "mu-ftl-pvb",
         about: "as dftl, with the root alone in RAM of a B+-tree of translation pages, and a bitmap in flash (µ-FTL)",
-        composition: Composition {
+        composition: Composition::PageMapped(PageParts {
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
@@ -149,18 +174,33 @@ pub const PRESETS: &[Preset] = &[
             validity: ValidityPart::FlashBitmap,
             power: PowerPart::Battery,
             ..PAGE
-        },
+        }),
     },
     Preset {
         name: "geckoftl",
         about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata left until it is stale (GeckoFTL)",
-        composition: Composition {
+        composition: Composition::PageMapped(PageParts {
             mapping: LAZY,
             validity: GECKO,
             metadata: MetadataPart::Left,
             power: PowerPart::GeckoRec,
             ..PAGE
-        },
+        }),
+    },
+    Preset {
+        name: "block",
+        about: "data blocks alone: what overwrites a page copies its block (block-level FTL, LAST++ section 2.1)",
+        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Block, log_blocks: 0 }),
+    },
+    Preset {
+        name: "bast",
+        about: "data blocks, and a log block for each logical block that is written (BAST, LAST++ section 3)",
+        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Bast, log_blocks: 0 }),
+    },
+    Preset {
+        name: "fast",
+        about: "data blocks, one sequential log block, and log blocks that all share (FAST, LAST++ section 3)",
+        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 0 }),
     },
 ];
 
@@ -182,8 +222,16 @@ impl Preset {
 /// # Errors
 /// [`FtlError::DoesNotFit`], or what the flash refuses.
 pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<dyn Ftl<N>>, Time), FtlError> {
-    let (ftl, done) = PageMapped::format(nand, config, at)?;
-    Ok((Box::new(ftl), done))
+    Ok(match config.composition {
+        Composition::PageMapped(parts) => {
+            let (ftl, done) = PageMapped::format(nand, &config.of(parts), at)?;
+            (Box::new(ftl), done)
+        }
+        Composition::LogBlock(parts) => {
+            let (ftl, done) = LogBlock::format(nand, &config.of(parts), at)?;
+            (Box::new(ftl), done)
+        }
+    })
 }
 
 /// Brings up the drive that is on `nand`, from flash alone.
@@ -195,6 +243,14 @@ pub fn recover<N: Nand>(
     config: &Config,
     at: Time,
 ) -> Result<(Box<dyn Ftl<N>>, RecoveryReport), FtlError> {
-    let (ftl, report) = PageMapped::recover(nand, config, at)?;
-    Ok((Box::new(ftl), report))
+    Ok(match config.composition {
+        Composition::PageMapped(parts) => {
+            let (ftl, report) = PageMapped::recover(nand, &config.of(parts), at)?;
+            (Box::new(ftl), report)
+        }
+        Composition::LogBlock(parts) => {
+            let (ftl, report) = LogBlock::recover(nand, &config.of(parts), at)?;
+            (Box::new(ftl), report)
+        }
+    })
 }

@@ -1,6 +1,6 @@
 //! The observer hook: everything a chip does can be listened to.
 
-use crate::{Block, Page, Purpose, Time};
+use crate::{Block, Page, Purpose, Spare, Time};
 
 /// What was done, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,4 +32,7 @@ pub struct Event {
 pub trait Observer: Send {
     /// An operation was done.
     fn observe(&mut self, event: &Event);
+
+    /// Right after [`observe`](Self::observe) of a program that has not failed: what the page's spare area says.
+    fn programmed(&mut self, _page: Page, _spare: &Spare, _purpose: Purpose) {}
 }

@@ -20,12 +20,22 @@ pub enum Kind {
     Gecko = 6,
     /// A page of a page validity log; the key is its number in the log, the low 32 bits.
     ValidityLog = 7,
+    /// A page of a map block: where data blocks are; the key is its number.
+    Map = 8,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: &'static [Self] =
-        &[Self::User, Self::Tombstone, Self::Anchor, Self::Translation, Self::Bitmap, Self::Gecko, Self::ValidityLog];
+    pub const ALL: &'static [Self] = &[
+        Self::User,
+        Self::Tombstone,
+        Self::Anchor,
+        Self::Translation,
+        Self::Bitmap,
+        Self::Gecko,
+        Self::ValidityLog,
+        Self::Map,
+    ];
 
     #[inline]
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {

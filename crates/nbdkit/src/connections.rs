@@ -2,14 +2,24 @@
 //!
 //! nbdkit 1.32 offers a plugin no way to do that (`nbdkit_disconnect`, of later versions, ends the one connection that a
 //! request came on). So this looks through the process's descriptors for sockets that are connected and whose own
-//! address is the one that clients connect to, and shuts them down. nbdkit finds them closed by the client and ends
-//! their threads as usual; a descriptor is never closed here.
+//! address is the one that clients connect to, and takes the client's end away from them.
+//!
+//! To shut such a socket down is not enough: nbdkit 1.32 has several threads answer on a connection, and where one meets
+//! the error while another waits for its turn to answer, an assertion ends the server (`raw_send_socket`, `sock >= 0`).
+//! So the descriptor becomes another socket, with somebody who says no more and takes whatever is sent: nbdkit finds
+//! that its client has gone, nothing that it still answers is an error, and it closes the descriptor as usual. An answer
+//! that is being sent meanwhile goes to its client, who is owed it, to the end.
 
 #![allow(unsafe_code)]
 
+use rustix::io::dup2;
 use rustix::net::{Shutdown, SocketAddrAny, getpeername, getsockname, shutdown};
-use std::os::fd::BorrowedFd;
+use std::io::Read;
+use std::mem::ManuallyDrop;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::thread::Builder;
 
 /// Where clients connect to.
 pub(crate) enum Address<'a> {
@@ -19,18 +29,45 @@ pub(crate) enum Address<'a> {
     Port(u16),
 }
 
-/// Shuts down every connection to `address`.
+/// Drops every connection to `address`.
 pub(crate) fn drop_all(address: &Address<'_>) {
     let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return };
     for entry in descriptors.flatten() {
-        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // SAFETY: the descriptor may be closed meanwhile, or be another one by now. It is only asked what it is, and
-        // shut down if it is a connection of a client; nothing else that this process has fits that.
-        let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
-        if getpeername(descriptor).is_ok() && getsockname(descriptor).is_ok_and(|own| is(&own, address)) {
-            let _ = shutdown(descriptor, Shutdown::Both);
+        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok()) else { continue };
+        // SAFETY: the descriptor is nbdkit's, and is never closed here. It may be closed meanwhile: then nothing comes
+        // of asking what it is. Were it another one by now, opened in the moment since it was asked, that one would be
+        // dropped: a client who has just come, or one of the control socket; the drive's own files are open throughout.
+        let mut descriptor = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
+        if getpeername(&*descriptor).is_ok() && getsockname(&*descriptor).is_ok_and(|own| is(&own, address)) {
+            drop_one(&mut descriptor);
         }
     }
+}
+
+/// Takes the client away from a connection.
+fn drop_one(descriptor: &mut OwnedFd) {
+    let replaced = descriptor.try_clone().and_then(|client| {
+        let nobody = nobody()?;
+        dup2(&nobody, descriptor)?;
+        Ok(client)
+    });
+    match replaced {
+        // Whoever waits for requests wakes up; the connection ends with the last one who still has a hand on it.
+        Ok(client) => drop(shutdown(&client, Shutdown::Read)),
+        // Without a descriptor or a thread to spare.
+        Err(_) => drop(shutdown(&*descriptor, Shutdown::Both)),
+    }
+}
+
+/// A socket with somebody at its other end who says nothing, and takes everything until it is closed.
+fn nobody() -> std::io::Result<UnixStream> {
+    let (nobody, mut other) = UnixStream::pair()?;
+    other.shutdown(std::net::Shutdown::Write)?;
+    Builder::new().name("nobody".into()).spawn(move || {
+        let mut buf = vec![0; 64 << 10];
+        while other.read(&mut buf).is_ok_and(|bytes| bytes > 0) {}
+    })?;
+    Ok(nobody)
 }
 
 fn is(own: &SocketAddrAny, address: &Address<'_>) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::abi;
 use crate::connections::{Address, drop_all};
+use phelsuma_page::{Page, Running};
 use phelsuma_serve::device::options::{Backing, Options};
 use phelsuma_serve::device::{DeviceError, Host, ImageDrive, Off, OpenError, Recorder, Served, control};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -30,6 +31,9 @@ static SERVED: OnceLock<Served> = OnceLock::new();
 /// Standard output as it was: nbdkit puts another in its place before anybody can connect.
 static STDOUT: OnceLock<File> = OnceLock::new();
 static SIGNALS: Mutex<Option<Handle>> = Mutex::new(None);
+/// Where the page will be, before there are threads; then the page.
+static PAGE: Mutex<Option<Page>> = Mutex::new(None);
+static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 static THREADS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 fn with_options<T>(work: impl FnOnce(&mut Options) -> T) -> T {
@@ -110,6 +114,16 @@ pub(crate) fn get_ready() -> Told {
     if let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned() {
         let _ = STDOUT.set(stdout.into());
     }
+    if let Some(address) = options.http {
+        // Before anything else is opened: a port that somebody has is no reason to touch the drive.
+        match Page::bind(address) {
+            Ok(page) => *PAGE.lock().unwrap_or_else(PoisonError::into_inner) = Some(page),
+            Err(error) => {
+                log(&format!("--http {address}: {error}"));
+                abi::exit(EXIT_INPUT);
+            }
+        }
+    }
     match open(&options) {
         Ok(served) => SERVED.set(served).map_err(|_| "the drive is open already".into()),
         Err(error) => {
@@ -170,9 +184,15 @@ pub(crate) fn after_fork() -> Told {
         }
     })?;
     start("idle", move || served.work_while_idle(options.idle))?;
+    let page = PAGE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let url = page.as_ref().map(Page::url);
+    if let Some(page) = page {
+        let running = page.start(served).map_err(|error| format!("the page: {error}"))?;
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
+    }
     if let (Some(uri), Some(mut stdout)) = (&options.uri, STDOUT.get()) {
         // Where stdout is closed, nobody wants to know.
-        let _ = stdout.write_all(ready(served, uri, &options).as_bytes());
+        let _ = stdout.write_all(ready(served, uri, url.as_deref(), &options).as_bytes());
     }
     Ok(())
 }
@@ -198,7 +218,7 @@ fn drain(served: &Served, plugin: &Plugin) {
 }
 
 /// What is served, and how to connect.
-fn ready(served: &Served, uri: &str, options: &Options) -> String {
+fn ready(served: &Served, uri: &str, url: Option<&str>, options: &Options) -> String {
     let mut text = format!("{}\n{uri}\n", served.about());
     for (what, command) in [
         ("look", format!("nbdinfo '{uri}'")),
@@ -209,6 +229,9 @@ fn ready(served: &Served, uri: &str, options: &Options) -> String {
     }
     if let Some(path) = &options.control {
         text += &format!("  plug  phelsuma plug {} cut\n", shown(path));
+    }
+    if let Some(url) = url {
+        text += &format!("  page  {url}\n");
     }
     text
 }
@@ -221,6 +244,9 @@ fn shown(path: &Path) -> String {
 pub(crate) fn cleanup() {
     let Some(served) = served() else { return };
     let options = with_options(|options| options.clone());
+    if let Some(page) = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        page.stop();
+    }
     let done = served.close();
     if let Some(path) = &options.control {
         control::wake(path);

@@ -71,7 +71,8 @@ fn flash_that_is_worn_out_is_no_space_and_still_reads() {
     let chips = SimConfig { cycles_max: Some(5), ..SimConfig::new(geometry, timing) };
     let mut flash = MemoryFlash::new(SimNand::new(&chips));
     let (ftl, ready) = phelsuma_ftl::format(&mut flash, &config, AT).unwrap();
-    let mut device = Device::new(Opened { flash, ftl, battery: false, ready, about: String::new() });
+    let mut device =
+        Device::new(Opened { flash, ftl, battery: false, ready, about: String::new(), name: String::new() });
     let mut last = 0;
     let error = (1..200u8)
         .find_map(|salt| {
@@ -182,7 +183,7 @@ impl Open for Panicking {
     fn open(&self) -> Result<Opened<MemoryFlash>, OpenError> {
         let MemoryDrive { geometry, timing, .. } = drive("page");
         let flash = MemoryFlash::new(SimNand::new(&SimConfig::new(geometry, timing)));
-        Ok(Opened { flash, ftl: Box::new(Panics), battery: true, ready: AT, about: String::new() })
+        Ok(Opened { flash, ftl: Box::new(Panics), battery: true, ready: AT, about: String::new(), name: String::new() })
     }
 }
 

@@ -108,7 +108,14 @@ fn requests_of_every_kind_allocate_nothing() {
     let of = drive("page");
     let flash = MemoryFlash::new(SimNand::new(&SimConfig::new(of.geometry, of.timing)));
     let ftl = Box::new(Array(vec![0; PAGES * PAGE]));
-    let mut device = Device::new(Opened { flash, ftl, battery: false, ready: Time::ZERO, about: String::new() });
+    let mut device = Device::new(Opened {
+        flash,
+        ftl,
+        battery: false,
+        ready: Time::ZERO,
+        about: String::new(),
+        name: String::new(),
+    });
     let (data, mut buf) = (vec![7; 9 * PAGE], vec![0; 9 * PAGE]);
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     for offset in 0..2 * PAGE as u64 {

@@ -1,4 +1,4 @@
-//! What is in a trace: one streaming pass, everything counted in pages and bytes.
+//! What is in a trace, or what a workload asks: one streaming pass, everything counted in pages and bytes.
 //!
 //! Memory: 17 bytes per slot of a hash table that holds every page ever *written*, which is 20 to 39
 //! bytes per unique written page (half as much again for a moment when a table grows); 16 bytes per run
@@ -16,24 +16,26 @@ use crate::format::Format;
 use crate::reader::TraceFile;
 use crate::request::{Op, Request};
 use crate::skipped::Skipped;
+use crate::workload::Workload;
 
 mod display;
 mod lifetimes;
 mod sizes;
 
+use lifetimes::Counter;
 pub use lifetimes::Lifetimes;
 pub use sizes::{SizeCount, Sizes};
 
 /// The most unique written pages, over all devices: up to about 8 GiB of memory.
 pub const UNIQUE_PAGES_MAX: u64 = 200_000_000;
 
-/// Statistics of a trace. Shares are between 0 and 1 and 0 where there is nothing to divide by.
+/// Statistics of a trace, or of a workload. Shares are between 0 and 1 and 0 where there is nothing to divide by.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceInfo {
-    /// The file's name.
+    /// The file's name, or the workload.
     pub file: String,
-    /// The format, given or guessed.
-    pub format: Format,
+    /// The format, given or guessed; none for a workload.
+    pub format: Option<Format>,
     /// Size of the pages counted below, in bytes.
     pub page_bytes: u32,
     /// Usable requests.
@@ -60,12 +62,16 @@ pub struct TraceInfo {
     pub unique_pages_written: u64,
     /// Different pages read or written.
     pub unique_pages: u64,
+    /// Pages of the drive that a workload asks; of a trace, the fewest that hold it, which are `unique_pages`.
+    pub logical_pages: u64,
     /// `unique_pages_written` in bytes.
     pub written_footprint_bytes: u64,
     /// `unique_pages` in bytes.
     pub footprint_bytes: u64,
     /// Pages written per different page written; 0 without writes.
     pub overwrite_ratio: f64,
+    /// Pages written per page of `logical_pages`.
+    pub writes_per_logical_page: f64,
     /// From the first request to the latest, in nanoseconds.
     pub duration_ns: u64,
     /// Requests that are earlier than the one before them.
@@ -125,8 +131,88 @@ struct DeviceState {
     highest_byte: u64,
     last_read_end: Option<u64>,
     last_write_end: Option<u64>,
-    /// Page → how many pages had been written before its latest write.
+    /// Page → how many pages had been written before its latest write, or [`TRIMMED`].
     written: HashMap<u64, u64>,
+    /// Of these, how many hold what was written last.
+    live: u64,
+}
+
+/// A page that was written and is trimmed.
+const TRIMMED: u64 = u64::MAX;
+
+impl DeviceState {
+    fn write(&mut self, page: u64, clock: u64, lifetimes: &mut Counter) -> bool {
+        let before = self.written.insert(page, clock);
+        match before {
+            Some(written) if written != TRIMMED => lifetimes.add(written, clock, false),
+            _ => self.live += 1,
+        }
+        before.is_none()
+    }
+
+    /// Trims the pages from `first` to before `after`; looks at no more pages than there are, or than were written.
+    fn trim(&mut self, first: u64, after: u64, clock: u64, lifetimes: &mut Counter) {
+        let live = &mut self.live;
+        let mut end = |written: &mut u64| {
+            if *written != TRIMMED {
+                lifetimes.add(*written, clock, true);
+                *written = TRIMMED;
+                *live -= 1;
+            }
+        };
+        if after.saturating_sub(first) > self.written.len() as u64 {
+            let inside = self.written.iter_mut().filter(|(page, _)| (first..after).contains(*page));
+            inside.for_each(|(_, written)| end(written));
+        } else {
+            (first..after).for_each(|page| {
+                if let Some(written) = self.written.get_mut(&page) {
+                    end(written);
+                }
+            });
+        }
+    }
+}
+
+/// How to count.
+#[derive(Debug, Clone, Copy)]
+pub struct InfoOptions {
+    /// Size of the pages, in bytes.
+    pub page_bytes: u32,
+    /// Lives that end before so many pages are written are not counted.
+    pub warmup_pages: u64,
+}
+
+/// How much of a workload to count.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkloadExtent {
+    /// The drive's size in pages.
+    pub logical_pages: u64,
+    /// Seed of the workload.
+    pub seed: u64,
+    /// Stop at the request with which so many pages are written, or touched by a workload that writes none; none are all
+    /// of a workload that ends, and four times the drive of one that does not.
+    pub pages_written: Option<u64>,
+}
+
+/// Drives written by an endless workload, if nobody says otherwise.
+const DRIVES_WRITTEN: u64 = 4;
+
+/// What has been seen so far.
+struct Tally {
+    page_bytes: u32,
+    requests: u64,
+    footprint: Footprint,
+    devices: BTreeMap<u32, DeviceState>,
+    reads: Direction,
+    writes: Direction,
+    lifetimes: Counter,
+    trims: u64,
+    flushes: u64,
+    trimmed_bytes: u64,
+    previous_ns: u64,
+    latest_ns: u64,
+    times_backwards: u64,
+    unique_written: u64,
 }
 
 impl TraceInfo {
@@ -134,82 +220,145 @@ impl TraceInfo {
     ///
     /// # Errors
     /// The trace cannot be read to its end, or a limit on memory is reached.
-    pub fn gather(trace: &mut TraceFile, page_bytes: u32) -> Result<Self, TraceError> {
-        crate::fold::check_page_bytes(page_bytes)?;
-        Self::count(trace, page_bytes).map_err(|error| error.about(trace.name()))
+    pub fn gather(trace: &mut TraceFile, options: &InfoOptions) -> Result<Self, TraceError> {
+        let mut tally = Tally::new(options)?;
+        let counted = trace.try_for_each(|request| tally.add(&request?)).and_then(|()| tally.footprint.finish());
+        counted.map_err(|error| error.about(trace.name()))?;
+        let logical_pages = tally.footprint.pages();
+        debug_assert_eq!(tally.requests, trace.requests());
+        Ok(tally.summary(trace.name(), Some(trace.format()), logical_pages, trace.skipped().clone()))
     }
 
-    fn count(trace: &mut TraceFile, page_bytes: u32) -> Result<Self, TraceError> {
-        let mut footprint = Footprint::new(page_bytes)?;
-        let page = u64::from(page_bytes);
-        let mut devices: BTreeMap<u32, DeviceState> = BTreeMap::new();
-        let (mut reads, mut writes) = (Direction::default(), Direction::default());
-        let mut lifetimes = lifetimes::Counter::default();
-        let (mut trims, mut flushes, mut trimmed_bytes) = (0u64, 0u64, 0u64);
-        let (mut previous_ns, mut latest_ns, mut times_backwards) = (0, 0, 0);
-        let mut unique_written = 0u64;
-        for request in &mut *trace {
-            let request = request?;
-            times_backwards += u64::from(request.time_ns < previous_ns);
-            previous_ns = request.time_ns;
-            latest_ns = request.time_ns.max(latest_ns);
-            footprint.add(&request)?;
-            let device = devices.entry(request.device).or_default();
-            match request.op {
-                Op::Flush => {
-                    flushes += 1;
-                    continue;
+    /// Counts what a workload asks. Pages are whole: a request that covers a page in part counts as covering it in full,
+    /// as [`generate`](crate::workload::generate()) writes it.
+    ///
+    /// # Errors
+    /// The workload cannot run on such a drive, or a limit on memory is reached.
+    pub fn of_workload(
+        workload: &Workload,
+        extent: &WorkloadExtent,
+        options: &InfoOptions,
+    ) -> Result<Self, TraceError> {
+        let mut tally = Tally::new(options)?;
+        let page_bytes = u64::from(options.page_bytes);
+        let WorkloadExtent { logical_pages, seed, pages_written } = *extent;
+        crate::workload::check_drive(logical_pages, options.page_bytes)?;
+        let until = match pages_written {
+            None if workload.ends() => u64::MAX,
+            pages => pages.unwrap_or(logical_pages.saturating_mul(DRIVES_WRITTEN)),
+        };
+        let mut source = workload.source(logical_pages, options.page_bytes, seed);
+        let (mut begin_ns, mut trimmed) = (None, 0u64);
+        while let Some(request) = source.next_request()? {
+            if request.op == Op::Trim {
+                trimmed = trimmed.saturating_add(request.pages.into());
+            }
+            tally.add(&Request {
+                time_ns: request.at_ns - *begin_ns.get_or_insert(request.at_ns),
+                device: 0,
+                op: request.op,
+                offset_bytes: request.first * page_bytes,
+                size_bytes: u64::from(request.pages) * page_bytes,
+            })?;
+            let written = tally.writes.pages;
+            if written >= until || (written == 0 && tally.reads.pages.saturating_add(trimmed) >= until) {
+                break;
+            }
+        }
+        tally.footprint.finish()?;
+        Ok(tally.summary(&workload.to_string(), None, logical_pages, Skipped::default()))
+    }
+}
+
+impl Tally {
+    fn new(options: &InfoOptions) -> Result<Self, TraceError> {
+        crate::fold::check_page_bytes(options.page_bytes)?;
+        Ok(Tally {
+            page_bytes: options.page_bytes,
+            requests: 0,
+            footprint: Footprint::new(options.page_bytes)?,
+            devices: BTreeMap::new(),
+            reads: Direction::default(),
+            writes: Direction::default(),
+            lifetimes: Counter::after(options.warmup_pages),
+            trims: 0,
+            flushes: 0,
+            trimmed_bytes: 0,
+            previous_ns: 0,
+            latest_ns: 0,
+            times_backwards: 0,
+            unique_written: 0,
+        })
+    }
+
+    fn add(&mut self, request: &Request) -> Result<(), TraceError> {
+        let page = u64::from(self.page_bytes);
+        self.requests += 1;
+        self.times_backwards += u64::from(request.time_ns < self.previous_ns);
+        self.previous_ns = request.time_ns;
+        self.latest_ns = request.time_ns.max(self.latest_ns);
+        self.footprint.add(request)?;
+        let device = self.devices.entry(request.device).or_default();
+        match request.op {
+            Op::Flush => {
+                self.flushes += 1;
+                return Ok(());
+            }
+            Op::Trim => {
+                self.trims += 1;
+                self.trimmed_bytes = self.trimmed_bytes.saturating_add(request.size_bytes);
+                let after = (request.offset_bytes + request.size_bytes) / page;
+                device.trim(request.offset_bytes.div_ceil(page), after, self.writes.pages, &mut self.lifetimes);
+            }
+            Op::Read => self.reads.add(request, page, &mut device.last_read_end),
+            Op::Write => {
+                let begun = self.writes.pages;
+                self.writes.add(request, page, &mut device.last_write_end);
+                for (clock, number) in (begun..self.writes.pages).zip(request.offset_bytes / page..) {
+                    self.unique_written += u64::from(device.write(number, clock, &mut self.lifetimes));
                 }
-                Op::Trim => {
-                    trims += 1;
-                    trimmed_bytes = trimmed_bytes.saturating_add(request.size_bytes);
-                }
-                Op::Read => reads.add(&request, page, &mut device.last_read_end),
-                Op::Write => {
-                    let begun = writes.pages;
-                    writes.add(&request, page, &mut device.last_write_end);
-                    for (clock, number) in (begun..writes.pages).zip(request.offset_bytes / page..) {
-                        match device.written.insert(number, clock) {
-                            Some(before) => lifetimes.add(clock - before),
-                            None => unique_written += 1,
-                        }
-                    }
-                    if unique_written > UNIQUE_PAGES_MAX {
-                        let what = format!(
-                            "over {UNIQUE_PAGES_MAX} different pages of {page_bytes} bytes are written, too many to count; larger pages would be right"
-                        );
-                        return Err(TraceError::Option(what));
-                    }
+                if self.unique_written > UNIQUE_PAGES_MAX {
+                    let what = format!(
+                        "over {UNIQUE_PAGES_MAX} different pages of {page} bytes are written, too many to count; larger pages would be right"
+                    );
+                    return Err(TraceError::Option(what));
                 }
             }
-            let low = device.lowest_byte.get_or_insert(request.offset_bytes);
-            *low = request.offset_bytes.min(*low);
-            device.highest_byte = device.highest_byte.max(request.offset_bytes + request.size_bytes);
         }
-        footprint.finish()?;
-        let unique_pages = footprint.pages();
+        let low = device.lowest_byte.get_or_insert(request.offset_bytes);
+        *low = request.offset_bytes.min(*low);
+        device.highest_byte = device.highest_byte.max(request.offset_bytes + request.size_bytes);
+        Ok(())
+    }
+
+    fn summary(self, file: &str, format: Option<Format>, logical_pages: u64, skipped: Skipped) -> TraceInfo {
+        let Tally { reads, writes, devices, unique_written, .. } = self;
+        let page = u64::from(self.page_bytes);
+        let unique_pages = self.footprint.pages();
         let span = |device: &DeviceState| device.highest_byte - device.lowest_byte.unwrap_or(device.highest_byte);
-        Ok(TraceInfo {
-            file: trace.name().to_owned(),
-            format: trace.format(),
-            page_bytes,
-            requests: trace.requests(),
+        TraceInfo {
+            file: file.to_owned(),
+            format,
+            page_bytes: self.page_bytes,
+            requests: self.requests,
             reads: reads.requests,
             writes: writes.requests,
-            trims,
-            flushes,
+            trims: self.trims,
+            flushes: self.flushes,
             read_bytes: reads.bytes,
             written_bytes: writes.bytes,
-            trimmed_bytes,
+            trimmed_bytes: self.trimmed_bytes,
             pages_read: reads.pages,
             pages_written: writes.pages,
             unique_pages_written: unique_written,
             unique_pages,
+            logical_pages,
             written_footprint_bytes: unique_written * page,
             footprint_bytes: unique_pages * page,
             overwrite_ratio: share(writes.pages, unique_written),
-            duration_ns: latest_ns,
-            times_backwards,
+            writes_per_logical_page: share(writes.pages, logical_pages),
+            duration_ns: self.latest_ns,
+            times_backwards: self.times_backwards,
             devices: devices.len() as u64,
             span_bytes: devices.values().map(span).fold(0, u64::saturating_add),
             highest_byte: devices.values().map(|device| device.highest_byte).max().unwrap_or(0),
@@ -219,9 +368,9 @@ impl TraceInfo {
             sequential_write_share: share(writes.sequential, writes.requests),
             read_sizes: reads.sizes.summary(reads.bytes),
             write_sizes: writes.sizes.summary(writes.bytes),
-            lifetimes: lifetimes.summary(unique_written),
-            skipped: trace.skipped().clone(),
-        })
+            lifetimes: self.lifetimes.summary(devices.values().map(|device| device.live).sum()),
+            skipped,
+        }
     }
 }
 

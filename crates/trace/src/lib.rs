@@ -1,7 +1,7 @@
 //! Block traces and synthetic workloads.
 //!
-//! A *trace* is a file that recorded what a host asked of its drives; a *workload* is an endless,
-//! seeded sequence of requests drawn from a distribution. Both end as a [`Source`] of
+//! A *trace* is a file that recorded what a host asked of its drives; a *workload* is a seeded sequence of
+//! requests, drawn from a distribution or made by files on a volume. Both end as a [`Source`] of
 //! [`PageRequest`]s, which is all that a drive needs to know about either.
 //!
 //! ```text
@@ -16,7 +16,7 @@
 //! // A workload: 30 % reads, requests of one to eight pages, popularity by Zipf's law.
 //! let workload = Workload::parse("mixed:read=30,pages=1-8:zipf:0.99")?;
 //! let mut source = workload.source(1 << 20, 4096, 1);
-//! let request = source.next_request()?.expect("a workload never ends");
+//! let request = source.next_request()?.expect("this workload never ends");
 //! assert!(request.first + u64::from(request.pages) <= 1 << 20);
 //!
 //! // A trace, its pages numbered densely.
@@ -51,13 +51,15 @@ mod skipped;
 pub mod convert;
 pub mod fold;
 pub mod format;
+pub mod histogram;
 pub mod info;
 pub mod workload;
 
 pub use error::TraceError;
 pub use fold::{DropReason, Fold, FoldCounts, Footprint, PageSource};
 pub use format::{Format, TimeUnit};
-pub use info::TraceInfo;
+pub use histogram::LogHistogram;
+pub use info::{InfoOptions, TraceInfo, WorkloadExtent};
 pub use output::{Compressed, Compression};
 pub use reader::{BlkparseEvent, END_BYTES_MAX, OpenOptions, SIZE_BYTES_MAX, TraceFile, reader_from};
 pub use request::{Op, PageRequest, Request, Source};

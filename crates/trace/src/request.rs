@@ -51,7 +51,7 @@ pub struct Request {
 /// What a drive is asked: whole pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageRequest {
-    /// Arrival in nanoseconds since the first request. Workloads know no time: 0.
+    /// Arrival in nanoseconds since the first request, or since a workload began. Most workloads know no time: 0.
     pub at_ns: u64,
     /// What is asked.
     pub op: Op,
@@ -66,7 +66,7 @@ pub struct PageRequest {
     pub partial_last: bool,
 }
 
-/// Anything that yields page requests. Workloads never end; traces do.
+/// Anything that yields page requests. Traces end; workloads do not, but for `media`.
 pub trait Source {
     /// The next request, or `None` after the last.
     ///

@@ -1,11 +1,12 @@
 //! Public traces of every format that has one, against the statistics that were measured on the files
 //! by other means. Where the traces are missing, the test says how many it skipped.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::explicit_write, clippy::unwrap_used)]
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use phelsuma_trace::{
-    DropReason, Fold, Format, OpenOptions, PageSource, SkipReason, Source, TimeUnit, TraceFile, TraceInfo,
+    DropReason, Fold, Format, InfoOptions, OpenOptions, PageSource, SkipReason, Source, TimeUnit, TraceFile, TraceInfo,
     fold::FoldOptions,
 };
 
@@ -100,7 +101,7 @@ fn options_of(expected: &Expected) -> OpenOptions {
 
 fn for_each_present(check: impl Fn(&Expected, PathBuf)) {
     let Some(folder) = folder() else {
-        println!("all {} public traces are missing and were skipped", EXPECTED.len());
+        writeln!(std::io::stderr(), "all {} public traces are missing and were skipped", EXPECTED.len()).unwrap();
         return;
     };
     let mut present = 0;
@@ -112,7 +113,13 @@ fn for_each_present(check: impl Fn(&Expected, PathBuf)) {
         }
     }
     assert!(present > 0, "none of the {} public traces is in {}", EXPECTED.len(), folder.display());
-    println!("{} of {} public traces are missing and were skipped", EXPECTED.len() - present, EXPECTED.len());
+    writeln!(
+        std::io::stderr(),
+        "{} of {} public traces are missing and were skipped",
+        EXPECTED.len() - present,
+        EXPECTED.len()
+    )
+    .unwrap();
 }
 
 /// Whether `value` rounds to `printed`, which was rounded to steps of `step`.
@@ -124,10 +131,10 @@ fn near(value: f64, printed: f64, step: f64) -> bool {
 fn statistics_of_public_traces_are_as_measured_elsewhere() {
     for_each_present(|expected, path| {
         let mut trace = TraceFile::open(&path, &options_of(expected)).unwrap();
-        let info = TraceInfo::gather(&mut trace, 4096).unwrap();
+        let info = TraceInfo::gather(&mut trace, &InfoOptions { page_bytes: 4096, warmup_pages: 0 }).unwrap();
         let file = expected.file;
         println!("{file}: {} requests, skipped {}", info.requests, info.skipped);
-        assert_eq!(info.format, expected.format, "{file}");
+        assert_eq!(info.format, Some(expected.format), "{file}");
         assert_eq!([info.reads, info.writes, info.trims], expected.requests, "{file}");
         let mb = [info.read_bytes, info.written_bytes].map(|bytes| (bytes + 500_000) / 1_000_000);
         assert_eq!(mb, expected.read_written_mb, "{file}");
@@ -160,10 +167,39 @@ fn statistics_of_public_traces_are_as_measured_elsewhere() {
         for (reason, _) in info.skipped.iter() {
             let stated = expected.skipped.iter().any(|&(stated, _)| stated == reason);
             assert!(
-                stated || (allowed(reason) && matches!(info.format, Format::Blkparse | Format::WiscSee)),
+                stated || (allowed(reason) && matches!(expected.format, Format::Blkparse | Format::WiscSee)),
                 "{file}: {reason}"
             );
         }
+    });
+}
+
+/// A number as the document has it.
+fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|g| std::str::from_utf8(g).unwrap()).collect();
+    groups.join(",")
+}
+
+#[test]
+fn the_table_of_overwrite_ratios_is_what_the_traces_say() {
+    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/WORKLOADS.md")).unwrap();
+    let table = document.split("\n## How often pages are overwritten").nth(1).unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(rows.len(), EXPECTED.len());
+    for_each_present(|expected, path| {
+        let mut trace = TraceFile::open(&path, &options_of(expected)).unwrap();
+        let info = TraceInfo::gather(&mut trace, &InfoOptions { page_bytes: 4096, warmup_pages: 0 }).unwrap();
+        let row = format!(
+            "| `{}` | {} | {} | {:.2} | {} | {:.2} |",
+            expected.file,
+            with_commas(info.pages_written),
+            with_commas(info.unique_pages_written),
+            info.overwrite_ratio,
+            with_commas(info.logical_pages),
+            info.writes_per_logical_page
+        );
+        assert!(rows.contains(&row.as_str()), "docs/WORKLOADS.md should have {row}");
     });
 }
 

@@ -7,8 +7,8 @@ use std::io::Cursor;
 
 use phelsuma_trace::fold::FoldOptions;
 use phelsuma_trace::{
-    BlkparseEvent, END_BYTES_MAX, Fold, Format, Op, OpenOptions, PageSource, SIZE_BYTES_MAX, Source, TimeUnit,
-    TraceInfo, Workload, reader_from,
+    BlkparseEvent, END_BYTES_MAX, Fold, Format, InfoOptions, Op, OpenOptions, PageSource, SIZE_BYTES_MAX, Source,
+    TimeUnit, TraceInfo, Workload, reader_from,
 };
 use proptest::prelude::*;
 
@@ -162,7 +162,7 @@ proptest! {
         }
         let open = move || reader_from(Cursor::new(bytes.clone()), "t", &OpenOptions::default());
         if let Ok(mut trace) = open() {
-            let _ = TraceInfo::gather(&mut trace, 65536);
+            let _ = TraceInfo::gather(&mut trace, &InfoOptions { page_bytes: 65536, warmup_pages: 0 });
         }
         for fold in [Fold::Compact, Fold::Wrap { logical_pages }] {
             let options = FoldOptions { page_bytes: 65536, fold, loops: 2 };
@@ -177,7 +177,7 @@ proptest! {
 
     #[test]
     fn arbitrary_workload_specifications_are_refused_or_run(
-        spec in "(mixed:)?((read|trim|flush|pages|bytes)=[0-9.-]{0,6},?){0,3}:?(uniform|sequential|zipf|hotcold)?:?[0-9./]{0,8}",
+        spec in "(mixed:)?((read|trim|flush|pages|bytes)=[0-9.-]{0,6},?){0,3}:?(uniform|sequential|zipf|hotcold|media|desktop)?:?(pic|mov|,?trim|,rounds=)?[0-9./]{0,8}",
         pages in 0..100u64,
     ) {
         if let Ok(workload) = Workload::parse(&spec) {

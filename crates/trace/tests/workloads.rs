@@ -291,8 +291,13 @@ fn a_drive_as_large_as_addresses_go_has_workloads() {
 #[test]
 fn generated_traces_hold_what_the_workload_asks() {
     let workload = Workload::parse("mixed:read=30,trim=5,flush=2,pages=1-8:zipf:0.99").unwrap();
-    let options =
-        GenerateOptions { requests: 1000, logical_pages: 5000, page_bytes: 8192, seed: 3, interval_ns: 1_500 };
+    let options = GenerateOptions {
+        requests: Some(1000),
+        logical_pages: 5000,
+        page_bytes: 8192,
+        seed: 3,
+        interval_ns: Some(1_500),
+    };
     let mut bytes = Vec::new();
     assert_eq!(generate(&workload, &options, &mut bytes).unwrap().requests, 1000);
     let read: Vec<_> = reader_from(std::io::Cursor::new(bytes), "t", &OpenOptions::default())
@@ -311,10 +316,11 @@ fn generated_traces_hold_what_the_workload_asks() {
 
 #[test]
 fn generating_nothing_or_beyond_the_address_space_is_refused() {
-    let options = GenerateOptions { requests: 1, logical_pages: 10, page_bytes: 4096, seed: 1, interval_ns: 1 };
+    let options =
+        GenerateOptions { requests: Some(1), logical_pages: 10, page_bytes: 4096, seed: 1, interval_ns: Some(1) };
     let error = |options| generate(&Workload::Uniform, &options, Vec::new()).unwrap_err().to_string();
     assert_eq!(
-        error(GenerateOptions { requests: 0, ..options }),
+        error(GenerateOptions { requests: Some(0), ..options }),
         "a trace of 0 requests cannot be, 1 or more would be right"
     );
     assert!(error(GenerateOptions { logical_pages: u64::MAX, ..options }).contains("over 2^63 bytes"));

@@ -52,6 +52,8 @@ impl PaperArgs {
 enum ScaleArg {
     /// Small drives: minutes for all claims
     Quick,
+    /// Between the two: minutes for a run
+    Large,
     /// The paper's own configuration: hours
     Full,
 }
@@ -60,6 +62,7 @@ impl From<ScaleArg> for Scale {
     fn from(arg: ScaleArg) -> Self {
         match arg {
             ScaleArg::Quick => Self::Quick,
+            ScaleArg::Large => Self::Large,
             ScaleArg::Full => Self::Full,
         }
     }

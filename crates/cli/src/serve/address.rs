@@ -4,7 +4,7 @@ use crate::errors::{Failure, Outcome};
 use crate::output;
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -43,12 +43,10 @@ impl Address {
         match self {
             Self::Socket(path) => free(path),
             Self::Tcp { address, .. } => {
-                if !address.is_loopback() {
-                    output::remark(&format!(
-                        "warning: whoever reaches {address} can read and write this drive; -- --tls=require and \
-                         certificates (nbdkit-tls(1)) would keep others out"
-                    ));
-                }
+                warn_of_others(
+                    *address,
+                    "read and write this drive; -- --tls=require and certificates (nbdkit-tls(1)) would keep others out",
+                );
                 Ok(())
             }
         }
@@ -73,6 +71,29 @@ impl Address {
             Self::Tcp { address: IpAddr::V6(address), port } => format!("nbd{s}://[{address}]:{port}"),
             Self::Tcp { address, port } => format!("nbd{s}://{address}:{port}"),
         }
+    }
+}
+
+/// Where the page is: a port of this machine alone, unless an address is in front of it.
+pub(super) fn http(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse::<u16>().map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    port.or_else(|_| text.parse()).map_err(|_| {
+        format!(
+            "'{}' is no address: PORT, ADDRESS:PORT or [ADDRESS]:PORT would be right; port 0 is any",
+            text.escape_debug()
+        )
+    })
+}
+
+/// Warns where others can connect to the page.
+pub(super) fn prepare_http(address: SocketAddr) {
+    warn_of_others(address.ip(), "see what this drive does, as the page has no password");
+}
+
+/// The rule for every address: this machine alone is served without a word.
+fn warn_of_others(address: IpAddr, what_they_can: &str) {
+    if !address.is_loopback() {
+        output::remark(&format!("warning: whoever reaches {address} can {what_they_can}"));
     }
 }
 
@@ -106,6 +127,18 @@ fn free(path: &Path) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_for_this_machine_unless_an_address_is_given() {
+        let read = |text| http(text).map(|address| address.to_string());
+        assert_eq!(read("8080").unwrap(), "127.0.0.1:8080");
+        assert_eq!(read("0").unwrap(), "127.0.0.1:0");
+        assert_eq!(read("0.0.0.0:80").unwrap(), "0.0.0.0:80");
+        assert_eq!(read("[::1]:80").unwrap(), "[::1]:80");
+        for wrong in ["", "x", ":80", "localhost:80", "127.0.0.1", "65536", "1.2.3.4:65536"] {
+            assert!(read(wrong).unwrap_err().contains("ADDRESS:PORT"), "{wrong}");
+        }
+    }
 
     #[test]
     fn clients_are_told_an_address_that_they_can_read() {

@@ -38,8 +38,9 @@ pub(super) fn plugin() -> Outcome<PathBuf> {
     places.into_iter().find(|file| file.is_file()).map_or_else(
         || {
             failed(format!(
-                "{PLUGIN} is not beside this program ({}): `cargo build --release -p phelsuma-nbdkit` makes it in \
-                 target/release; copy it there, or name it in PHELSUMA_PLUGIN",
+                "{PLUGIN}, phelsuma-nbdkit's plugin for nbdkit, is neither in {0}, {0}/deps nor {0}/../lib/phelsuma: \
+                 `make install PREFIX=...` in Phelsuma's sources installs the command with it (`cargo install` the \
+                 command alone), or PHELSUMA_PLUGIN names it where `cargo build -p phelsuma-nbdkit` has left it",
                 folder.display()
             ))
         },

@@ -17,7 +17,7 @@ use phelsuma_serve::device::options::{Backing, IDLE_DEFAULT, MemoryOptions, Opti
 use phelsuma_serve::device::{CutPlan, Faults, ImageDrive, Serving};
 use phelsuma_serve::image::{Durability, ImageNand};
 use std::ffi::OsString;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,6 +47,9 @@ pub(crate) struct Args {
     /// Address that clients connect to from elsewhere, with --port
     #[arg(long, value_name = "A", requires = "port")]
     address: Option<IpAddr>,
+    /// Show the drive at work on a page at this port, of this machine alone unless an address is in front; 0 is any port
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = address::http)]
+    http: Option<SocketAddr>,
     /// Record every request to this new file, a trace for `phelsuma run --trace`; .zst and .gz are compressed
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -129,6 +132,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let nbdkit = find::nbdkit()?;
     let plugin = find::plugin()?;
     address.prepare()?;
+    args.http.into_iter().for_each(address::prepare_http);
     if let Some(control) = &args.control {
         Address::Socket(absolute(control)?).prepare()?;
     }
@@ -144,6 +148,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
         control: args.control.as_deref().map(absolute).transpose()?,
         socket: address.socket().map(Path::to_path_buf),
         uri: Some(address.uri(&args.nbdkit)),
+        http: args.http,
         idle: Duration::from_millis(args.idle),
     };
     let mut command = Command::new(&nbdkit);

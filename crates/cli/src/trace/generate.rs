@@ -11,21 +11,21 @@ use std::path::PathBuf;
 /// Options of `trace generate`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The workload, such as uniform, zipf:0.99 or hotcold:80/20 (see `phelsuma list`)
+    /// The workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Workload,
-    /// How many requests
+    /// How many requests; all of a workload that ends if this is left out
     #[arg(long, value_name = "N")]
-    requests: u64,
+    requests: Option<u64>,
     /// Logical pages of the drive that is asked
     #[arg(long, value_name = "LOGICAL")]
     pages: u64,
     /// Size of a page
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
     page: u32,
-    /// Microseconds from each request to the next
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=1_000_000_000_000))]
-    interval_us: u64,
+    /// Microseconds from each request to the next [default: as the workload says, or 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1_000_000_000_000))]
+    interval_us: Option<u64>,
     /// Seed of the workload
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -45,7 +45,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
         logical_pages: args.pages,
         page_bytes: args.page,
         seed: args.seed,
-        interval_ns: args.interval_us * 1000,
+        interval_ns: args.interval_us.map(|us| us * 1000),
     };
     out.write(Format::Csv, args.json, |file| Ok(generate(&args.workload, &options, file)?))
 }

@@ -2,12 +2,19 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// Runs `phelsuma`.
 pub fn phelsuma<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_phelsuma")).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Says that a test is skipped, and why: also where tests say nothing else unless they fail.
+#[expect(clippy::explicit_write, reason = "tests that pass are shown nothing of what is printed otherwise")]
+pub fn skipped(why: &str) {
+    writeln!(std::io::stderr(), "skipped: {why}").unwrap();
 }
 
 /// The words of a command line.

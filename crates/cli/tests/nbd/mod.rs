@@ -2,12 +2,12 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
-use crate::common::prints;
+use crate::common::{prints, skipped};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::channel;
-use std::thread::{sleep, spawn};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
 /// How long anything may take.
@@ -28,7 +28,7 @@ pub fn there(programs: &[&str]) -> bool {
         }
     }
     if !missing.is_empty() {
-        println!("skipped: there is no {} here (`make nbd-clients` installs them)", missing.join(", no "));
+        skipped(&format!("there is no {} here (`make nbd-clients` installs them)", missing.join(", no ")));
     }
     missing.is_empty()
 }
@@ -57,7 +57,10 @@ impl Drop for Folder {
 /// A server.
 pub struct Server {
     pub uri: String,
+    lines: Receiver<String>,
     child: Child,
+    /// What it says on stderr: read as it comes, for a pipe that nobody reads holds its writer up.
+    error: JoinHandle<String>,
     pub folder: Folder,
 }
 
@@ -84,19 +87,35 @@ impl Server {
         let (said, lines) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| said.send(line)));
+        let mut stderr = child.stderr.take().unwrap();
+        let error = spawn(move || {
+            let mut error = String::new();
+            let _ = stderr.read_to_string(&mut error);
+            error
+        });
         let begun = Instant::now();
         loop {
             match lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
-                Ok(line) if line.starts_with("nbd") => return Self { uri: line, child, folder },
-                Ok(_) => {}
+                Ok(line) if line.starts_with("nbd") => return Self { uri: line, lines, child, error, folder },
+                Ok(line) => assert!(!line.contains("more than its bound"), "{options}: {line}"),
                 Err(_) => {
                     let _ = child.kill();
-                    let mut error = String::new();
-                    let _ = child.stderr.take().unwrap().read_to_string(&mut error);
-                    panic!("{options}: it does not serve: {error}");
+                    panic!("{options}: it does not serve: {}", error.join().unwrap());
                 }
             }
         }
+    }
+
+    /// What it says where clients connect to, in the line that begins with this word.
+    pub fn says(&self, word: &str) -> String {
+        let mut lines = std::iter::from_fn(|| self.lines.recv_timeout(PATIENCE).ok());
+        let found = lines.find_map(|line| Some(line.trim_start().strip_prefix(word)?.trim().to_string()));
+        found.unwrap_or_else(|| panic!("it says nothing of {word}"))
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn terminate(&self) {
@@ -111,8 +130,8 @@ impl Server {
     /// Waits until it has ended. How, and what it had said on stderr.
     pub fn ended(mut self) -> (ExitStatus, String, Folder) {
         let status = wait(&mut self.child, "the server");
-        let mut error = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        let error = std::mem::replace(&mut self.error, spawn(String::new)).join().unwrap();
+        assert!(!error.contains("more than its bound"), "{error}");
         let folder = std::mem::replace(&mut self.folder, Folder(PathBuf::from("/nonexistent")));
         (status, error, folder)
     }

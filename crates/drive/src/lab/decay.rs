@@ -31,12 +31,15 @@ struct Written {
     /// The last readable page of each block, and pages that are the only readable ones of theirs.
     last: Vec<Page>,
     alone: Vec<Page>,
+    /// Last pages whose data are bad. Every recovery from a cut that was not announced takes them for torn, so they are
+    /// no version of anything: an older one counts.
+    torn: Vec<Page>,
 }
 
 const AT_REST: Op = Op { at: Time::ZERO, purpose: Purpose::Recovery };
 
 impl Written {
-    fn on(sim: &mut SimNand) -> Self {
+    fn on(sim: &mut SimNand, is_announced: bool) -> Self {
         let geometry = *sim.geometry();
         let (mut pages, mut last, mut alone) = (Vec::new(), Vec::new(), Vec::new());
         for block in (0..geometry.blocks()).map(Block) {
@@ -50,7 +53,9 @@ impl Written {
             last.extend(of_block.last());
             alone.extend(of_block.first().filter(|_| of_block.len() == 1));
         }
-        Self { pages, last, alone }
+        let is_torn = |page: &Page| !is_announced && sim.read(*page, AT_REST).0.verified().is_none();
+        let torn = last.iter().copied().filter(is_torn).collect();
+        Self { pages, last, alone, torn }
     }
 
     /// Whether no other translation page in this one's block is the newest of its kind.
@@ -65,16 +70,31 @@ impl Written {
         !others.any(|(_, spare)| self.newest_of(spare.key) == Some((spare.version, spare.seq)))
     }
 
+    /// Where this page is one of a block of translation pages, or of what a battery saved, which stands among them: when
+    /// the readable one behind it was programmed, in program order, and the latest if there is none.
+    fn among_translation_pages(&self, sim: &SimNand, page: Page) -> Option<u64> {
+        let geometry = sim.geometry();
+        let of_block = || self.pages.iter().filter(|(other, _)| geometry.block_of(*other) == geometry.block_of(page));
+        let behind = of_block().filter(|(other, _)| *other > page).map(|(_, spare)| spare.seq).min();
+        let is_translation = |(_, spare): &&(Page, Spare)| spare.kind == Kind::Translation;
+        let by = |stream| self.pages.iter().filter(is_translation).any(|(_, spare)| spare.stream == stream);
+        let mut others = of_block().filter(|page| !is_translation(page));
+        let is_saved = |(_, spare): &(Page, Spare)| spare.kind == Kind::Bitmap && by(spare.stream);
+        others.all(is_saved).then_some(behind.unwrap_or(u64::MAX))
+    }
+
     /// Of the copies of a translation page the newest: when it was synchronized, and when programmed.
     fn newest_of(&self, translation_page: u32) -> Option<(u64, u64)> {
-        let is_copy = |spare: &Spare| (spare.kind, spare.key) == (Kind::Translation, translation_page);
-        self.pages.iter().filter(|(_, spare)| is_copy(spare)).map(|(_, spare)| (spare.version, spare.seq)).max()
+        let is_copy = |(page, spare): &&(Page, Spare)| {
+            (spare.kind, spare.key) == (Kind::Translation, translation_page) && !self.torn.contains(page)
+        };
+        self.pages.iter().filter(is_copy).map(|(_, spare)| (spare.version, spare.seq)).max()
     }
 }
 
 /// A page decays. What cannot be had from anywhere else is doubtful from then on. Whether any page did.
 pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject, decays: &Decays) -> bool {
-    let written = Written::on(sim);
+    let written = Written::on(sim, subject.has_battery());
     let mut of_kind = written.pages.iter().filter(|(_, spare)| (spare.kind != Kind::User) == decays.metadata);
     let count = of_kind.clone().count();
     let Some((page, spare)) = of_kind.nth(decays.number as usize % count.max(1)).copied() else { return false };
@@ -132,6 +152,19 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
             trimmed.into_iter().for_each(|page| model.doubt(page, Doubt::Forgotten));
         }
         _ => {}
+    }
+    // Where a battery's seal does not hold, a page that does not say any more what it was may have been the newest version
+    // of any translation page of which none is found that was written later, whatever it was.
+    let says_what = matches!(decays.decay, Decay::Data(_));
+    if subject.has_battery()
+        && !says_what
+        && let Some(behind) = written.among_translation_pages(sim, page)
+    {
+        for logical_page in 0..all {
+            if written.newest_of(logical_page / entries).is_none_or(|(_, seq)| seq < behind) {
+                model.doubt(logical_page, Doubt::Unreadable);
+            }
+        }
     }
     sim.decay(page, decays.decay);
     true

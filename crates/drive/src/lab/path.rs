@@ -76,7 +76,7 @@ impl Fault {
             names.dedup();
             names.sort_unstable();
             names.dedup();
-            return Err(format!("unknown fault '{name}'; known are {}", names.join(", ")));
+            return Err(format!("unknown fault '{}'; known are {}", name.escape_debug(), names.join(", ")));
         }
         Ok(found)
     }

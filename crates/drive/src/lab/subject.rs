@@ -184,15 +184,20 @@ impl Subject for Config {
                 Promise::Nothing("its battery tells of cuts (GeckoFTL section 5.3)")
             }
             Fault::Program(_) | Fault::Erase(_) | Fault::Announced | Fault::Defect(Defect::Fails) => Promise::Kept,
+            Fault::Defect(Defect::MetadataDecays) if self.composition.page_mapped().is_none() => {
+                Promise::Nothing("of where data blocks are only map pages tell, and nobody rebuilds one")
+            }
             Fault::Defect(Defect::HostDecays | Defect::MetadataDecays)
                 if battery || self.composition.cache_entries().is_none() =>
             {
                 Promise::Detected
             }
-            Fault::Defect(Defect::HostDecays) if self.composition.power == PowerPart::GeckoRec => Promise::Nothing(
-                "of an entry that was dirty only its page tells; without it the translation page may name a place that \
+            Fault::Defect(Defect::HostDecays) if self.composition.power() == Some(PowerPart::GeckoRec) => {
+                Promise::Nothing(
+                    "of an entry that was dirty only its page tells; without it the translation page may name a place that \
                  was written anew",
-            ),
+                )
+            }
             Fault::Defect(Defect::HostDecays | Defect::MetadataDecays) => Promise::Detected,
         }
     }

@@ -12,12 +12,14 @@ use phelsuma_nand::{Block, Page};
 /// Deaths of pages, and their sums.
 #[derive(Clone, Debug)]
 pub(crate) struct Deaths {
-    /// By page, 0 where it is not known or never.
+    /// By page, 0 where it is not known or never. Numbers of pages have gaps where a block's pages are no power of two.
     by_page: Vec<u64>,
     /// By block: how many are known, and their sum.
     known: Vec<u32>,
     sums: Vec<u64>,
     pages_per_block: u32,
+    /// The bits of a page's number that say where in its block it stands.
+    index_bits: u32,
     /// How long a page has left of which nothing is known: longer than any whose block could be waited for.
     long: u64,
 }
@@ -25,22 +27,24 @@ pub(crate) struct Deaths {
 impl Deaths {
     pub(crate) fn new(blocks: u32, pages_per_block: u32) -> Self {
         let pages = blocks as usize * pages_per_block as usize;
+        let index_bits = pages_per_block.next_power_of_two().ilog2();
         Self {
-            by_page: vec![0; pages],
+            by_page: vec![0; (blocks as usize) << index_bits],
             known: vec![0; blocks as usize],
             sums: vec![0; blocks as usize],
             pages_per_block,
+            index_bits,
             long: 64 * pages as u64,
         }
     }
 
     fn block_of(&self, page: Page) -> usize {
-        (page.0 / self.pages_per_block) as usize
+        (page.0 >> self.index_bits) as usize
     }
 
     /// The block is written anew: nothing is in it.
     pub(crate) fn begun(&mut self, block: Block) {
-        let first = block.index() * self.pages_per_block as usize;
+        let first = block.index() << self.index_bits;
         self.by_page[first..first + self.pages_per_block as usize].fill(0);
         (self.known[block.index()], self.sums[block.index()]) = (0, 0);
     }
@@ -80,13 +84,16 @@ impl Deaths {
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
         let by_block = self.known.len() as u64 * 4 + self.sums.len() as u64 * 8;
-        ledger.structure("blocks.deaths", self.by_page.len() as u64 * 8 + by_block);
+        let pages = self.known.len() as u64 * u64::from(self.pages_per_block);
+        ledger.structure("blocks.deaths", pages * 8 + by_block);
+        ledger.index("index.death_gaps", (self.by_page.len() as u64 - pages) * 8);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use phelsuma_nand::Geometry;
 
     #[test]
     fn what_a_block_has_left_is_the_sum_of_its_pages() {
@@ -106,5 +113,18 @@ mod tests {
         assert_eq!(deaths.left(Block(1), 1, 200), 0);
         deaths.begun(Block(1));
         assert_eq!((deaths.of(Page(5)), deaths.left(Block(1), 0, 130)), (None, 0));
+    }
+
+    /// Blocks of five pages: those of the second one begin at number 8.
+    #[test]
+    fn pages_are_of_the_block_that_the_geometry_says() {
+        let geometry = Geometry::new(512, 5, 4, 1, 1).unwrap();
+        let mut deaths = Deaths::new(4, 5);
+        for block in 0..4 {
+            deaths.lives(geometry.page(Block(block), 4), Some(100 + u64::from(block)));
+        }
+        assert_eq!([0, 1, 2, 3].map(|block| deaths.left(Block(block), 1, 0)), [100, 101, 102, 103]);
+        deaths.begun(Block(2));
+        assert_eq!([1, 2, 3].map(|block| deaths.left(Block(block), 0, 0)), [101, 0, 103]);
     }
 }

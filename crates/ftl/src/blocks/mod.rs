@@ -26,6 +26,8 @@ pub(crate) use counters::Counters;
 pub(crate) use group_minima::GroupMinima;
 pub(crate) use held::{Held, ScanFrom, held_blocks};
 pub(crate) use multi_lri::MultiLri;
+#[cfg(test)]
+pub(crate) use notes::scene;
 pub(crate) use notes::{FirstPages, GROUPS_MAX, Groups, Notes, View, WRITTEN_STREAMS_MAX, Wants};
 pub(crate) use times::Moments;
 
@@ -132,6 +134,8 @@ pub(crate) struct Blocks {
     pub(crate) wear: Option<Wear>,
     /// What is noted of blocks for policies that ask for it.
     pub(crate) notes: Notes,
+    /// Nothing is written any more, see [`Blocks::stop_writing`].
+    stopped: bool,
     barriers: Barriers,
 }
 
@@ -176,6 +180,7 @@ impl Blocks {
             read_before: Vec::new(),
             wear: None,
             notes: Notes::default(),
+            stopped: false,
             barriers,
         }
     }
@@ -381,6 +386,22 @@ impl Blocks {
         self.bad += 1;
     }
 
+    /// No block is left. Those that failed a program are bad as well, though nothing on flash says so yet.
+    pub(crate) fn full(&self) -> FtlError {
+        FtlError::Full { bad_blocks: self.bad + (self.failing.len() + self.retiring.len()) as u32 }
+    }
+
+    /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
+    /// anything else is.
+    pub(crate) fn stop_writing(&mut self) {
+        self.stopped = true;
+        for slot in 0..self.open.len() {
+            if let Some(open) = self.open[slot].take() {
+                self.close(open.block, (slot / self.geometry.dies() as usize) as u8);
+            }
+        }
+    }
+
     /// Opens a block for `stream` on `die`, or on the next one that has any: erased, at the earliest when the pool is
     /// safe.
     fn open_block<N: Nand>(
@@ -391,6 +412,9 @@ impl Blocks {
         purpose: Purpose,
         at: Time,
     ) -> Result<OpenBlock, FtlError> {
+        if self.stopped {
+            return Err(self.full());
+        }
         loop {
             let dies = self.geometry.dies();
             let from = (0..dies).map(|d| (die + d) % dies).find(|d| !self.pool[*d as usize].is_empty());
@@ -398,7 +422,7 @@ impl Blocks {
                 None => self.pool[d as usize].pop_front().map(|block| (block, at)),
                 Some(_) => self.take_by_wear(nand, d as usize, stream, at),
             });
-            let Some((block, at)) = taken else { return Err(FtlError::Full { bad_blocks: self.bad }) };
+            let Some((block, at)) = taken else { return Err(self.full()) };
             self.free -= 1;
             if self.barriers.forget(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
@@ -465,7 +489,7 @@ impl Blocks {
         }
         loop {
             let slot = self.slot(nand, stream, purpose, at)?;
-            let Some(open) = &mut self.open[slot] else { return Err(FtlError::Full { bad_blocks: self.bad }) };
+            let Some(open) = &mut self.open[slot] else { return Err(self.full()) };
             let earliest = at.max(open.ready);
             let (seq, start) = self.clock.next_program(earliest);
             let start = if self.barriers.forget(Barrier::WindowKept) { earliest } else { start };

@@ -456,3 +456,100 @@ impl FirstPages {
         (self.pages.capacity() * size_of::<Option<FirstPage>>()) as u64
     }
 }
+
+/// Blocks for tests of policies: full ones that lose pages at given moments.
+#[cfg(test)]
+pub(crate) mod scene {
+    use super::*;
+    use crate::barriers::Barriers;
+    use crate::blocks::{BlockUse, Clock};
+    use phelsuma_nand::Geometry;
+
+    pub(crate) struct Scene {
+        pub(crate) blocks: Blocks,
+    }
+
+    impl Scene {
+        /// A drive of `blocks` blocks, and as many streams of users; those above are metadata's.
+        pub(crate) fn new(blocks: u32, pages_per_block: u32, streams: u8, wants: Wants) -> Self {
+            let geometry = Geometry::new(512, pages_per_block, blocks.into(), 1, 1).unwrap();
+            let clock = Clock::new(1, 0, 0);
+            let mut blocks = Blocks::new(geometry, streams + 1, streams, true, clock, Barriers::default());
+            blocks.note(wants);
+            blocks.note_first_pages(&FirstPages::default(), 0);
+            Self { blocks }
+        }
+
+        /// The host has written so many pages by now.
+        pub(crate) fn at(&mut self, now: u64) -> &mut Self {
+            self.blocks.notes.now = now;
+            self
+        }
+
+        /// The first page of a block is written now, by this stream; the others follow at once.
+        pub(crate) fn write(&mut self, block: u32, stream: u8) -> &mut Self {
+            let block = Block(block);
+            self.blocks.uses[block.index()] = BlockUse::Open;
+            self.blocks.notes.erased(block);
+            self.blocks.notes.begun(block);
+            self.blocks.counters.set(block, self.blocks.geometry.pages_per_block() as u16);
+            self.blocks.close(block, stream);
+            self
+        }
+
+        /// Each of these blocks loses a page now, one after another.
+        pub(crate) fn lose(&mut self, blocks: &[u32]) -> &mut Self {
+            for block in blocks.iter().copied().map(Block) {
+                self.blocks.counters.remove(block);
+                self.blocks.lost_a_page(block);
+            }
+            self
+        }
+
+        pub(crate) fn view(&self) -> View<'_> {
+            self.blocks.view()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scene::Scene;
+    use super::*;
+    use phelsuma_nand::{Kind, Spare};
+
+    #[test]
+    fn nothing_is_noted_that_nobody_asks_for() {
+        let mut scene = Scene::new(8, 4, 1, Wants::default());
+        scene.at(5).write(0, 0).lose(&[0]);
+        assert!(!scene.blocks.notes.any() && scene.view().lists().is_none());
+        let mut ledger = RamLedger::default();
+        scene.blocks.notes.ram(&mut ledger);
+        assert_eq!(ledger.all_total(), 0);
+    }
+
+    #[test]
+    fn after_a_recovery_first_writes_are_known_and_losses_are_not() {
+        let wants = Wants { times: true, erases: true, ..Wants::default() };
+        let mut scene = Scene::new(8, 4, 2, wants);
+        let spare = |version, stream| Spare { kind: Kind::User, stream, key: 0, version, seq: 1, data_crc: 0, aux: 7 };
+        let mut first = FirstPages::new(8, true);
+        first.read(Block(0), &spare(300, 1));
+        first.read(Block(1), &spare(400, 0xff));
+        // The recovery has found these in use, of no stream that it knows, and begins block 2 itself.
+        scene.blocks.notes.up = false;
+        scene.at(0).write(0, 0).write(1, 0).write(2, 0);
+        scene.blocks.notes.begun = vec![Block(2)];
+        scene.blocks.begin_session(1_000, 0);
+        scene.blocks.note_first_pages(&first, 2);
+        let view = scene.view();
+        let now = 1_000 + crate::blocks::EPOCH;
+        assert_eq!(view.now(), now);
+        assert_eq!([0, 1, 2].map(|block| u64::from(view.since_first_write(Block(block)))), [now - 300, now - 400, 0]);
+        assert_eq!(view.largest_lifetime(Block(0)), 0);
+        assert_eq!([0, 1].map(|block| view.stream_of(Block(block))), [1, 0]);
+        // Nothing says how old block 3 is: as old as is told apart. Wear was not levelled: what stands in `aux` is not a
+        // count of erases.
+        assert_eq!((view.since_first_write(Block(3)), view.erases(Block(0))), (1 << 31, 1));
+    }
+}

@@ -1,10 +1,10 @@
 //! Whether a drive has room for the parameters.
 
 use super::parts::CACHE_MIN;
-use super::{Composition, ConfigError, MappingPart, ValidityPart, VictimPart};
+use super::{ConfigError, MappingPart, PageParts, ValidityPart, VictimPart};
 use phelsuma_nand::Geometry;
 
-impl Composition {
+impl PageParts {
     /// Refuses parameters that a drive of this shape cannot have.
     ///
     /// # Errors

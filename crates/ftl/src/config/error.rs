@@ -68,6 +68,14 @@ pub enum ConfigError {
         /// Blocks of the drive.
         blocks: u32,
     },
+    /// More log blocks than the drive has blocks.
+    #[error("'log.blocks' cannot be '{log_blocks}': the drive has {blocks} blocks in all")]
+    LogBlocks {
+        /// Log blocks, as asked for.
+        log_blocks: u32,
+        /// Blocks of the drive.
+        blocks: u32,
+    },
     /// No such preset.
     #[error("unknown FTL '{name}'; known are {known}")]
     UnknownPreset {

@@ -1,7 +1,7 @@
 //! What an FTL has to be told that no real one could know. One that is told is an *oracle*: a bound to hold others
 //! against, and no FTL to store data with.
 
-use super::{Composition, PlacementPart};
+use super::{Composition, PageParts, PlacementPart};
 
 /// What the hints of the host's writes are to say ([`Hint`](crate::Hint)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub enum Knowledge {
     Deaths,
 }
 
-impl Composition {
+impl PageParts {
     /// What it has to be told; none for all FTLs that could be built.
     pub fn knowledge(&self) -> Option<Knowledge> {
         match self.placement {
@@ -25,6 +25,13 @@ impl Composition {
             | PlacementPart::SepBit { .. }
             | PlacementPart::Midas { .. } => None,
         }
+    }
+}
+
+impl Composition {
+    /// What it has to be told; none for all FTLs that could be built.
+    pub fn knowledge(&self) -> Option<Knowledge> {
+        self.page_mapped().and_then(|parts| parts.knowledge())
     }
 
     /// Why it is not to hold anybody's data, in a few words; none for all FTLs that could be built.

@@ -1,8 +1,10 @@
 //! What an FTL is put together from, and the parameters that change it.
 
 mod check;
+mod composition;
 mod error;
 mod knowledge;
+mod log_block;
 mod names;
 mod parameters;
 mod parts;
@@ -11,8 +13,11 @@ mod power;
 mod set;
 mod set_all;
 
+pub use composition::Composition;
+pub(crate) use composition::OnFlash;
 pub use error::ConfigError;
 pub use knowledge::Knowledge;
+pub use log_block::{LogParts, LogScheme};
 pub use parameters::PARAMETERS;
 pub(crate) use parts::{B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, MIDAS, ORACLE, SAMPLE_MIN, SEPBIT, STATIC_QUOTA};
 pub use parts::{
@@ -29,7 +34,7 @@ use alloc::string::{String, ToString};
 
 /// A page-mapped FTL as a composition of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Composition {
+pub struct PageParts {
     /// Where each logical page is.
     pub mapping: MappingPart,
     /// Which physical pages are live.
@@ -46,7 +51,7 @@ pub struct Composition {
     pub wear: WearPart,
 }
 
-impl Composition {
+impl PageParts {
     /// The entries that its mapping caches, 0 for the default; none where it has no cache.
     pub fn cache_entries(&self) -> Option<u32> {
         match self.mapping {
@@ -61,9 +66,9 @@ impl Composition {
     }
 }
 
-/// An FTL with everything it needs to know besides the flash.
+/// An FTL with everything it needs to know besides the flash. Within a family the composition is that family's parts.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Config {
+pub struct Config<C = Composition> {
     /// The name the drive is formatted under: a preset's.
     pub name: String,
     /// Logical pages that the host sees.
@@ -71,15 +76,15 @@ pub struct Config {
     /// Seed of everything random in the FTL.
     pub seed: u64,
     /// Its parts.
-    pub composition: Composition,
+    pub composition: C,
     /// The barrier that this FTL forgets: for the proof that the crash laboratory notices.
     #[cfg(phelsuma_mutants)]
     pub forgets: Option<Barrier>,
 }
 
-impl Config {
+impl<C> Config<C> {
     /// The FTL called `name` with these parts.
-    pub fn new(name: &str, composition: Composition, logical_pages: u32, seed: u64) -> Self {
+    pub fn new(name: &str, composition: C, logical_pages: u32, seed: u64) -> Self {
         Self {
             name: name.to_string(),
             logical_pages,
@@ -87,6 +92,18 @@ impl Config {
             composition,
             #[cfg(phelsuma_mutants)]
             forgets: None,
+        }
+    }
+
+    /// The same FTL, seen as its family sees it.
+    pub(crate) fn of<P>(&self, parts: P) -> Config<P> {
+        Config {
+            name: self.name.clone(),
+            logical_pages: self.logical_pages,
+            seed: self.seed,
+            composition: parts,
+            #[cfg(phelsuma_mutants)]
+            forgets: self.forgets,
         }
     }
 
@@ -100,7 +117,7 @@ impl Config {
 
 /// A preset with other parts, for tests.
 #[cfg(test)]
-pub(crate) fn with(ftl: &str, settings: &[(&str, &str)]) -> Result<Composition, ConfigError> {
-    let mut composition = crate::Preset::named(ftl).unwrap().composition;
+pub(crate) fn with(ftl: &str, settings: &[(&str, &str)]) -> Result<PageParts, ConfigError> {
+    let mut composition = crate::Preset::named(ftl).unwrap().composition.page_mapped().unwrap();
     composition.set_all(settings).map(|()| composition)
 }

@@ -1,16 +1,16 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
 use super::{
-    Composition, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PowerPart, Synchronize, ValidityPart,
+    DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, Synchronize, ValidityPart,
     VictimPart, WearPart,
 };
 use alloc::format;
 use alloc::string::{String, ToString};
 
-impl Composition {
+impl PageParts {
     /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with
     /// others cannot be recovered. Victim and placement may change from one start to the next.
-    pub(crate) fn structures_on_flash(&self) -> String {
+    pub(crate) fn structures(&self) -> String {
         let mapping = match self.mapping {
             MappingPart::RamTable => "ram-table".to_string(),
             MappingPart::Paged { directory: DirectoryPart::Flat, .. } => "paged".to_string(),

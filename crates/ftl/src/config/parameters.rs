@@ -86,4 +86,6 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("wear", "none | levelling", "whether blocks are worn evenly"),
     ("wear.threshold", "1 to 10000 (default 12)", "erases that a block of static data may lag behind the average"),
     ("wear.looks", "1 to 32 (default 8)", "free blocks looked at for the least or the most worn"),
+    ("log", "block | bast | fast", "how a log-block FTL uses its log blocks"),
+    ("log.blocks", "0, or 2 and more (0: a 32nd of all blocks, at least 4)", "log blocks of bast and fast"),
 ];

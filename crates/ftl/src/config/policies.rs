@@ -3,14 +3,14 @@
 use super::parts::{DAC, DUAL_GREEDY, MIDAS, ORACLE, SEPBIT, STATIC_QUOTA};
 use super::set::refusals;
 use super::{
-    Composition, ConfigError, DAC_REGIONS_MAX, MIDAS_GROUPS_MAX, ORACLE_WINDOWS_MAX, PageTimes, PlacementPart,
+    ConfigError, DAC_REGIONS_MAX, MIDAS_GROUPS_MAX, ORACLE_WINDOWS_MAX, PageParts, PageTimes, PlacementPart,
     QUOTA_CLASSES_MAX, UnknownOld, VictimPart,
 };
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-impl Composition {
+impl PageParts {
     pub(super) fn set_cat(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
         let (bad, lacks) = refusals(name, value);
         let VictimPart::Cat { wear } = &mut self.victim else {
@@ -236,9 +236,44 @@ fn named<const N: usize>(part: &str, with: [Option<&str>; N]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::PlacementPart;
     use crate::config::with;
+    use crate::{PlacementPart, UnknownOld, VictimPart};
     use alloc::string::ToString;
+
+    #[test]
+    fn policies_are_set_with_their_parameters() {
+        let settings = [("placement.unknown", "fetch"), ("placement", "dual-greedy"), ("victim", "dual-greedy")];
+        let parts = with("geckoftl", &settings).unwrap();
+        assert!(matches!(parts.placement, PlacementPart::DualGreedy { unknown: UnknownOld::Fetch, .. }));
+        assert_eq!(parts.names()[2..], ["dual-greedy", "dual-greedy(unknown=fetch)"]);
+        let parts = with("dac", &[("dac.thresholds", "10/20"), ("dac.regions", "3"), ("cat.wear", "on")]).unwrap();
+        assert_eq!(parts.names()[2..], ["cat", "dac(regions=3, thresholds=10/20)"]);
+        assert_eq!(parts.dac_thresholds().unwrap(), "10/20", "and 20 for all that follow");
+        assert_eq!(parts.victim, VictimPart::Cat { wear: true });
+    }
+
+    #[test]
+    fn what_a_policy_cannot_have_is_refused() {
+        for (ftl, setting) in [
+            ("page", ("placement.unknown", "fetch")),
+            ("page", ("cat.wear", "off")),
+            ("dual-greedy", ("dac.regions", "3")),
+            ("dac", ("dac.regions", "1")),
+            ("dac", ("dac.regions", "9")),
+            ("dac", ("dac.thresholds", "0")),
+            ("dac", ("dac.thresholds", "1/2/3/4/5/6/7/8/9")),
+            ("dac", ("dac.thresholds", "10/")),
+            ("dac", ("dac.page-times", "flash")),
+            ("dac", ("placement.on-random", "greedy")),
+            ("dual-greedy", ("placement.unknown", "guess")),
+        ] {
+            assert!(with(ftl, &[setting]).is_err(), "{ftl} {setting:?}");
+        }
+        // Lists of all blocks cannot be kept where some are not counted.
+        let error = with("dual-greedy", &[("victim", "sampled")]).unwrap_err().to_string();
+        assert!(error.ends_with("victim=sampled counts a part of them"), "{error}");
+        assert!(with("dac", &[("victim", "sampled")]).is_ok());
+    }
 
     #[test]
     fn parameters_of_the_modern_parts_are_those_of_their_parts_alone() {

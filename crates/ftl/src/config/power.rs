@@ -1,6 +1,6 @@
 //! How a drive survives a power cut, and with which parts it does.
 
-use super::{Composition, DirectoryPart, MappingPart, MetadataPart, OnMiss, ValidityPart, WearPart};
+use super::{DirectoryPart, MappingPart, MetadataPart, OnMiss, PageParts, ValidityPart, WearPart};
 
 /// How a drive survives a power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +21,7 @@ pub enum PowerPart {
     Nothing,
 }
 
-impl Composition {
+impl PageParts {
     /// Whether a battery saves what RAM alone knows when the power fails.
     pub fn has_battery(&self) -> bool {
         self.power == PowerPart::Battery
@@ -143,8 +143,11 @@ mod tests {
             assert!(why.contains(right), "{why}");
         }
         for preset in crate::PRESETS {
-            let promises = preset.composition.power != PowerPart::Nothing;
+            let promises = preset.composition.power() != Some(PowerPart::Nothing);
             assert_eq!(preset.composition.survives_power_cuts(), promises, "{}", preset.name);
+            if preset.composition.page_mapped().is_none() {
+                continue;
+            }
             assert!(with(preset.name, &[("power", "nothing")]).is_ok());
         }
     }

@@ -2,14 +2,14 @@
 
 use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, SAMPLE_MIN, SAMPLED};
 use super::{
-    Composition, ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PowerPart,
+    ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PageParts, PowerPart,
     Synchronize, ValidityPart, VictimPart, WearPart,
 };
 use crate::blocks::LOOKS_MAX;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-impl Composition {
+impl PageParts {
     /// Changes one parameter. The one that names a part puts it in with its defaults.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! Changing several parts and parameters by name, whatever their order.
 
-use super::{Composition, ConfigError, PowerPart};
+use super::{ConfigError, PageParts, PowerPart};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-impl Composition {
+impl PageParts {
     /// Changes all of these, whatever their order: what names a part comes before what changes it. Where the parts are
     /// such that power cuts are not survived in the way that was, and no other was asked for, they are not at all.
     ///
@@ -94,7 +94,7 @@ mod tests {
     fn what_is_there_is_set_and_the_rest_is_told() {
         let settings = [("gecko.size_ratio", "4"), ("wear.looks", "4"), ("victim.d", "3"), ("victim", "d-choices")];
         let set = |ftl: &str| {
-            let mut parts = Preset::named(ftl).unwrap().composition;
+            let mut parts = Preset::named(ftl).unwrap().composition.page_mapped().unwrap();
             let lacking = parts.set_what_is_there(&settings).unwrap();
             assert!(lacking.iter().all(|error| matches!(error, ConfigError::NoSuchPart { .. })));
             (parts, lacking.iter().map(|error| error.to_string()).collect::<Vec<_>>())

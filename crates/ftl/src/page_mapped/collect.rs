@@ -55,7 +55,9 @@ impl PageMapped {
                     unidentified_from = self.mapping.synchronize_next(io, from, &mut self.before)?;
                     self.settle(nand, at)?;
                 }
-                None => return Err(FtlError::Full { bad_blocks: self.blocks.bad }),
+                // Perhaps most of what is counted as live was named by a part of the table that is lost.
+                None if self.recount(nand, at) => {}
+                None => return Err(self.blocks.full()),
             }
         }
         Ok(())
@@ -64,7 +66,10 @@ impl PageMapped {
     /// Whether enough blocks are left for what is live: where too many have gone bad, collection would move full blocks
     /// in circles and wear out the rest.
     fn can_gain(&self, victim: Block) -> bool {
-        let full = |block| u32::from(self.blocks.counters.live(block)) == self.blocks.geometry().pages_per_block();
+        // Where pages are given up, each collection costs a page of the log.
+        let costs = u32::from(self.points_back() && self.mapping.is_damaged());
+        let pages_per_block = self.blocks.geometry().pages_per_block();
+        let full = |block| u32::from(self.blocks.counters.live(block)) + costs >= pages_per_block;
         if full(victim) && self.blocks.counters.least_by_scan().is_none_or(full) {
             return false;
         }

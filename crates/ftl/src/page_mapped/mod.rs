@@ -7,11 +7,13 @@
 mod check;
 mod collect;
 mod directory;
+mod look;
 mod mapping;
 mod meta_io;
 mod move_buffer;
 mod needs;
 mod placement;
+mod recount;
 mod recovery;
 mod sampling;
 pub(crate) mod saved;
@@ -25,7 +27,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{Config, Counter, FtlError, RamLedger, anchor};
+use crate::{BlockLook, Counter, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
@@ -40,6 +42,9 @@ use shape::{Streams, cache_entries};
 use sorting::{Sorting, placement_of};
 use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
 use victim::{Chain, CostAge, DChoices, DualGreedy, Fifo, Greedy, Oracle, Sampled, StaticQuota, Victim};
+
+/// An FTL of this family.
+type Config = crate::Config<PageParts>;
 
 /// What a page-mapped FTL counts besides flash operations.
 #[derive(Clone, Copy, Default, Debug)]
@@ -83,6 +88,8 @@ pub(crate) struct PageMapped {
     before: Vec<Page>,
     /// Blocks looked at for the choice of the victim.
     examined: u32,
+    /// When the live pages were last counted anew, in program order (`recount.rs`).
+    recounted: Option<u64>,
     tally: Tally,
 }
 
@@ -172,9 +179,9 @@ impl PageMapped {
             VictimPart::Sampled { blocks, looks } => Some(Sampling::new(geometry.blocks(), blocks, looks)),
             _ => None,
         };
-        let placement = placement_of(config, geometry);
+        let placement = placement_of(composition.placement, logical_pages);
         let sorting = Sorting::of(placement.asks());
-        let streams = Streams::of(geometry, config);
+        let streams = Streams::of(config);
         let collects_metadata = composition.metadata == MetadataPart::Collected;
         let mut blocks =
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
@@ -219,6 +226,7 @@ impl PageMapped {
             moving: MoveBuffer::new(),
             before: Vec::new(),
             examined: 0,
+            recounted: None,
             tally: Tally::default(),
         })
     }
@@ -624,6 +632,18 @@ impl<N: Nand> Ftl<N> for PageMapped {
             sampling.counters(&mut counters);
         }
         counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        self.blocks_seen(first, out);
+        true
+    }
+
+    fn look_at_gecko(&self) -> Option<GeckoLook> {
+        match &self.validity {
+            Validity::Gecko(gecko) => Some(gecko.look()),
+            Validity::Ram(_) | Validity::Flash(_) | Validity::Log(_) => None,
+        }
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<String> {

@@ -1,15 +1,15 @@
 //! How the flash is divided, and what fits.
 
-use super::PageMapped;
 use super::mapping::{PagedMapping, RamMapping};
 use super::needs::Needs;
 use super::saved::counters_and_seal;
 use super::sorting::placement_of;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
+use super::{Config, PageMapped};
 use crate::blocks::{critical_blocks, held_blocks, young_blocks};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
-use crate::{ANCHOR_BLOCKS, Config, FtlError, RecoveryBound, SetAside};
+use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
 /// Where blocks of metadata are left until all of their pages are stale, how many times the space of the live ones they
@@ -59,15 +59,28 @@ pub(super) struct Streams {
     pub(super) validity: u8,
     /// How many there are.
     pub(super) count: u8,
+    /// Of those of placement, how many open blocks of their own when next to nothing is free. Those of a placement that
+    /// sorts what the host writes share what is open then (`Blocks::stream_with_room`).
+    apart: u8,
 }
 
 impl Streams {
-    pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
-        let placement = placement_of(config, geometry).streams();
+    pub(super) fn of(config: &Config) -> Self {
+        // Its streams are the same whatever it has to remember, and a drive may be asked for that cannot be.
+        let part = placement_of(config.composition.placement, 0);
+        let placement = part.streams();
+        let apart = if part.asks().pages { 1 } else { placement };
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
         let mapping = placement + u8::from(cold.is_some());
         let validity = mapping + 1;
-        Self { cold, mapping, validity, count: validity + u8::from(has_validity_on_flash(config)) }
+        Self { cold, mapping, validity, count: validity + u8::from(has_validity_on_flash(config)), apart }
+    }
+
+    /// Blocks on one die that streams may open from the reserve, whatever was open before a power cut: with free blocks
+    /// below the critical ones, streams that share open one where one stream would have opened one, or fewer. Above, each
+    /// has its own; and a collection that opens more than is counted here comes to the critical ones, and shares.
+    fn opened_from_reserve(self) -> u32 {
+        u32::from(self.count - self.mapping) + u32::from(self.cold.is_some()) + u32::from(self.apart)
     }
 }
 
@@ -164,7 +177,9 @@ impl PageMapped {
         let needs = needs(geometry, config)?;
         let block = u64::from(geometry.pages_per_block());
         let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
-        let open_blocks = u32::from(Streams::of(geometry, config).count) * geometry.dies();
+        let streams = Streams::of(config);
+        let open_blocks = u32::from(streams.count) * geometry.dies();
+        let opened = streams.opened_from_reserve() * geometry.dies();
         let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);
         let metadata_blocks = match config.composition.metadata {
             MetadataPart::Left if !only_tombstones => blocks(needs.live_pages * u64::from(LEFT_SPACE)) + 2,
@@ -184,7 +199,7 @@ impl PageMapped {
             + if has_battery { u64::from(BATTERY_FAILURES) } else { 0 };
         Ok(Shape {
             logical_pages: config.logical_pages,
-            reserve_blocks: critical_blocks(geometry) + open_blocks + 1 + programs + battery + held,
+            reserve_blocks: critical_blocks(geometry) + opened + 1 + programs + battery + held,
             open_blocks,
             fixed_blocks: ANCHOR_BLOCKS,
             metadata_blocks,

@@ -8,11 +8,10 @@ use super::placement::{
     Asks, Dac, DualGreedy, HostGc, HostWrite, Midas, MovedPage, OldCopy, OneStream, Oracle, Placement, SepBit,
     StaticQuota,
 };
-use crate::Config;
 use crate::config::{PlacementPart, UnknownOld};
 use crate::ftl::Hint;
 use alloc::boxed::Box;
-use phelsuma_nand::{Geometry, LogicalPage, Nand, Op, Purpose, SpareRead, Time};
+use phelsuma_nand::{LogicalPage, Nand, Op, Purpose, SpareRead, Time};
 
 /// What placement asks for, remembered so that those that ask for nothing cost nothing.
 #[derive(Clone, Copy, Debug)]
@@ -26,25 +25,25 @@ impl Sorting {
     }
 }
 
-/// The placement part of an FTL.
-pub(super) fn placement_of(config: &Config, geometry: &Geometry) -> Box<dyn Placement> {
-    match config.composition.placement {
+/// The placement part of an FTL of so many logical pages: some keep a table of these.
+pub(super) fn placement_of(part: PlacementPart, logical_pages: u32) -> Box<dyn Placement> {
+    match part {
         PlacementPart::OneStream => Box::new(OneStream),
         PlacementPart::HostGc => Box::new(HostGc),
         PlacementPart::DualGreedy { unknown, detect_random } => {
-            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(geometry.blocks())))
+            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(logical_pages)))
         }
         PlacementPart::Dac { unknown, regions, thresholds, page_times } => {
             let fetches = unknown == UnknownOld::Fetch;
-            Box::new(Dac::new(regions, &thresholds, page_times, fetches, config.logical_pages))
+            Box::new(Dac::new(regions, &thresholds, page_times, fetches, logical_pages))
         }
         PlacementPart::SepBit { unknown, page_times } => {
-            Box::new(SepBit::new(page_times, unknown == UnknownOld::Fetch, config.logical_pages))
+            Box::new(SepBit::new(page_times, unknown == UnknownOld::Fetch, logical_pages))
         }
-        PlacementPart::Midas { groups, epoch } => Box::new(Midas::new(groups, epoch, config.logical_pages)),
+        PlacementPart::Midas { groups, epoch } => Box::new(Midas::new(groups, epoch, logical_pages)),
         PlacementPart::StaticQuota { classes } => Box::new(StaticQuota::new(classes)),
         PlacementPart::Oracle { windows, reach, spread } => {
-            Box::new(Oracle::new(windows, reach, spread, config.logical_pages))
+            Box::new(Oracle::new(windows, reach, spread, logical_pages))
         }
     }
 }

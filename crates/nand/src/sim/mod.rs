@@ -271,7 +271,11 @@ impl Nand for SimNand {
         let die = self.geometry.die_of(block);
         let span = self.busy.program(die, self.geometry.channel_of(die), op.at);
         self.stats.of_mut(op.purpose).programs += 1;
-        self.tell(Action::Program(page), op.purpose, span);
+        if let Some(observer) = &mut self.observer {
+            let action = Action::Program(page);
+            observer.observe(&Event { action, purpose: op.purpose, start: span.start, done: span.done });
+            observer.programmed(page, spare, op.purpose);
+        }
         self.put(page, block, index, content, spare);
         Ok(span.done)
     }

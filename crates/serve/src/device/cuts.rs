@@ -88,7 +88,7 @@ impl FromStr for Faults {
                 match fault {
                     Fault::Program(fault) => programs.push(fault),
                     Fault::Erase(fault) => erases.push(fault),
-                    _ => return Err(format!("'{name}' is nothing that a power cut does")),
+                    _ => return Err(format!("'{}' is nothing that a power cut does", name.escape_debug())),
                 }
             }
         }

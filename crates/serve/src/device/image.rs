@@ -1,12 +1,13 @@
 //! A drive in an image file: [`ImageNand`] with a hand at its plug, and what opens as one.
 
+use super::open::beyond_its_bound;
 use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
 use crate::image::{Durability, FaultPlan, ImageError, ImageFile, ImageNand, Storage};
 use phelsuma_drive::show_bytes;
 use phelsuma_ftl::{Composition, recover};
 use phelsuma_nand::{
-    Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
+    Block, Content, EraseError, FlashStats, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
 };
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -128,6 +129,14 @@ impl<S: Storage + Send> Flash for ImageFlash<S> {
         self.result()
     }
 
+    fn stats(&self) -> FlashStats {
+        *self.nand.stats()
+    }
+
+    fn erases_of(&self, block: Block) -> u32 {
+        self.nand.erases_of(block)
+    }
+
     fn failure(&self) -> Option<String> {
         self.nand.failure().map(ToString::to_string)
     }
@@ -182,7 +191,9 @@ impl ImageDrive {
             (_, Some(failure)) => failed(&failure),
             (Ok(Ok((ftl, report))), None) => {
                 let battery = config.composition.has_battery();
-                Ok(Opened { flash, ftl, battery, ready: report.done, about })
+                let name = config.name.clone();
+                let about = about + beyond_its_bound(&report);
+                Ok(Opened { flash, ftl, name, battery, ready: report.done, about })
             }
             (Ok(Err(error)), None) => failed(&format_args!("{} does not come up: {error}", config.name)),
             (Err(_), None) => {

@@ -1,13 +1,14 @@
 //! A drive in memory: simulated flash that holds bytes, has a plug, and is gone with the process.
 
+use super::open::beyond_its_bound;
 use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
 use phelsuma_drive::{does_not_fit, show_bytes};
 use phelsuma_ftl::{Config, FtlError, format, recover};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{
-    Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare, SpareRead, Time,
-    Timing,
+    Block, Content, EraseError, FlashStats, Geometry, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare,
+    SpareRead, Time, Timing,
 };
 
 /// Simulated flash with somebody at the plug.
@@ -16,18 +17,22 @@ pub struct MemoryFlash {
     operations: u64,
     cut: Option<Cut>,
     off: bool,
+    /// What was done before the power came on.
+    earlier: FlashStats,
 }
 
 impl MemoryFlash {
     /// This flash, with the power on.
     pub fn new(sim: SimNand) -> Self {
-        Self { sim, operations: 0, cut: None, off: false }
+        let earlier = *sim.stats();
+        Self { sim, operations: 0, cut: None, off: false, earlier }
     }
 
     /// The power comes back: cells that only seemed to hold have let go, and nobody is at the plug.
     pub fn power_on(&mut self) {
         self.sim.power_cycle();
         (self.operations, self.cut, self.off) = (0, None, false);
+        self.earlier = *self.sim.stats();
     }
 
     /// The chips.
@@ -121,7 +126,15 @@ impl Plug for MemoryFlash {
     }
 }
 
-impl Flash for MemoryFlash {}
+impl Flash for MemoryFlash {
+    fn stats(&self) -> FlashStats {
+        self.sim.stats().since(&self.earlier)
+    }
+
+    fn erases_of(&self, block: Block) -> u32 {
+        if block.0 < self.geometry().blocks() { self.sim.erases_of(block) } else { 0 }
+    }
+}
 
 /// What a drive in memory is made of.
 #[derive(Clone, Debug)]
@@ -148,7 +161,8 @@ impl MemoryDrive {
             bytes(self.config.logical_pages.into()),
             bytes(self.geometry.pages())
         );
-        Opened { flash, ftl, battery: self.config.composition.has_battery(), ready, about }
+        let name = self.config.name.clone();
+        Opened { flash, ftl, name, battery: self.config.composition.has_battery(), ready, about }
     }
 }
 
@@ -173,6 +187,7 @@ impl Open for MemoryDrive {
     fn power_on(&self, mut flash: MemoryFlash) -> Result<Opened<MemoryFlash>, OpenError> {
         flash.power_on();
         let (ftl, report) = recover(&mut flash, &self.config, Time::ZERO).map_err(failed)?;
-        Ok(self.opened(flash, ftl, report.done))
+        let opened = self.opened(flash, ftl, report.done);
+        Ok(Opened { about: opened.about + beyond_its_bound(&report), ..opened })
     }
 }

@@ -1,7 +1,7 @@
 //! What can be served: something that opens as flash with an FTL on it.
 
 use super::Flash;
-use phelsuma_ftl::Ftl;
+use phelsuma_ftl::{Ftl, RecoveryReport};
 use phelsuma_nand::Time;
 use thiserror::Error;
 
@@ -11,12 +11,19 @@ pub struct Opened<N> {
     pub flash: N,
     /// The FTL on it.
     pub ftl: Box<dyn Ftl<N>>,
+    /// The FTL's name.
+    pub name: String,
     /// Whether the FTL's parts hold a battery, so that power cuts are announced to it.
     pub battery: bool,
     /// The moment it is ready: requests do not arrive earlier.
     pub ready: Time,
     /// What it is and how it came up, in one line for whoever serves it.
     pub about: String,
+}
+
+/// What is to be said where a recovery came to more than its FTL states, which is a defect of the FTL.
+pub(crate) fn beyond_its_bound(report: &RecoveryReport) -> &'static str {
+    if report.is_within_bound() { "" } else { "; its recovery came to more than its bound" }
 }
 
 /// Why a drive does not come up.

@@ -5,6 +5,7 @@ use crate::image::Durability;
 use phelsuma_drive::DriveShape;
 use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::{TIMINGS, Timing};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -62,7 +63,7 @@ impl MemoryOptions {
         composition.check_on(&geometry, logical_pages).map_err(|error| wrong(&error))?;
         let timing = Timing::preset(&self.timing).ok_or_else(|| {
             let known: Vec<&str> = TIMINGS.iter().map(|(name, ..)| *name).collect();
-            OpenError::Input(format!("unknown timing '{}'; known are {}", self.timing, known.join(", ")))
+            OpenError::Input(format!("unknown timing '{}'; known are {}", self.timing.escape_debug(), known.join(", ")))
         })?;
         Ok(MemoryDrive { geometry, timing, config: Config::new(preset.name, composition, logical_pages, self.seed) })
     }
@@ -94,6 +95,8 @@ pub struct Options {
     pub socket: Option<PathBuf>,
     /// What clients connect to, for whoever looks on.
     pub uri: Option<String>,
+    /// Where a page shows the drive at work.
+    pub http: Option<SocketAddr>,
     /// How long nobody asks for anything before the FTL works for itself.
     pub idle: Duration,
 }
@@ -108,6 +111,7 @@ impl Default for Options {
             control: None,
             socket: None,
             uri: None,
+            http: None,
             idle: IDLE_DEFAULT,
         }
     }
@@ -140,6 +144,10 @@ impl Options {
             "control" => self.control = Some(value.into()),
             "socket" => self.socket = Some(value.into()),
             "uri" => self.uri = Some(value.into()),
+            "http" => {
+                let wrong = |_| format!("http={}: ADDRESS:PORT would be right", value.escape_debug());
+                self.http = Some(value.parse().map_err(wrong)?);
+            }
             "cuts" => self.serving.cuts = Some(value.parse()?),
             "faults" => self.serving.faults = value.parse::<Faults>()?,
             "realtime" => self.serving.realtime = Some(scale(value)?),
@@ -207,6 +215,9 @@ impl Options {
         if let Some(uri) = &self.uri {
             say("uri", uri);
         }
+        if let Some(address) = &self.http {
+            say("http", address);
+        }
         if let Some(plan) = &self.serving.cuts {
             say("cuts", plan);
         }
@@ -261,6 +272,7 @@ mod tests {
             "control=/a/control",
             "socket=/a/socket",
             "uri=nbd+unix:///?socket=/a/socket",
+            "http=127.0.0.1:8080",
             "cuts=3..9:4",
             "faults=torn-seen,partial-front",
             "realtime=0.25",
@@ -274,6 +286,7 @@ mod tests {
         assert_eq!(options.words(), said);
         assert!(Options::default().set("ftl", "page").unwrap_err().contains("memory=BYTES"));
         assert!(options.set("image", "x").is_err());
+        assert!(options.set("http", "8080").unwrap_err().contains("ADDRESS:PORT"));
         assert!(options.set("nothing", "x").is_err());
         assert!(options.set("durability", "flush").unwrap_err().contains("image=FILE"));
         let mut options = Options::default();

@@ -3,8 +3,8 @@
 //! Simplified: what the FTL had declared parallel to the operation that the cut meets is done in full. The crash
 //! laboratory goes through every subset of it.
 
-use phelsuma_nand::Nand;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use phelsuma_nand::{Block, FlashStats, Nand};
 use std::io;
 use std::panic::resume_unwind;
 
@@ -55,6 +55,12 @@ pub trait Flash: Nand + Plug + Send {
     fn close(&mut self) -> io::Result<()> {
         self.sync()
     }
+
+    /// Operations by purpose since the power came on.
+    fn stats(&self) -> FlashStats;
+
+    /// How often a block was erased in its life; 0 for one that is not there.
+    fn erases_of(&self, block: Block) -> u32;
 
     /// Why it is off, in one line, where that was not the plug: what it stands on has failed.
     fn failure(&self) -> Option<String> {

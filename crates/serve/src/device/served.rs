@@ -4,8 +4,12 @@
 //! keeps to itself, so what one has acknowledged all others read, and a flush on any makes it durable.
 
 use super::cuts::{CutPlan, Cuts, Faults};
-use super::{Cut, Device, DeviceError, Off, Open, OpenError, Opened, Plug, Recorder};
-use phelsuma_nand::Time;
+use super::look::{OfDrive, StateCell};
+use super::{
+    BlockSeen, Cut, Device, DeviceError, Flash, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State,
+};
+use phelsuma_ftl::{BlockLook, FtlError, Shape};
+use phelsuma_nand::{Block, FlashStats, Geometry, Nand, Purpose, Time};
 use phelsuma_trace::Op;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -41,7 +45,12 @@ trait Disk: Send {
     fn stay_on(&mut self);
     fn cut_now(&mut self, at: Time);
     fn off(&self) -> Option<Off>;
-    fn operations(&mut self) -> u64;
+    /// What its flash has done since the power came on.
+    fn flash(&mut self) -> FlashStats;
+    /// What is to be seen of it; of one that is off, nothing.
+    fn look(&mut self) -> OfDrive;
+    /// The blocks from `first` on. Whether there is anything to be seen of them.
+    fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool;
     /// The power comes back. When it is ready, and what it says of itself.
     fn power_on(&mut self) -> Result<(Time, String), OpenError>;
 }
@@ -121,8 +130,32 @@ impl<O: Open + Send> Disk for Drive<O> {
         self.device.as_ref().map_or(Some(Off::Cut(None)), |device| device.off().cloned())
     }
 
-    fn operations(&mut self) -> u64 {
-        self.device.as_mut().map_or(0, |device| device.flash().operations())
+    fn flash(&mut self) -> FlashStats {
+        self.device.as_mut().map_or_else(FlashStats::default, |device| device.flash().stats())
+    }
+
+    fn look(&mut self) -> OfDrive {
+        let Some(device) = self.device.as_mut().filter(|device| device.off().is_none()) else {
+            return OfDrive::default();
+        };
+        let flash = device.flash().stats();
+        OfDrive { flash, counters: device.ftl().counters(), gecko: device.ftl().look_at_gecko() }
+    }
+
+    fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool {
+        let Some(device) = self.device.as_mut().filter(|device| device.off().is_none()) else { return false };
+        let mut looks = [BlockLook::default(); BlockSeen::AT_ONCE];
+        let count = BlockSeen::AT_ONCE.min(out.len());
+        let out = &mut out[..count];
+        let looks = &mut looks[..out.len()];
+        if !device.ftl().look_at_blocks(first, looks) {
+            return false;
+        }
+        let flash = device.flash();
+        for (block, (seen, look)) in (first.0..).map(Block).zip(out.iter_mut().zip(looks)) {
+            *seen = BlockSeen { look: *look, erases: flash.erases_of(block) };
+        }
+        true
     }
 
     fn power_on(&mut self) -> Result<(Time, String), OpenError> {
@@ -169,6 +202,7 @@ struct Locked {
     disk: Box<dyn Disk>,
     clock: Clock,
     recorder: Option<Recorder>,
+    counts: RequestCounts,
     cuts: Cuts,
     /// Whether the drive comes up again after the cut that is armed.
     comes_back: bool,
@@ -200,7 +234,12 @@ pub struct Served {
     host: Box<dyn Host>,
     size_bytes: u64,
     page_bytes: u32,
+    geometry: Geometry,
+    shape: Shape,
+    name: String,
     about: String,
+    begun: Instant,
+    state: StateCell,
     /// Requests that wait for the lock.
     waiting: AtomicU32,
     in_progress: AtomicU32,
@@ -216,13 +255,15 @@ impl Served {
     /// [`OpenError`].
     pub fn open<O: Open + Send + 'static>(source: O, how: &Serving, host: Box<dyn Host>) -> Result<Self, OpenError> {
         let opened: Opened<O::Flash> = source.open()?;
-        let (ready, about) = (opened.ready, opened.about.clone());
+        let (ready, about, name) = (opened.ready, opened.about.clone(), opened.name.clone());
+        let (geometry, shape) = (*Nand::geometry(&opened.flash), opened.ftl.shape());
         let device = Device::new(opened);
         let (size_bytes, page_bytes) = (device.size_bytes(), device.page_bytes());
         let mut locked = Locked {
             disk: Box::new(Drive { source, device: Some(device) }),
             clock: Clock::new(ready, how.realtime),
             recorder: None,
+            counts: RequestCounts::default(),
             cuts: Cuts::new(how.cuts, how.faults.clone()),
             comes_back: false,
             life: 1,
@@ -234,7 +275,12 @@ impl Served {
             host,
             size_bytes,
             page_bytes,
+            geometry,
+            shape,
+            name,
             about,
+            begun: Instant::now(),
+            state: StateCell::new(State::Serving),
             waiting: AtomicU32::new(0),
             in_progress: AtomicU32::new(0),
             requests: AtomicU64::new(0),
@@ -251,6 +297,21 @@ impl Served {
     /// Bytes of a page.
     pub fn page_bytes(&self) -> u32 {
         self.page_bytes
+    }
+
+    /// The flash's shape.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// How the FTL divides the flash.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The FTL's name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// What it is, in one line.
@@ -275,6 +336,7 @@ impl Served {
     pub fn read(&self, from: &Connection, offset: u64, buf: &mut [u8]) -> Result<(), DeviceError> {
         self.request(from, |locked, at| {
             locked.note(Op::Read, offset, buf.len() as u64);
+            locked.counts.read(buf.len() as u64);
             locked.disk.read(offset, buf, at)
         })
     }
@@ -286,7 +348,10 @@ impl Served {
     pub fn write(&self, from: &Connection, offset: u64, buf: &[u8], fua: bool) -> Result<(), DeviceError> {
         self.request(from, |locked, at| {
             locked.note(Op::Write, offset, buf.len() as u64);
-            locked.disk.write(offset, buf, fua, at)
+            locked.counts.write(buf.len() as u64);
+            let done = locked.disk.write(offset, buf, fua, at)?;
+            self.state.writable();
+            Ok(done)
         })
     }
 
@@ -300,6 +365,7 @@ impl Served {
             if fua {
                 locked.note(Op::Flush, 0, 0);
             }
+            locked.counts.trim(length);
             locked.disk.trim(offset, length, fua, at)
         })
     }
@@ -312,6 +378,7 @@ impl Served {
     pub fn write_zeroes(&self, from: &Connection, offset: u64, length: u64, how: Zeroes) -> Result<(), DeviceError> {
         self.request(from, |locked, at| {
             locked.note_zeroes(offset, length, how, self.page_bytes.into());
+            locked.counts.zero(length);
             locked.disk.write_zeroes(offset, length, how, at)
         })
     }
@@ -323,6 +390,7 @@ impl Served {
     pub fn flush(&self, from: &Connection) -> Result<(), DeviceError> {
         self.request(from, |locked, at| {
             locked.note(Op::Flush, 0, 0);
+            locked.counts.flushes += 1;
             locked.disk.flush(at)
         })
     }
@@ -355,8 +423,39 @@ impl Served {
     pub fn status(&self) -> String {
         let mut locked = self.lock();
         let state = locked.disk.off().map_or_else(|| "on".to_string(), |off| off.to_string());
-        let (requests, operations) = (self.requests.load(Ordering::Relaxed), locked.disk.operations());
-        format!("{state}; {requests} requests; power on {} times, {operations} programs and erases since", locked.life)
+        let requests = self.requests.load(Ordering::Relaxed);
+        let flash = locked.disk.flash();
+        let (host, all) = (flash.of(Purpose::Host).programs, flash.total());
+        format!(
+            "{state}; {requests} requests; power on {} times, since then {} programs, {host} of them pages of the host, \
+             and {} erases",
+            locked.life, all.programs, all.erases
+        )
+    }
+
+    /// Whether it serves. Nobody is waited for.
+    pub fn state(&self) -> State {
+        self.state.get()
+    }
+
+    /// What is to be seen of it, without its blocks. The lock is held for the time of copying some counters.
+    pub fn look(&self) -> Look {
+        let mut locked = self.lock();
+        let (requests, power_ons, drive) = (locked.counts, locked.life, locked.disk.look());
+        drop(locked);
+        let OfDrive { flash, counters, gecko } = drive;
+        let (since, in_progress) = (self.begun.elapsed(), self.in_progress());
+        Look { since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko }
+    }
+
+    /// Looks at all blocks. The lock is held for some of them at a time, so what has happened in between is seen of
+    /// some and not of others. Whether there was anything to see: not of a drive that is off, and not of every FTL.
+    pub fn look_at_blocks(&self, out: &mut Vec<BlockSeen>) -> bool {
+        out.resize(self.geometry.blocks() as usize, BlockSeen::default());
+        let starts = (0..self.geometry.blocks()).step_by(BlockSeen::AT_ONCE);
+        starts
+            .zip(out.chunks_mut(BlockSeen::AT_ONCE))
+            .all(|(first, out)| self.lock().disk.look_at_blocks(Block(first), out))
     }
 
     /// Does the FTL's background work whenever nobody has asked for anything for so long, until the drive is closed.
@@ -398,6 +497,7 @@ impl Served {
         *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stopped.notify_all();
         let mut locked = self.lock();
+        self.state.set(State::Off);
         let at = locked.clock.now();
         locked.disk.stay_on();
         let mut done = true;
@@ -476,6 +576,10 @@ impl Served {
                 Err(DeviceError::Off(off))
             }
             Err(error) => {
+                if matches!(error, DeviceError::Ftl(FtlError::Full { .. })) {
+                    self.state.set(State::ReadOnly);
+                }
+                locked.counts.failed += u64::from(!matches!(error, DeviceError::NotFast));
                 drop(locked);
                 if !matches!(error, DeviceError::NotFast) {
                     self.host.log(&format!("a request fails: {error}"));
@@ -493,6 +597,7 @@ impl Served {
         }
         self.host.drop_connections();
         let comes_back = locked.comes_back && matches!(off, Off::Cut(_));
+        self.state.set(if comes_back { State::ComingUp } else { State::Off });
         if !comes_back {
             self.host.log(&format!("{off}; the next start recovers the drive"));
             locked.ended = true;
@@ -506,8 +611,10 @@ impl Served {
                 self.host.log(&format!("{off}, and is back: {about}"));
                 locked.clock = Clock::new(ready, locked.clock.scale);
                 locked.arm_next();
+                self.state.set(State::Serving);
             }
             Err(error) => {
+                self.state.set(State::Off);
                 self.host.log(&format!("{off}, and the drive does not come up again: {error}"));
                 locked.ended = true;
                 self.finish_recording(locked);

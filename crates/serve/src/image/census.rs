@@ -34,6 +34,23 @@ pub struct Wear {
     pub stddev: f64,
 }
 
+impl Wear {
+    /// That of blocks which were erased so often, one for each.
+    pub fn of(erases: impl ExactSizeIterator<Item = u32> + Clone) -> Self {
+        let blocks = erases.len().max(1) as f64;
+        let total: u64 = erases.clone().map(u64::from).sum();
+        let mean = total as f64 / blocks;
+        let squares: f64 = erases.clone().map(|n| (f64::from(n) - mean).powi(2)).sum();
+        Self {
+            total,
+            min: erases.clone().min().unwrap_or(0),
+            max: erases.max().unwrap_or(0),
+            mean,
+            stddev: (squares / blocks).sqrt(),
+        }
+    }
+}
+
 /// What is in an image.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Census {
@@ -108,18 +125,7 @@ impl<S: Storage> ImageNand<S> {
 
     /// How often blocks were erased.
     pub fn wear(&self) -> Wear {
-        let erases = || self.blocks.iter().map(|state| state.erases);
-        let blocks = self.blocks.len().max(1) as f64;
-        let total: u64 = erases().map(u64::from).sum();
-        let mean = total as f64 / blocks;
-        let squares: f64 = erases().map(|n| (f64::from(n) - mean).powi(2)).sum();
-        Wear {
-            total,
-            min: erases().min().unwrap_or(0),
-            max: erases().max().unwrap_or(0),
-            mean,
-            stddev: (squares / blocks).sqrt(),
-        }
+        Wear::of(self.blocks.iter().map(|state| state.erases))
     }
 
     /// Holds every page's record and data against their checksums: a line for each that the file does not give back as

@@ -2,16 +2,26 @@
 //! presets.
 
 use phelsuma_ftl::{
-    Composition, ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PageTimes, PlacementPart,
-    Preset, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
+    Composition, ConfigError, DirectoryPart, GeckoMerge, LogScheme, MappingPart, MetadataPart, OnMiss, PageTimes,
+    PlacementPart, Preset, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 
 /// Lines `key=value`, a part before what changes it.
-pub(super) fn as_text(parts: &Composition) -> String {
+pub(super) fn as_text(composition: &Composition) -> String {
     let mut text = String::new();
     let mut set = |key: &str, value: &str| {
         for piece in [key, "=", value, "\n"] {
             text.push_str(piece);
+        }
+    };
+    let parts = match composition {
+        Composition::PageMapped(parts) => parts,
+        Composition::LogBlock(parts) => {
+            set("log", parts.scheme.name());
+            if parts.scheme != LogScheme::Block {
+                set("log.blocks", &parts.log_blocks.to_string());
+            }
+            return text;
         }
     };
     match parts.mapping {
@@ -120,7 +130,8 @@ pub(super) fn as_text(parts: &Composition) -> String {
 
 /// The parts that such a text names.
 pub(super) fn from_text(text: &str) -> Result<Composition, ConfigError> {
-    let mut parts = Preset::named("page")?.composition;
+    let family = if text.starts_with("log=") { "bast" } else { "page" };
+    let mut parts = Preset::named(family)?.composition;
     for line in text.lines() {
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         parts.set(key, value)?;
@@ -135,8 +146,9 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 13] = [
+        let settings: [&[(&str, &str)]; 14] = [
             &[],
+            &[("log.blocks", "17")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
             &[
@@ -179,6 +191,7 @@ mod tests {
             ("midas", &[][..]),
             ("static-quota", &[][..]),
             ("oracle", &[][..]),
+            ("fast", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {
             let mut parts = Preset::named(preset).unwrap().composition;

@@ -18,12 +18,12 @@ pub fn class_of_rank(rank: u64, pages: u64, classes: u8) -> u8 {
 
 impl Workload {
     /// The class of each of `logical_pages` pages, of at most `classes`, those written most often being of class 0. The hot
-    /// and the cold pages of `hotcold` are two classes, those of `zipf` are divided by [`class_of_rank`], and all others
-    /// are one.
+    /// and the cold pages of `hotcold` are two classes, those of `zipf` are divided by [`class_of_rank`], and those of
+    /// `uniform` and `sequential` are one. None for workloads of files, whose definition does not say it.
     ///
     /// # Errors
     /// The workload cannot run on such a drive.
-    pub fn classes(&self, logical_pages: u64, classes: u8, seed: u64) -> Result<Vec<u8>, WorkloadError> {
+    pub fn classes(&self, logical_pages: u64, classes: u8, seed: u64) -> Result<Option<Vec<u8>>, WorkloadError> {
         let mut of_pages = vec![0; usize::try_from(logical_pages).unwrap_or(usize::MAX)];
         let mut set = |page: u64, class: u8| {
             if let Some(of_page) = usize::try_from(page).ok().and_then(|page| of_pages.get_mut(page)) {
@@ -44,8 +44,9 @@ impl Workload {
                 (hot..logical_pages).for_each(|index| set(place.at(index), cold));
             }
             Workload::Mixed { inner, .. } => return inner.classes(logical_pages, classes, seed),
+            Workload::Media(_) | Workload::Desktop { .. } => return Ok(None),
         }
-        Ok(of_pages)
+        Ok(Some(of_pages))
     }
 }
 
@@ -67,7 +68,7 @@ mod tests {
             [("hotcold:80/20", 0.8, 0.2), ("mixed:read=20:hotcold:90/10", 0.9, 0.1), ("uniform", 1.0, 1.0)]
         {
             let workload = Workload::parse(spec).unwrap();
-            let classes = workload.classes(10_000, 2, 7).unwrap();
+            let classes = workload.classes(10_000, 2, 7).unwrap().unwrap();
             let hot = classes.iter().filter(|class| **class == 0).count() as f64 / 10_000.0;
             assert!((hot - of_space).abs() < 1e-9, "{spec}: {hot}");
             let mut source = workload.source(10_000, 4096, 7);
@@ -76,7 +77,7 @@ mod tests {
             assert!((hot - of_writes).abs() < 0.02, "{spec}: {hot}");
         }
         let zipf = Workload::parse("zipf:1.0").unwrap();
-        let classes = zipf.classes(1 << 14, 8, 3).unwrap();
+        let classes = zipf.classes(1 << 14, 8, 3).unwrap().unwrap();
         let sizes: Vec<usize> = (0..8).map(|class| classes.iter().filter(|of| **of == class).count()).collect();
         assert_eq!(sizes, [128, 128, 256, 512, 1024, 2048, 4096, 8192]);
         let mut source = zipf.source(1 << 14, 4096, 3);
@@ -85,5 +86,6 @@ mod tests {
         // The 128 most popular of 16,384: H(128) / H(16,384), 5.43 of 10.28.
         assert!((f64::from(writes[0]) / 40_000.0 - 0.528).abs() < 0.02, "{writes:?}");
         assert!(Workload::parse("hotcold:80/20").unwrap().classes(1, 2, 1).is_err());
+        assert_eq!(Workload::parse("desktop").unwrap().classes(1 << 14, 2, 1), Ok(None));
     }
 }

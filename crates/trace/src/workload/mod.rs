@@ -1,4 +1,4 @@
-//! Synthetic workloads: endless, seeded sequences of requests over a drive of L logical pages.
+//! Synthetic workloads: seeded sequences of requests over a drive of L logical pages; endless, but for `media`.
 //!
 //! | spec | what it asks |
 //! | --- | --- |
@@ -7,6 +7,8 @@
 //! | `zipf:THETA` | writes of one page, the k-th most popular page with probability proportional to k^-THETA |
 //! | `hotcold:WRITES/SPACE` | WRITES percent of the writes to SPACE percent of the pages |
 //! | `mixed:OPTIONS:INNER` | any of the above with reads, trims, flushes and larger requests |
+//! | `media:KIND,OPTIONS` | 6 GB of files (`pic`, `mp3` or `mov`) copied to a FAT32-like volume of 8 GB, then ten times 2 GB deleted and 2 GB copied; ends |
+//! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume: metadata, temporary and cached files, documents, downloads |
 //!
 //! Popular pages are scattered over the drive by a seeded permutation, so that popularity does not mean
 //! adjacency. `OPTIONS` are separated by commas: `read=P`, `trim=P`, `flush=P` (percent of requests; the
@@ -14,6 +16,10 @@
 //! `bytes=N` or `bytes=A-B` (whole 512-byte sectors per request, uniform, beginning at any sector of the
 //! page that INNER names). A request that would run past the end of the drive is moved back to end there
 //! (`sequential` starts over instead).
+//!
+//! `media` and `desktop` are workloads of files, which write alone (`files` says what and why). Their options are
+//! `trim`, which trims what is deleted, and for `media` `rounds=N` instead of ten. `media` ends after its rounds: a run
+//! of it counts all of it unless it is told otherwise. `desktop` knows time ([`Workload::is_timed`]).
 //!
 //! Same spec, drive and seed: the same requests on any machine. Floating point is only used through
 //! operations that are exact or implemented in Rust.
@@ -26,6 +32,7 @@ use crate::request::{PageRequest, Source};
 
 mod address;
 mod classes;
+mod files;
 mod generate;
 mod mixed;
 mod parse;
@@ -34,7 +41,9 @@ mod single;
 mod zipf;
 
 pub use classes::class_of_rank;
-pub use generate::{GenerateOptions, generate};
+pub use files::{Media, MediaKind};
+pub(crate) use generate::check_drive;
+pub use generate::{GenerateOptions, INTERVAL_NS, generate};
 pub use mixed::{Mix, RequestSize};
 pub use permutation::Permutation;
 
@@ -74,6 +83,13 @@ pub enum Workload {
         /// Where requests go; not itself mixed.
         inner: Box<Workload>,
     },
+    /// Large files that are copied and deleted; ends.
+    Media(Media),
+    /// A personal computer.
+    Desktop {
+        /// Whether what is deleted is trimmed.
+        trim: bool,
+    },
 }
 
 /// One line for each workload: how it is spelled, what it does.
@@ -86,6 +102,14 @@ pub const LIST: &[(&str, &str)] = &[
         "mixed:OPTIONS:INNER",
         "read=P,trim=P,flush=P (percent), pages=A-B or bytes=A-B per request, addresses by INNER: mixed:read=30,trim=5,pages=1-8:zipf:0.99",
     ),
+    (
+        "media:pic|mp3|mov[,trim][,rounds=N]",
+        "three quarters of a FAT32-like volume (all of the drive, 8GiB at most) filled with files, then ten times a quarter deleted and copied; ends there (media:mov)",
+    ),
+    (
+        "desktop[:trim]",
+        "a personal computer on an NTFS-like volume (all of the drive, 40GiB at most): hot metadata, temporary and cached files, documents, downloads; with idle times",
+    ),
 ];
 
 impl Workload {
@@ -97,8 +121,20 @@ impl Workload {
         parse::parse(spec)
     }
 
-    /// An endless source of requests over pages 0 to `logical_pages` - 1. All times are 0: a workload is
-    /// asked as fast as the drive answers.
+    /// Whether its requests come to an end.
+    #[must_use]
+    pub fn ends(&self) -> bool {
+        matches!(self, Workload::Media(_))
+    }
+
+    /// Whether its requests say when they arrive. Those of others all have time 0: the drive is asked as fast as it
+    /// answers.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        matches!(self, Workload::Desktop { .. })
+    }
+
+    /// A source of requests over pages 0 to `logical_pages` - 1; endless, unless the workload [`ends`](Self::ends).
     ///
     /// A drive on which the workload cannot run (no pages at all, requests larger than the drive) makes a
     /// source whose every request is an error.
@@ -135,9 +171,13 @@ impl Workload {
                         let hot_cold = address::HotCold::new(pages, *writes_percent, *space_percent, seed);
                         mix.over(hot_cold.map_err(impossible)?, pages, page_bytes, seed)
                     }
-                    Workload::Mixed { .. } => return Err(impossible("a mix of a mix cannot be".to_owned())),
+                    Workload::Mixed { .. } | Workload::Media(_) | Workload::Desktop { .. } => {
+                        return Err(impossible(format!("a mix of {inner} cannot be")));
+                    }
                 }
             }
+            Workload::Media(media) => media.source(pages, page_bytes, seed).map_err(impossible)?,
+            Workload::Desktop { trim } => files::Desktop::source(*trim, pages, page_bytes, seed).map_err(impossible)?,
         })
     }
 }
@@ -160,6 +200,17 @@ impl fmt::Display for Workload {
                 write!(f, "hotcold:{writes_percent}/{space_percent}")
             }
             Workload::Mixed { mix, inner } => write!(f, "mixed:{mix}:{inner}"),
+            Workload::Media(Media { kind, trim, rounds }) => {
+                write!(f, "media:{}", kind.name())?;
+                if *trim {
+                    f.write_str(",trim")?;
+                }
+                if *rounds != files::ROUNDS {
+                    write!(f, ",rounds={rounds}")?;
+                }
+                Ok(())
+            }
+            Workload::Desktop { trim } => f.write_str(if *trim { "desktop:trim" } else { "desktop" }),
         }
     }
 }

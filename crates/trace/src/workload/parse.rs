@@ -1,11 +1,12 @@
 //! Reading a workload's specification.
 
 use super::mixed::{Mix, RequestSize};
-use super::{Workload, WorkloadError};
+use super::{Media, MediaKind, Workload, WorkloadError, files};
 
 const THETA_MAX: f64 = 10.0;
 const PAGES_MAX: u32 = 1 << 20;
 const BYTES_MAX: u64 = 1 << 30;
+const ROUNDS_MAX: u32 = 1_000_000;
 
 pub(super) fn parse(spec: &str) -> Result<Workload, WorkloadError> {
     let wrong = |what: String| WorkloadError { spec: shorten(spec), what };
@@ -42,14 +43,44 @@ fn plain(spec: &str) -> Result<Workload, String> {
                     .to_owned()),
             }
         }
+        ("media", argument) => media(argument),
+        ("desktop", None) => Ok(Workload::Desktop { trim: false }),
+        ("desktop", Some("trim")) => Ok(Workload::Desktop { trim: true }),
+        ("desktop", Some(_)) => Err("`desktop` or `desktop:trim` would be right".to_owned()),
         ("mixed", _) => {
             Err("a mix of a mix cannot be; uniform, sequential, zipf or hotcold would be right inside".to_owned())
         }
-        _ => {
-            Err("it is unknown; uniform, sequential, zipf:0.99, hotcold:80/20 or mixed:read=30:uniform would be right"
-                .to_owned())
-        }
+        _ => Err("it is unknown; uniform, sequential, zipf:0.99, hotcold:80/20, mixed:read=30:uniform, media:mov or \
+                  desktop would be right"
+            .to_owned()),
     }
+}
+
+fn media(argument: Option<&str>) -> Result<Workload, String> {
+    let mut parts = argument.unwrap_or_default().split(',');
+    let kind = parts.next().and_then(MediaKind::named);
+    let kind = kind.ok_or("pic, mp3 or mov is needed, as in media:mov")?;
+    let mut media = Media { kind, trim: false, rounds: files::ROUNDS };
+    let mut seen: Vec<&str> = Vec::new();
+    for option in parts {
+        let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
+        if seen.contains(&key) {
+            return Err(format!("`{}` says again what was said before", shorten(option)));
+        }
+        let rounds = |value: &str| digits(value).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= ROUNDS_MAX);
+        match (key, value) {
+            ("trim", None) => media.trim = true,
+            ("rounds", Some(value)) => {
+                let wrong = || format!("`{}` cannot be; 0 to {ROUNDS_MAX} rounds would be right", shorten(option));
+                media.rounds = rounds(value).ok_or_else(wrong)?;
+            }
+            _ => {
+                return Err(format!("`{}` is no option; trim or rounds=N would be right", shorten(option)));
+            }
+        }
+        seen.push(key);
+    }
+    Ok(Workload::Media(media))
 }
 
 fn mixed(rest: &str) -> Result<Workload, String> {
@@ -59,7 +90,11 @@ fn mixed(rest: &str) -> Result<Workload, String> {
             "options and an inner workload are needed, as in mixed:read=30,trim=5,pages=1-8:zipf:0.99".to_owned()
         );
     };
-    let inner = Box::new(plain(inner)?);
+    let inner = plain(inner)?;
+    if matches!(inner, Workload::Media(_) | Workload::Desktop { .. }) {
+        return Err(format!("{inner} cannot be mixed; uniform, sequential, zipf or hotcold would be right inside"));
+    }
+    let inner = Box::new(inner);
     let mut mix = Mix::default();
     let mut seen: Vec<&str> = Vec::new();
     for option in options.split(',') {

@@ -151,3 +151,83 @@ impl Placement for Dac {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::scene::Scene;
+    use crate::ftl::Hint;
+    use phelsuma_nand::{Block, Kind, Spare};
+
+    fn write(dac: &mut Dac, scene: &Scene, page: u32, old: OldCopy, old_spare: Option<Spare>) -> u8 {
+        dac.host(&scene.view(), &HostWrite { page: LogicalPage(page), old, old_spare, hint: Hint::None })
+    }
+
+    fn spare(version: u64) -> Spare {
+        Spare { kind: Kind::User, stream: 0, key: 7, version, seq: 1, data_crc: 0, aux: 0 }
+    }
+
+    fn moved(dac: &mut Dac, scene: &Scene, stream: u8, version: u64) -> u8 {
+        let page = MovedPage { page: LogicalPage(7), from: Block(0), stream, spare: spare(version), left: None };
+        dac.moved(&scene.view(), &page)
+    }
+
+    /// Three regions; of 1,000 logical pages, young is below 100, 200 and 300.
+    #[test]
+    fn young_data_move_up_when_written_and_old_data_down_when_collected() {
+        let mut dac = Dac::new(3, &[10, 20, 30, 30, 30, 30, 30, 30], PageTimes::Ram, false, 1000);
+        let mut scene = Scene::new(8, 4, 3, dac.wants());
+        // Blocks 0, 1 and 2 are those of the three regions.
+        scene.at(1_000).write(0, 0).write(1, 1).write(2, 2);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::None, None), 0);
+        scene.at(1_100);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(0)), None), 0, "100 is not below 100");
+        scene.at(1_199);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(0)), None), 1, "99 is");
+        scene.at(1_398);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(1)), None), 2, "199 of 200");
+        scene.at(1_399);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(2)), None), 2, "there is none above");
+        // Collected: young stays and keeps its time, old goes down and begins anew.
+        scene.at(1_600);
+        assert_eq!(moved(&mut dac, &scene, 2, 0), 2, "201 of 300");
+        scene.at(1_699);
+        assert_eq!(moved(&mut dac, &scene, 2, 0), 1, "300 since it was written");
+        scene.at(1_898);
+        assert_eq!(moved(&mut dac, &scene, 1, 0), 1, "199 since it came down");
+        scene.at(1_899);
+        assert_eq!(moved(&mut dac, &scene, 1, 0), 0);
+        scene.at(9_000);
+        assert_eq!(moved(&mut dac, &scene, 0, 0), 0, "there is none below");
+        assert_eq!((dac.moved_up, dac.moved_down), (2, 2));
+    }
+
+    #[test]
+    fn with_times_from_spare_areas_an_age_is_since_the_hosts_write() {
+        let mut dac = Dac::new(3, &[10; DAC_REGIONS_MAX], PageTimes::Spare, false, 1000);
+        assert!(dac.asks().old_spares);
+        let mut scene = Scene::new(8, 4, 3, dac.wants());
+        scene.write(0, 0).write(1, 1);
+        // The drive's last version is 1,000.
+        scene.blocks.clock = crate::blocks::Clock::new(1, 1_000, 0);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(0)), Some(spare(901))), 1);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(0)), Some(spare(900))), 0);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(1)), None), 1, "an old copy that cannot be read");
+        assert_eq!((moved(&mut dac, &scene, 2, 901), moved(&mut dac, &scene, 2, 900)), (2, 1));
+        assert_eq!(moved(&mut dac, &scene, 9, 950), 0, "a stream of somebody else");
+    }
+
+    #[test]
+    fn after_a_power_cut_everything_is_old() {
+        let mut dac = Dac::new(2, &[100; DAC_REGIONS_MAX], PageTimes::Ram, false, 1000);
+        let mut scene = Scene::new(8, 4, 2, dac.wants());
+        // Moments of four bytes have started over by then.
+        scene.at((1 << 32) + 10).write(0, 0);
+        assert_eq!(moved(&mut dac, &scene, 1, 5), 0);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(0)), None), 0);
+        assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(0)), None), 1);
+        let mut ledger = RamLedger::default();
+        dac.ram(&mut ledger);
+        assert!(ledger.papers().any(|entry| entry == ("placement.page_times", 4_000)));
+    }
+}

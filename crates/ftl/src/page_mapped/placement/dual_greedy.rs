@@ -20,14 +20,10 @@
 //!   maximum". Where the blocks looked at are all of metadata it stays.
 //!
 //! **Purely random writes** (section V-B) are detected if asked for (`placement.on-random=greedy`; the paper says only
-//! that it could be done). Where they are random, what was taken for hot dies young no more often than what was not. So
-//! for each old copy that stands where the host wrote it (what was moved has another first write), it is counted
-//! whether it was in a block of hot data and whether its lifetime was below the threshold. After every window of as
-//! many such writes as the drive has blocks, but 4,096 at least, the share of the young is compared between the two
-//! classes: the writes are random as long as the shares differ by less than [`RANDOM_BELOW`]. The victim part is then
-//! greedy (`victim/dual_greedy.rs`); pages go on being sorted, which costs nothing where it does not matter, and is what
-//! tells when the writes are random no more.
+//! that it could be done): `randomness.rs`. The victim part is then greedy (`victim/dual_greedy.rs`); pages go on being
+//! sorted, which costs little where it does not matter.
 
+use super::randomness::Randomness;
 use super::{Asks, HostWrite, MovedPage, OldCopy, Placement};
 use crate::blocks::{View, Wants};
 use crate::{Counter, RamLedger};
@@ -38,12 +34,6 @@ use phelsuma_nand::Block;
 /// Blocks of the top level that the threshold comes from (section III-C: "a fixed number, e.g., 8").
 const LOOKED_AT: usize = 8;
 
-/// By how much the shares of the young may differ between data taken for hot and others where writes are purely random.
-const RANDOM_BELOW: f64 = 0.125;
-
-/// Writes that a decision about randomness rests on, at least.
-const WINDOW_MIN: u64 = 4096;
-
 const HOT: u8 = 0;
 const NON_HOT: u8 = 1;
 const GC: u8 = 2;
@@ -53,18 +43,16 @@ const GC: u8 = 2;
 pub(crate) struct DualGreedy {
     threshold: u32,
     fetches: bool,
-    detector: Option<Detector>,
+    randomness: Option<Randomness>,
     hot_pages: u64,
     unknown_pages: u64,
 }
 
 impl DualGreedy {
-    /// `fetches`: entries that are not cached are read first. `window` of writes after which it is decided whether they
-    /// are purely random, where that is to be found out.
+    /// `fetches`: entries that are not cached are read first. `detect_on` a drive of so many logical pages whether the
+    /// writes are purely random, if at all.
     pub(crate) fn new(fetches: bool, detect_on: Option<u32>) -> Self {
-        let detector =
-            detect_on.map(|blocks| Detector { window: WINDOW_MIN.max(blocks.into()), ..Detector::default() });
-        Self { threshold: 0, fetches, detector, hot_pages: 0, unknown_pages: 0 }
+        Self { threshold: 0, fetches, randomness: detect_on.map(Randomness::new), hot_pages: 0, unknown_pages: 0 }
     }
 }
 
@@ -82,16 +70,16 @@ impl Placement for DualGreedy {
     }
 
     fn host(&mut self, view: &View<'_>, write: &HostWrite) -> u8 {
+        if let Some(randomness) = &mut self.randomness {
+            randomness.written(write.page, view.now());
+        }
         let OldCopy::Known(block) = write.old else {
             self.unknown_pages += u64::from(write.old == OldCopy::Unknown);
             return NON_HOT;
         };
-        let is_young = view.since_first_write(block) < self.threshold;
-        if let Some(detector) = &mut self.detector {
-            detector.count(view.stream_of(block), is_young);
-        }
-        self.hot_pages += u64::from(is_young);
-        if is_young { HOT } else { NON_HOT }
+        let is_hot = view.since_first_write(block) < self.threshold;
+        self.hot_pages += u64::from(is_hot);
+        if is_hot { HOT } else { NON_HOT }
     }
 
     fn moved(&mut self, _view: &View<'_>, _page: &MovedPage) -> u8 {
@@ -109,13 +97,13 @@ impl Placement for DualGreedy {
     }
 
     fn is_purely_random(&self) -> bool {
-        self.detector.as_ref().is_some_and(|detector| detector.is_random)
+        self.randomness.as_ref().is_some_and(Randomness::is_random)
     }
 
     fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("placement.threshold", 4);
-        if self.detector.is_some() {
-            ledger.structure("placement.random_detector", size_of::<Detector>() as u64);
+        if let Some(randomness) = &self.randomness {
+            randomness.ram(ledger);
         }
     }
 
@@ -123,8 +111,8 @@ impl Placement for DualGreedy {
         out.push(Counter::sum("placement_hot_pages", self.hot_pages));
         out.push(Counter::sum("placement_unknown_pages", self.unknown_pages));
         out.push(Counter::level("placement_lifetime_threshold", self.threshold.into()));
-        if let Some(detector) = &self.detector {
-            detector.counters(out);
+        if let Some(randomness) = &self.randomness {
+            randomness.counters(out);
         }
     }
 
@@ -133,44 +121,69 @@ impl Placement for DualGreedy {
     }
 }
 
-/// Whether what was taken for hot dies young more often than what was not.
-#[derive(Clone, Default, Debug)]
-struct Detector {
-    window: u64,
-    /// By class, hot first: writes that made a copy in it stale, and those that came while it was young.
-    ended: [u64; 2],
-    young: [u64; 2],
-    is_random: bool,
-    /// By how much the shares differed in the last window, in thousandths.
-    last: i64,
-    windows: u64,
-    random_windows: u64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::scene::Scene;
+    use crate::ftl::Hint;
+    use phelsuma_nand::LogicalPage;
 
-impl Detector {
-    fn count(&mut self, stream: u8, is_young: bool) {
-        if stream > NON_HOT {
-            return;
-        }
-        self.ended[usize::from(stream)] += 1;
-        self.young[usize::from(stream)] += u64::from(is_young);
-        if self.ended.iter().sum::<u64>() < self.window {
-            return;
-        }
-        let share = |class: usize| self.young[class] as f64 / self.ended[class].max(1) as f64;
-        let differ = share(usize::from(HOT)) - share(usize::from(NON_HOT));
-        // With one class alone nothing is told apart.
-        let told_apart = self.ended.iter().all(|ended| *ended > 0);
-        self.is_random = !told_apart || differ < RANDOM_BELOW;
-        self.last = (differ * 1000.0) as i64;
-        self.windows += 1;
-        self.random_windows += u64::from(self.is_random);
-        (self.ended, self.young) = ([0; 2], [0; 2]);
+    fn stream_of(placement: &mut DualGreedy, scene: &Scene, old: OldCopy) -> u8 {
+        placement.host(&scene.view(), &HostWrite { page: LogicalPage(0), old, old_spare: None, hint: Hint::None })
     }
 
-    fn counters(&self, out: &mut Vec<Counter>) {
-        out.push(Counter::sum("placement_windows", self.windows));
-        out.push(Counter::sum("placement_random_windows", self.random_windows));
-        out.push(Counter::level("placement_young_difference", self.last.max(0) as u64));
+    #[test]
+    fn the_threshold_is_the_largest_lifetime_of_the_eight_stablest_of_the_top_level() {
+        let mut placement = DualGreedy::new(false, None);
+        let mut scene = Scene::new(24, 4, 3, placement.wants());
+        for block in 0..20 {
+            scene.at(block * 10).write(block as u32, 1);
+        }
+        // Nothing is hot before the first collection, be it as young as it may.
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Known(Block(19))), NON_HOT);
+        // To level 3: blocks 2, 4, 6, 8, 10, 12, 14, 16 at 200, 210 and so on; then 0 and 18.
+        for (n, block) in (2..17).step_by(2).enumerate() {
+            scene.at(200 + n as u64 * 10).lose(&[block]);
+        }
+        scene.at(300).lose(&[0]).at(310).lose(&[18]);
+        // Lifetimes: 2: 200 - 20 = 180, 4: 210 - 40 = 170, ... the ninth, block 0, would be 300.
+        assert_eq!(placement.collecting(&scene.view(), Block(2)), 8);
+        assert_eq!(placement.threshold, 180);
+        // One at level 2 is the top level from then on: 330 - 180.
+        scene.at(330).lose(&[18]);
+        assert_eq!(placement.collecting(&scene.view(), Block(18)), 1);
+        assert_eq!(placement.threshold, 150);
+    }
+
+    #[test]
+    fn hot_is_what_lived_shorter_than_the_threshold() {
+        let mut placement = DualGreedy::new(false, None);
+        let mut scene = Scene::new(8, 4, 3, placement.wants());
+        scene.at(100).write(0, 1).at(250).write(1, 1).at(300).lose(&[0]);
+        placement.collecting(&scene.view(), Block(0));
+        assert_eq!(placement.threshold, 200, "from 100 to 300");
+        // 449 - 250 = 199 lived shorter; 200 did not; and block 0 is older still.
+        scene.at(449);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Known(Block(1))), HOT);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Known(Block(0))), NON_HOT);
+        scene.at(450);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Known(Block(1))), NON_HOT);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::None), NON_HOT);
+        assert_eq!(stream_of(&mut placement, &scene, OldCopy::Unknown), NON_HOT);
+        assert_eq!((placement.hot_pages, placement.unknown_pages), (1, 1));
+    }
+
+    #[test]
+    fn lifetimes_of_metadata_are_left_out() {
+        let mut placement = DualGreedy::new(false, None);
+        let mut scene = Scene::new(8, 4, 3, placement.wants());
+        scene.at(0).write(0, 3).at(100).write(1, 0).at(150).write(2, 3);
+        scene.at(400).lose(&[0]).at(430).lose(&[1]);
+        assert_eq!(placement.collecting(&scene.view(), Block(0)), 2);
+        assert_eq!(placement.threshold, 330, "430 - 100, and not 400 - 0");
+        // Metadata alone say nothing.
+        scene.at(500).lose(&[2, 2]);
+        placement.collecting(&scene.view(), Block(2));
+        assert_eq!(placement.threshold, 330);
     }
 }

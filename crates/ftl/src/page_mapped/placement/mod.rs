@@ -10,6 +10,7 @@ mod dual_greedy;
 mod last_writes;
 mod midas;
 mod oracle;
+mod randomness;
 mod sepbit;
 mod static_quota;
 

@@ -8,15 +8,17 @@
 //! believed, so a power cut meanwhile changes nothing, either.
 //!
 //! **Cuts that were announced to nobody.** Nothing is promised for the data. But an entry that names a page of which
-//! another is the owner, or a block in which no user page stands, would break the structures: it is taken out.
+//! another is the owner, or a block in which no user page stands, would break the structures: it is taken out. So is one
+//! that names a block that was begun after its translation page was synchronized: an older copy that counts because the
+//! newest one cannot be read must not claim what others wrote there since.
 //!
 //! **Translation pages that cannot be read.** No older version of a logical page may come back, and neither may zeros,
 //! so an older copy of a translation page never stands in for its newest:
 //! - Where the data are bad and the spare area is not, the page is entered as it is: what it maps are read errors until
 //!   written again. Nobody looks for the data by the spare areas of user pages: those do not know of trims.
 //! - Where the spare area is bad, nobody can say whose copy it was. Within a block pages are in program order, so it is
-//!   older than the page behind it, and every translation page that was written after that one is beyond doubt. All
-//!   others are lost, and written anew as lost before the bad page can be erased: the next recovery must not find an
+//!   older than the page behind it, or, on one die, than the block of translation pages begun next, and every translation
+//!   page that was written after that is beyond doubt. All others are lost, and written anew as lost before the bad page can be erased: the next recovery must not find an
 //!   older copy and no doubt.
 //! - A program that fails leaves such a page, too, as the last one of its block, and its content is written again at
 //!   once. So a last page is taken for one of these, and nothing is lost, if any translation page was written after the
@@ -24,17 +26,18 @@
 //!   or, on several dies, beside it: then the copy before it counts.
 
 use super::steps::Steps;
+use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Clock;
+use crate::page_mapped::Config;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{RamBitmap, Validity, saved_bytes};
 use crate::recovery_report::RecoveryReport;
-use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose, Spare, SpareRead, Time};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose, Spare, SpareRead, Time};
 
 /// A page that may have been a translation page, and cannot say so any more.
 #[derive(Clone, Copy)]
@@ -128,6 +131,20 @@ impl Scan {
         }
     }
 
+    /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a recovery
+    /// leaves it as it is: what stands in a block was programmed before the next one of translation pages was begun. On
+    /// several dies it has several, and which of them were open at once nothing tells.
+    fn bound(&mut self, geometry: &Geometry) {
+        if geometry.dies() > 1 {
+            return;
+        }
+        for page in self.unreadable.iter_mut().filter(|page| page.after > 0) {
+            let blocks = self.first_seq.iter().zip(&self.holds_translation);
+            let begun = blocks.filter(|(begun, holds)| **holds && **begun > page.after).map(|(begun, _)| *begun);
+            page.before = begun.fold(page.before, u64::min);
+        }
+    }
+
     /// Leaves those unreadable pages that may hold the newest copy of a translation page, and forgets what was found of
     /// those that they may be. Whose newest copy is lost.
     fn doubt(&mut self) -> Vec<u32> {
@@ -188,6 +205,7 @@ impl PageMapped {
             scan.block(nand, &mut steps, *block);
         }
 
+        scan.bound(&geometry);
         for part in scan.doubt() {
             paged.enter_lost(part);
         }
@@ -195,13 +213,14 @@ impl PageMapped {
         steps.begin("read the translation table");
         let mut dangling: Vec<LogicalPage> = Vec::new();
         for (part, found) in scan.newest.iter().enumerate() {
-            let Some((page, ..)) = found else { continue };
+            let Some((page, synchronized, _)) = found else { continue };
             paged.enter_translation_page(part as u32, *page);
             ftl.blocks.counters.add(geometry.block_of(*page));
             if let Some(bytes) = steps.read(nand, *page).verified_as(Kind::Translation, part as u32) {
                 for (key, mapped) in paged.pages_in(part as u32, bytes) {
                     if !geometry.contains(mapped)
                         || !scan.holds_users[geometry.block_of(mapped).index()]
+                        || scan.first_seq[geometry.block_of(mapped).index()] > *synchronized
                         || live.as_ref().map_or(ftl.validity.touch(mapped), |live| live.is_live(mapped))
                     {
                         dangling.push(key);

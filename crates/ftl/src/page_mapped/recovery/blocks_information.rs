@@ -11,7 +11,7 @@ use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Spare, SpareRead};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
 
 /// What a block holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +44,9 @@ pub(super) struct BlocksInformation {
     recent_max: usize,
     /// The highest such seq of those that are not.
     left_out: u64,
+    /// Pages of user blocks in front of the first that can be read: an erase that was cut, or a page that has gone bad. When
+    /// the block was begun is not known.
+    pub(super) unreadable_in_front: Vec<Page>,
     window: u64,
     pub(super) version_max: u64,
     pub(super) seq_max: u64,
@@ -62,6 +65,7 @@ impl BlocksInformation {
             recent: BinaryHeap::new(),
             recent_max,
             left_out: 0,
+            unreadable_in_front: Vec::new(),
             window: window(geometry.dies()) as u64,
             version_max: 0,
             seq_max: 0,
@@ -72,7 +76,7 @@ impl BlocksInformation {
     /// Looks at a block's first page; at those behind it where the first cannot be read: a failed program, or an erase
     /// that was cut.
     pub(super) fn look_at<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) {
-        let Some(spare) = self.first_spare(nand, steps, block) else {
+        let Some((index, spare)) = self.first_spare(nand, steps, block) else {
             self.empty.push(block);
             return;
         };
@@ -82,6 +86,7 @@ impl BlocksInformation {
         match holds {
             Holds::Nothing => self.empty.push(block),
             Holds::User => {
+                self.unreadable_in_front.extend((0..index).map(|index| nand.geometry().page(block, index)));
                 self.recent.push(Reverse((spare.seq, block)));
                 if self.recent.len() > self.recent_max
                     && let Some(Reverse((oldest, _))) = self.recent.pop()
@@ -94,7 +99,8 @@ impl BlocksInformation {
         }
     }
 
-    fn first_spare<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) -> Option<Spare> {
+    /// The first page that can be read.
+    fn first_spare<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) -> Option<(u32, Spare)> {
         let geometry = *nand.geometry();
         for index in 0..geometry.pages_per_block() {
             match steps.read_spare(nand, geometry.page(block, index)) {
@@ -102,7 +108,7 @@ impl BlocksInformation {
                 SpareRead::Erased => break,
                 SpareRead::Written(spare) => {
                     self.note(&spare);
-                    return Some(spare);
+                    return Some((index, spare));
                 }
             }
         }
@@ -115,7 +121,7 @@ impl BlocksInformation {
         if self.left_out >= seq && self.left_out > 0 {
             for block in (0..self.holds.len() as u32).map(Block) {
                 if self.holds[block.index()] == Holds::User
-                    && let Some(spare) = self.first_spare(nand, steps, block)
+                    && let Some((_, spare)) = self.first_spare(nand, steps, block)
                 {
                     since.push(BlockInformation { block, first_seq: spare.seq });
                 }
@@ -222,6 +228,6 @@ fn holds(kind: Kind) -> Holds {
         Kind::User => Holds::User,
         Kind::Translation => Holds::Translation,
         Kind::Gecko | Kind::ValidityLog => Holds::Validity,
-        Kind::Tombstone | Kind::Anchor | Kind::Bitmap => Holds::Nothing,
+        Kind::Tombstone | Kind::Anchor | Kind::Bitmap | Kind::Map => Holds::Nothing,
     }
 }

@@ -1,13 +1,14 @@
 //! The last page of a block: it may have been in flight when the power failed, and only its data tell whether it holds
 //! what its spare area says.
 
-use super::blocks_information::BlocksInformation;
+use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::barriers::{Barrier, Barriers};
+use crate::blocks::EPOCH;
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use alloc::vec::Vec;
-use phelsuma_nand::{Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
 
 /// What reading a block's last page in full has shown.
 pub(super) enum LastPage {
@@ -55,18 +56,24 @@ impl LastPage {
 pub(super) struct Silent {
     pub(super) page: Page,
     /// When the last readable page before it was programmed, in program order; 0 where there is none.
-    after: u64,
+    pub(super) after: u64,
 }
 
 impl PageMapped {
-    /// The silent pages of a block of which `last` is the last one that can be read.
-    pub(super) fn silent_behind<N: Nand>(&self, nand: &mut N, steps: &mut Steps, last: &Found) -> Vec<Silent> {
+    /// The silent pages of a block behind the last one that can be believed, or all of it.
+    pub(super) fn silent_behind<N: Nand>(
+        &self,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+        last: Option<&Found>,
+    ) -> Vec<Silent> {
         let geometry = *nand.geometry();
-        let block = geometry.block_of(last.page);
-        let behind = (geometry.index_of(last.page) + 1..geometry.pages_per_block()).map(|i| geometry.page(block, i));
+        let (from, after) = last.map_or((0, 0), |last| (geometry.index_of(last.page) + 1, last.spare.seq));
+        let behind = (from..geometry.pages_per_block()).map(|index| geometry.page(block, index));
         // Nothing was programmed behind a page that is blank.
         let written = behind.take_while(|page| steps.read_spare(nand, *page) != SpareRead::Erased);
-        written.map(|page| Silent { page, after: last.spare.seq }).collect()
+        written.map(|page| Silent { page, after }).collect()
     }
 
     /// Such a page anywhere in a block.
@@ -79,6 +86,40 @@ impl PageMapped {
             SpareRead::Erased | SpareRead::Unreadable => None,
         });
         Silent { page, after: after.unwrap_or(0) }
+    }
+
+    /// Whether a silent page had surely completed before the power failed, so that no cut has torn it: in the same session
+    /// a block was begun behind its own. These are blocks of user pages, by when they were begun.
+    ///
+    /// Or its program failed, and what it should have held was written again elsewhere.
+    pub(super) fn has_completed(&self, silent: &Silent, user: &[BlockInformation]) -> bool {
+        let geometry = self.blocks.geometry();
+        let block = geometry.block_of(silent.page);
+        // On each die a stream has one block open, and there is one of user pages. At a recovery the seq skips an epoch.
+        let is_one_stream = self.streams.mapping == 1;
+        let behind = |other: &BlockInformation| {
+            geometry.die_of(other.block) == geometry.die_of(block)
+                && other.first_seq > silent.after
+                && other.first_seq - silent.after < EPOCH
+        };
+        is_one_stream && silent.after > 0 && user.iter().any(behind)
+    }
+
+    /// Whether a page is not any more what a translation page names that was synchronized then: an erase that was cut has
+    /// made it blank, or it is another by now.
+    pub(super) fn holds_another<N: Nand>(
+        &self,
+        nand: &mut N,
+        steps: &mut Steps,
+        (page, key): (Page, LogicalPage),
+        synchronized: u64,
+    ) -> bool {
+        match steps.read_spare(nand, page) {
+            SpareRead::Erased => true,
+            SpareRead::Written(spare) => (spare.kind, spare.key) != (Kind::User, key.0) || spare.seq > synchronized,
+            // Perhaps it is, and bad.
+            SpareRead::Unreadable => false,
+        }
     }
 
     /// Which of these pages translation pages name: they had completed when those were synchronized, so no cut has torn

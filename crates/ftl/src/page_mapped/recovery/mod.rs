@@ -24,12 +24,12 @@ mod synchronizing;
 use super::mapping::{Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
 use super::shape::recovery_bound;
-use super::{PageMapped, anchor};
+use super::{Config, PageMapped, anchor};
 use crate::barriers::Barrier;
 use crate::blocks::{Clock, FirstPages, NewPage};
 use crate::config::PowerPart;
 use crate::recovery_report::RecoveryReport;
-use crate::{ANCHOR_BLOCKS, Config, FtlError};
+use crate::{ANCHOR_BLOCKS, FtlError};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Page, Purpose, Spare, SpareRead, Time};
 use scan::{Scan, Uncertain, newer};
@@ -153,23 +153,11 @@ impl PageMapped {
         let mut holding = ftl.settle_blocks(&usable, &held, &scan);
 
         steps.begin("copy what may have been in flight");
-        if !ftl.barriers.forget(Barrier::SuspectsCopied) {
-            // Chosen before the first copy is written: copies go to blocks where stale pages of these lists stood.
-            let uncertain = uncertain.iter().map(|u| (u.found, Some(&u.data)));
-            let part_filled = scan.part_filled.iter().map(|f| (*f, None));
-            let mut copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
-            copies.retain(|(found, _)| ftl.is_newest(found));
-            for (found, data) in &copies {
-                ftl.let_go_if_out_of_blocks(&mut holding);
-                ftl.copy(nand, &mut steps, found, *data)?;
-            }
+        match ftl.copy_uncertain(nand, &mut steps, &scan, &uncertain, &mut holding) {
+            // Blocks have grown bad faster than collection could make up for: what is there can be read.
+            Err(FtlError::Full { .. }) => ftl.blocks.stop_writing(),
+            copied => copied?,
         }
-        ftl.let_go_if_out_of_blocks(&mut holding);
-        let Mapping::Ram(table) = &mut ftl.mapping else { return Err(NOT_A_TABLE) };
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
-        steps.step.programs += table.write_pending(io)?;
-        steps.now = steps.now.max(io.done()).max(ftl.blocks.clock.horizon());
-        ftl.hear_news(nand, steps.now)?;
         for block in holding {
             ftl.blocks.release(block);
         }
@@ -179,6 +167,38 @@ impl PageMapped {
         report.done = steps.now;
         ftl.note_first_pages(&steps.first, &mut report);
         Ok((ftl, report))
+    }
+
+    /// Copies what may have been in flight, and what stands in part-filled blocks, and writes the tombstones that are
+    /// due.
+    ///
+    /// # Errors
+    /// No block is left.
+    fn copy_uncertain<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        scan: &Scan,
+        uncertain: &[Uncertain],
+        holding: &mut Vec<Block>,
+    ) -> Result<(), FtlError> {
+        if !self.barriers.forget(Barrier::SuspectsCopied) {
+            // Chosen before the first copy is written: copies go to blocks where stale pages of these lists stood.
+            let uncertain = uncertain.iter().map(|u| (u.found, Some(&u.data)));
+            let part_filled = scan.part_filled.iter().map(|f| (*f, None));
+            let mut copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
+            copies.retain(|(found, _)| self.is_newest(found));
+            for (found, data) in &copies {
+                self.let_go_if_out_of_blocks(holding);
+                self.copy(nand, steps, found, *data)?;
+            }
+        }
+        self.let_go_if_out_of_blocks(holding);
+        let Mapping::Ram(table) = &mut self.mapping else { return Err(NOT_A_TABLE) };
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        steps.step.programs += table.write_pending(io)?;
+        steps.now = steps.now.max(io.done()).max(self.blocks.clock.horizon());
+        self.hear_news(nand, steps.now)
     }
 
     /// Enters pages that may have been in flight, oldest first, over what is certain. The blocks of what they make

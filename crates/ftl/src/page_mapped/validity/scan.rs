@@ -31,6 +31,11 @@ impl ValidityScan {
         self.pages.push(StorePage { version: spare.version, key: spare.key, seq: spare.seq, page });
     }
 
+    /// When the last page found was programmed, in program order; 0 where there is none.
+    pub(crate) fn programmed_last(&self) -> u64 {
+        self.pages.iter().map(|page| page.seq).max().unwrap_or(0)
+    }
+
     /// What it takes in RAM.
     pub(crate) fn bytes(&self) -> usize {
         self.pages.capacity() * size_of::<StorePage>()

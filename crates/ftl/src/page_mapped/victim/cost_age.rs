@@ -21,9 +21,9 @@ use phelsuma_nand::Block;
 /// Which score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Score {
-    CostBenefit,
-    CostBenefitSealed,
-    CostAgeTimes { wear: bool },
+    Benefit,
+    BenefitSealed,
+    AgeTimes { wear: bool },
 }
 
 /// The block with the best score of all.
@@ -47,20 +47,20 @@ impl Fraction {
 
 impl CostAge {
     pub(crate) fn cost_benefit() -> Self {
-        Self { score: Score::CostBenefit }
+        Self { score: Score::Benefit }
     }
 
     pub(crate) fn cost_benefit_sealed() -> Self {
-        Self { score: Score::CostBenefitSealed }
+        Self { score: Score::BenefitSealed }
     }
 
     /// The age that the score goes by.
     fn age(&self, view: &View<'_>, block: Block) -> u32 {
-        if self.score == Score::CostBenefitSealed { view.since_closed(block) } else { view.dormant(block) }
+        if self.score == Score::BenefitSealed { view.since_closed(block) } else { view.dormant(block) }
     }
 
     pub(crate) fn cost_age_times(wear: bool) -> Self {
-        Self { score: Score::CostAgeTimes { wear } }
+        Self { score: Score::AgeTimes { wear } }
     }
 
     /// Of pages of which `live` are live, in a block erased `erases` times that lost one, or was closed, so long ago.
@@ -68,7 +68,7 @@ impl CostAge {
     /// Cost-benefit is the inverse of what it collects the largest of: with v live pages of p that is
     /// 2u / ((1 - u) a) = 2v / ((p - v) a). The 2 changes no order.
     fn of(self, live: u32, pages: u32, dormant: u32, erases: u32) -> Fraction {
-        let times = if self.score == (Score::CostAgeTimes { wear: true }) { u64::from(erases) } else { 1 };
+        let times = if self.score == (Score::AgeTimes { wear: true }) { u64::from(erases) } else { 1 };
         Fraction { cost: u64::from(live) * times, gain: u64::from(pages.saturating_sub(live)) * u64::from(dormant) }
     }
 }
@@ -77,8 +77,8 @@ impl Copy for CostAge {}
 
 impl Victim for CostAge {
     fn wants(&self) -> Wants {
-        let erases = self.score == (Score::CostAgeTimes { wear: true });
-        Wants { times: true, closed: self.score == Score::CostBenefitSealed, erases, ..Wants::default() }
+        let erases = self.score == (Score::AgeTimes { wear: true });
+        Wants { times: true, closed: self.score == Score::BenefitSealed, erases, ..Wants::default() }
     }
 
     fn closed(&mut self, _counters: &Counters, _block: Block) {}

@@ -62,3 +62,159 @@ impl Victim for DualGreedy {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::scene::Scene;
+
+    /// Ten blocks of four pages, written one after another from moment 0 on.
+    fn scene() -> Scene {
+        let mut scene = Scene::new(12, 4, 1, DualGreedy.wants());
+        for block in 0..10 {
+            scene.at(block).write(block as u32, 0);
+        }
+        scene
+    }
+
+    fn chosen(scene: &Scene) -> (u32, u32) {
+        let choice = DualGreedy.choose(&scene.view()).unwrap();
+        (choice.block.0, choice.examined)
+    }
+
+    /// Figure 6 (a): several blocks at the top level. The stablest of them, though others are more stable still.
+    #[test]
+    fn in_utilization_mode_the_stablest_of_the_emptiest() {
+        let mut scene = scene();
+        scene.at(20).lose(&[0]);
+        scene.at(30).lose(&[5, 5]).at(40).lose(&[3]).at(50).lose(&[3]);
+        // Level 3: 0 (since 20). Level 2: 5 (since 30), 3 (since 50). The rest is full.
+        assert_eq!(chosen(&scene), (5, 2));
+        // 5 loses a third page and is alone at the top. All else at 60: the head of level 2, 3, is more stable.
+        scene.at(60).lose(&[5]);
+        assert_eq!(chosen(&scene), (3, 2));
+    }
+
+    /// Figure 6 (b): one block at the top level. Heads that lost a page after it did are ruled out; of the others, the
+    /// one of the lowest level.
+    #[test]
+    fn in_stability_mode_the_emptiest_of_the_more_stable() {
+        let mut scene = scene();
+        // Level 1: 7, its last loss at 40. Level 2: 2 (since 50), then 8 (since 60). Level 3: 1 (since 35), 4.
+        scene.at(35).lose(&[1]);
+        scene.at(40).lose(&[7, 7, 7]);
+        scene.at(50).lose(&[2, 2]).at(60).lose(&[8, 8]).at(70).lose(&[4]);
+        // The head of level 2 is less stable than 7, and so are all behind it; that of level 3 is more stable.
+        assert_eq!(chosen(&scene), (1, 3));
+        // Another block at the top: utilization, and 7 is the stablest of the two.
+        scene.at(80).lose(&[8, 8]).at(90).lose(&[2]);
+        assert_eq!(chosen(&scene), (8, 1), "a block with no live page comes first");
+        scene.blocks.begin_collection(Block(8));
+        assert_eq!(chosen(&scene), (7, 2));
+    }
+
+    #[test]
+    fn in_the_worst_case_the_one_block_of_the_top_level() {
+        let mut scene = scene();
+        scene.at(40).lose(&[7, 7, 7]).at(50).lose(&[2, 2]).at(60).lose(&[4]);
+        assert_eq!(chosen(&scene), (7, 3));
+        // Full blocks are more stable than any. None of them is worth collecting.
+        scene.blocks.begin_collection(Block(7));
+        scene.blocks.begin_collection(Block(2));
+        scene.blocks.begin_collection(Block(4));
+        assert_eq!(scene.view().dormant(Block(0)), 60);
+        assert_eq!(chosen(&scene), (0, 2), "but where there is nothing else, a full one is named");
+    }
+
+    #[test]
+    fn where_writes_are_purely_random_the_mode_is_utilization() {
+        let mut scene = scene();
+        scene.at(35).lose(&[1]).at(40).lose(&[7, 7, 7]);
+        assert_eq!(chosen(&scene).0, 1);
+        scene.blocks.notes.purely_random = true;
+        assert_eq!(chosen(&scene).0, 7);
+    }
+}
+
+/// How the time for a choice grows with the drive.
+#[cfg(test)]
+mod scale {
+    extern crate std;
+
+    use super::super::CostAge;
+    use super::*;
+    use crate::blocks::scene::Scene;
+    use crate::page_mapped::placement::{self, Placement};
+    use rand_core::{RngCore, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use std::println;
+    use std::time::Instant;
+
+    const PAGES: u32 = 32;
+    const CHOICES: u32 = 4_096;
+
+    /// A drive of so many blocks is overwritten at random until blocks of all levels are there; then victims are chosen,
+    /// and written anew, while other blocks go on losing pages. The most blocks examined for one, and the time.
+    fn examined(blocks: u32, policy: &mut dyn Victim, choices: u32) -> (u32, u128) {
+        let mut placement = placement::DualGreedy::new(false, None);
+        let wants = policy.wants().or(placement.wants());
+        let mut scene = Scene::new(blocks, PAGES, 3, wants);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(u64::from(blocks));
+        for block in 0..blocks {
+            scene.at(u64::from(block) * u64::from(PAGES)).write(block, (rng.next_u64() % 3) as u8);
+        }
+        let mut now = u64::from(blocks) * u64::from(PAGES);
+        let mut lose = |scene: &mut Scene, now: u64| {
+            let block = (rng.next_u64() % u64::from(blocks)) as u32;
+            if scene.view().counters.live(Block(block)) > 0 {
+                scene.at(now).lose(&[block]);
+            }
+        };
+        for _ in 0..blocks * 4 {
+            now += 1;
+            lose(&mut scene, now);
+        }
+        let (mut most, mut nanos) = (0, 0);
+        for _ in 0..choices {
+            let began = Instant::now();
+            let choice = policy.choose(&scene.view()).unwrap();
+            let looked_at = placement.collecting(&scene.view(), choice.block);
+            nanos += began.elapsed().as_nanos();
+            most = most.max(choice.examined + looked_at);
+            scene.blocks.begin_collection(choice.block);
+            now += 8;
+            scene.at(now).write(choice.block.0, 0);
+            for _ in 0..8 {
+                lose(&mut scene, now);
+            }
+        }
+        (most, nanos / u128::from(choices))
+    }
+
+    fn no_more_than_a_block_has_pages_and_eight(powers: core::ops::RangeInclusive<u32>) {
+        for power in powers.step_by(2) {
+            let (most, nanos) = examined(1 << power, &mut DualGreedy, CHOICES);
+            println!("2^{power} blocks: {most} examined at the most, {nanos} ns a choice");
+            assert!(most <= PAGES + 8, "{most} at 2^{power} blocks");
+        }
+    }
+
+    #[test]
+    fn blocks_examined_do_not_grow_with_the_drive() {
+        no_more_than_a_block_has_pages_and_eight(12..=16);
+        let (most, _) = examined(1 << 12, &mut CostAge::cost_age_times(false), 16);
+        assert!(most > 1 << 12, "DAC's policy scores all blocks: {most}");
+    }
+
+    /// The same for drives of up to four million blocks, and DAC's policy beside it: `cargo test -p phelsuma-ftl --lib
+    /// -- --ignored --nocapture four_million`.
+    #[test]
+    #[ignore = "takes half a gigabyte and a while; prints times"]
+    fn blocks_examined_do_not_grow_up_to_four_million_blocks() {
+        no_more_than_a_block_has_pages_and_eight(14..=22);
+        for power in (14..=22).step_by(4) {
+            let (most, nanos) = examined(1 << power, &mut CostAge::cost_age_times(false), 16);
+            println!("CAT without wear, 2^{power} blocks: {most} examined, {nanos} ns a choice");
+        }
+    }
+}

@@ -20,7 +20,10 @@ fn scaled(quick: usize, thorough: usize) -> usize {
 /// The names of those that any cut may meet.
 fn presets() -> impl Iterator<Item = &'static str> {
     let any_cut = [PowerPart::Scan, PowerPart::GeckoRec, PowerPart::Synchronize];
-    PRESETS.iter().filter(move |preset| any_cut.contains(&preset.composition.power)).map(|preset| preset.name)
+    PRESETS
+        .iter()
+        .filter(move |preset| preset.composition.power().is_none_or(|power| any_cut.contains(&power)))
+        .map(|preset| preset.name)
 }
 
 /// Whether it panics or says what is wrong, somebody has noticed.

@@ -602,22 +602,44 @@ impl PagedMapping {
                 let copied = directory.relocate(io, victim, &mut self.page)?;
                 Ok(copied + self.write_lost(io)?)
             }
-            TranslationTable::Tree(tree) => tree.relocate(io, victim, &mut self.page),
+            TranslationTable::Tree(tree) => {
+                let mut lost = Vec::new();
+                let mut written = tree.relocate(io, victim, &mut self.page, &mut lost)?;
+                for part in lost {
+                    self.write_as_lost(io, part)?;
+                    written += 1;
+                }
+                // What still counts as live is what was newest of leaves that were lost with their node.
+                io.drop_rest(victim);
+                Ok(written)
+            }
         }
     }
 
-    /// Writes each translation page of which only RAM knows that it is lost: all of its entries are. How many it wrote.
+    /// Writes each translation page of which only RAM knows that it is lost. How many it wrote.
     pub(crate) fn write_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         let (mut written, mut from) = (0, 0);
         while let Some(part) = self.table.next_lost(io, from) {
-            self.load(io, part);
-            // As of a synchronization: an older copy must not look newer.
-            let version = io.seq() + 1;
-            let aux = self.scan_mark(io, version);
-            self.table.write(io, aux, part, version, &self.page)?;
+            self.write_as_lost(io, part)?;
             (written, from) = (written + 1, part + 1);
         }
         Ok(written)
+    }
+
+    /// Writes a translation page of which all entries are lost but the dirty ones.
+    ///
+    /// That is a synchronization, since an older copy must not look newer. So it takes the dirty entries along as every one
+    /// does: a recovery takes what was programmed before it for known to it, also what was written after it was lost.
+    fn write_as_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Result<(), FtlError> {
+        self.load_lost();
+        // It names no page, so there is no before-image to find.
+        let mut before = Vec::new();
+        if self.cache.has_unsure() {
+            self.make_loaded_sure(io, part, &mut before);
+        }
+        let written = self.write_loaded(io, part, &mut before);
+        debug_assert!(before.is_empty());
+        written
     }
 
     /// Whose page `page` of a victim is, for one that cannot say so itself. Reads the whole table.

@@ -157,6 +157,29 @@ impl PagedMapping {
         self.write_loaded(io, part, before)
     }
 
+    /// Writes a translation page anew in which these logical pages of it are read errors, whatever a cache holds of them.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn lose<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        keys: &[LogicalPage],
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.load(io, part);
+        self.make_loaded_sure(io, part, before);
+        let lost = entry_of(Place::Lost);
+        for key in keys {
+            match self.cache.find(key.0) {
+                Some(slot) => self.cache.set_dirty(slot, lost),
+                None => put(&mut self.page, key.0 % self.entries_per_page, lost),
+            }
+        }
+        self.write_loaded(io, part, before)
+    }
+
     /// Whether what the translation page in `page` names is still what it was when that was synchronized: `key`'s page,
     /// stale by now.
     fn is_before_image<N: Nand>(&self, io: &mut MetaIo<'_, N>, key: u32, page: Page) -> bool {

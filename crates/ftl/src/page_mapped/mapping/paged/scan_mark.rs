@@ -9,9 +9,6 @@ const MANTISSA_BITS: u32 = 11;
 /// Too far for a number.
 const EVERYTHING: u16 = u16::MAX;
 
-/// As `aux`: everything is to be looked at.
-pub(super) const FROM_THE_BEGINNING: u32 = u32::MAX;
-
 fn distance(far: u64) -> u16 {
     let bits = u64::BITS - far.leading_zeros();
     let mut exponent = bits.saturating_sub(MANTISSA_BITS);
@@ -58,6 +55,6 @@ mod tests {
             assert!(beyond <= far / 1024 || back.after == 0 && far > 1 << 41, "{far}: {beyond} too early");
         }
         assert_eq!(decode(5, encode(5, ScanFrom::default())), ScanFrom::default());
-        assert_eq!(decode(version, FROM_THE_BEGINNING), ScanFrom::default());
+        assert_eq!(decode(version, u32::MAX), ScanFrom::default());
     }
 }

@@ -13,11 +13,9 @@
 //! mapping entries; all of a node's children are taken for lost when it cannot be read, until each is written anew.
 
 use super::node_cache::{NodeCache, NodeSlot};
-use super::scan_mark::FROM_THE_BEGINNING;
 use super::tree_shape::TreeShape;
 use super::{get, put};
 use crate::page_mapped::directory::PartRead;
-use crate::page_mapped::mapping::MISLAID;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
@@ -314,13 +312,14 @@ impl TranslationTree {
 
     /// Moves what stands in `victim` to fresh pages. How many were written.
     ///
-    /// A leaf that was never found again must be written as lost before its last copy is erased, and so must one that
-    /// cannot be read: no older copy may stand in for it.
+    /// A leaf that was never found again must be written as `lost` before its last copy is erased, and so must one that
+    /// cannot be read: no older copy may stand in for it. What then still counts as live in the victim is not.
     pub(super) fn relocate<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         victim: Block,
         buffer: &mut Vec<u8>,
+        lost: &mut Vec<u32>,
     ) -> Result<u64, FtlError> {
         let geometry = *io.geometry();
         let mut moving = core::mem::take(&mut self.moving);
@@ -349,13 +348,10 @@ impl TranslationTree {
         moving.sort_unstable();
         let mut written: Result<u64, FtlError> = Ok(0);
         for (number, from) in &moving {
-            written = written.and_then(|so_far| Ok(so_far + self.relocate_page(io, *number, *from, buffer)?));
+            written = written.and_then(|so_far| Ok(so_far + self.relocate_page(io, (*number, *from), buffer, lost)?));
         }
         self.moving = moving;
-        let written = written?;
-        // What still counts as live is what was newest of leaves that were lost with their node.
-        io.drop_rest(victim);
-        Ok(written)
+        written
     }
 
     /// Whether a copy at `from` must be moved: it is the newest, or nobody knows which is.
@@ -366,9 +362,9 @@ impl TranslationTree {
     fn relocate_page<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        number: u32,
-        from: Page,
+        (number, from): (u32, Page),
         buffer: &mut Vec<u8>,
+        lost: &mut Vec<u32>,
     ) -> Result<u64, FtlError> {
         let is_leaf = number < self.shape.leaves();
         self.prepare(io, number)?;
@@ -391,12 +387,11 @@ impl TranslationTree {
                 io.append_copy(&spare, buffer)?.0
             }
             _ if is_leaf => {
-                self.missed();
-                for index in 0..buffer.len() as u32 / 4 {
-                    put(buffer, index, MISLAID);
+                // There may be two copies of it.
+                if lost.last() != Some(&number) {
+                    lost.push(number);
                 }
-                let version = io.seq() + 1;
-                io.append_with(FROM_THE_BEGINNING, Kind::Translation, number, version, buffer)?.0
+                return Ok(0);
             }
             _ => {
                 self.missed();
@@ -408,16 +403,18 @@ impl TranslationTree {
     }
 
     /// Copies the leaves and nodes that stand at `pages` to fresh pages. How many were copied.
+    ///
+    /// A leaf that cannot be read stays where it is.
     pub(super) fn copy_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         pages: &[Page],
         buffer: &mut Vec<u8>,
     ) -> Result<u64, FtlError> {
-        let mut copied = 0;
+        let (mut copied, mut lost) = (0, Vec::new());
         for from in pages {
             if let Some(number) = (0..self.shape.root()).find(|n| self.entry(io, *n, Writes::Not) == from.0) {
-                copied += self.relocate_page(io, number, *from, buffer)?;
+                copied += self.relocate_page(io, (number, *from), buffer, &mut lost)?;
             }
         }
         Ok(copied)
@@ -590,8 +587,9 @@ mod tests {
                 let live = u64::from(self.blocks.counters.live(victim));
                 self.blocks.begin_collection(victim);
                 let before = self.programs();
-                let mut buffer = vec![0; 512];
-                self.io(|tree, io| tree.relocate(io, victim, &mut buffer)).unwrap();
+                let mut lost = Vec::new();
+                self.io(|tree, io| tree.relocate(io, victim, &mut vec![0; 512], &mut lost)).unwrap();
+                assert!(lost.is_empty(), "{lost:?}");
                 assert!(self.programs() - before <= live * (1 + u64::from(self.tree.programs_each())));
                 self.blocks.release_now(victim);
             }
@@ -681,17 +679,18 @@ mod tests {
         alone.write(9, 5);
         assert_eq!(alone.read(9, Writes::Allowed), Some(5));
         assert_eq!(alone.read(13, Writes::Allowed), Some(1_013));
-        // Wherever a copy of a lost leaf is moved from, what is left of it says that it is lost.
+        // Wherever a copy of a lost leaf is moved from, it is to be written as lost.
         let copies: Vec<u32> = (0..BLOCKS).filter(|block| alone.blocks.counters.is_candidate(Block(*block))).collect();
         for block in copies {
-            let mut buffer = vec![0; 512];
+            let mut lost = Vec::new();
             alone.blocks.begin_collection(Block(block));
-            alone.io(|tree, io| tree.relocate(io, Block(block), &mut buffer)).unwrap();
+            alone.io(|tree, io| tree.relocate(io, Block(block), &mut vec![0; 512], &mut lost)).unwrap();
+            lost.iter().for_each(|leaf| alone.write(*leaf, LOST));
+            alone.io(|_, io| io.drop_rest(Block(block)));
             alone.blocks.release_now(Block(block));
         }
         for leaf in [8, 10, 11] {
-            let lost = MISLAID;
-            assert_eq!(alone.read(leaf, Writes::Allowed), Some(lost), "leaf {leaf}");
+            assert_eq!(alone.read(leaf, Writes::Allowed), Some(LOST), "leaf {leaf}");
         }
         assert_eq!((alone.read(9, Writes::Allowed), alone.read(40, Writes::Allowed)), (Some(5), Some(1_040)));
     }

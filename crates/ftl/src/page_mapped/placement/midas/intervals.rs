@@ -31,7 +31,7 @@ const UNSEEN: u8 = u8::MAX;
 fn step(interval: u64, steps: u32) -> usize {
     let interval = interval.clamp(1, (1 << DOUBLINGS) - 1);
     let doublings = interval.ilog2();
-    let within = ((interval << DOUBLINGS >> doublings) - (1 << DOUBLINGS)) * u64::from(steps) >> DOUBLINGS;
+    let within = (((interval << DOUBLINGS >> doublings) - (1 << DOUBLINGS)) * u64::from(steps)) >> DOUBLINGS;
     (doublings * steps) as usize + within as usize
 }
 

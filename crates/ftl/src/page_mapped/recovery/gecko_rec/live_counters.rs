@@ -8,6 +8,7 @@ use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::PagedMapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
+use crate::page_mapped::recovery::last_page::Silent;
 use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::validity::Validity;
 use alloc::vec;
@@ -15,14 +16,15 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand, Page, Purpose};
 
 impl Gathered {
-    /// Step 5: live pages by block, and with that the pool. Blocks of metadata that turn out to be empty, which must
+    /// Step 5: live pages by block, and with that the pool; the last flush had heard of everything up to `frozen`, and
+    /// Gecko's last page was programmed at `told_until`. Blocks of metadata that turn out to be empty, which must
     /// not be erased before the copies of what may have been in flight are on flash.
     pub(super) fn count<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
         nand: &mut N,
         steps: &mut Steps,
-        frozen: u64,
+        (frozen, told_until): (u64, u64),
         translation: &TranslationPages,
         user: &[BlockInformation],
     ) -> Result<Vec<Block>, FtlError> {
@@ -35,30 +37,56 @@ impl Gathered {
             since.sort_unstable();
             since
         };
-        self.ask_gecko(ftl, nand, steps, |block| since.binary_search(&block).is_ok());
         self.reports.sort_unstable();
         self.reports.dedup();
+        let mut asked: Vec<Page> = self.unreadable.iter().map(|silent| silent.page).collect();
+        asked.extend(&self.reports);
+        asked.sort_unstable();
+        asked.dedup();
         let mut stale = vec![0u16; geometry.blocks() as usize];
-        let (validity, reports) = (&mut ftl.validity, &self.reports);
+        let validity = &mut ftl.validity;
         let known = steps.with_io(nand, &mut ftl.blocks, |io| match validity {
             Validity::Gecko(gecko) => {
                 let erased = |block: Block| since.binary_search(&block).is_ok();
-                gecko.block_states(io, erased, reports, |block, state| {
+                gecko.block_states(io, erased, &asked, |block, state| {
                     stale[block.index()] = if state.free { FREE } else { state.stale };
                 })
             }
             _ => Vec::new(),
         });
-        // Gecko has them on flash already.
+        // What Gecko has on flash already is no news.
         let mut known = known.into_iter();
-        self.reports.retain(|page| {
+        asked.retain(|page| {
             let is_known = known.next().unwrap_or(false);
             !is_known && stale[geometry.block_of(*page).index()] != FREE
         });
+        let is_news = |page: &Page| asked.binary_search(page).is_ok();
+        self.reports.retain(is_news);
         self.silent.retain(|silent| self.reports.binary_search(&silent.page).is_ok());
+        self.unreadable.retain(|silent| is_news(&silent.page));
+        let mut silent = self.silent.clone();
+        silent.extend(&self.unreadable);
         let overruled = |paged: &PagedMapping, key| paged.found(key).is_some();
-        let named = ftl.named_among(nand, steps, &self.silent, translation.versions(), overruled);
-        self.reports.retain(|page| named.binary_search(page).is_err());
+        let named = ftl.named_among(nand, steps, &silent, translation.versions(), overruled);
+        let is_named = |page: &Page| named.binary_search(page).is_ok();
+        self.reports.extend(self.unreadable.iter().map(|silent| silent.page));
+        self.reports.sort_unstable();
+        self.reports.dedup();
+        self.reports.retain(|page| !is_named(page));
+        // What took the place of another, if Gecko has heard of that or the other's block was written anew, is older than
+        // Gecko's last page or the block begun last.
+        let until = user.last().map_or(0, |information| information.first_seq).max(told_until);
+        let took_a_place = |silent: &Silent| silent.after < until && !is_named(&silent.page);
+        let any_dangling = silent.iter().any(took_a_place);
+        if any_dangling || self.lost.is_some() {
+            self.look_at_places(ftl, nand, steps, |block| since.binary_search(&block).is_ok());
+        }
+        if any_dangling {
+            // Those in front of others that can be read are no torn ones.
+            let completed = |silent: &Silent| took_a_place(silent) && ftl.has_completed(silent, user);
+            let has_gone_bad = self.unreadable.iter().any(took_a_place) || self.silent.iter().any(completed);
+            self.find_dangling(ftl, nand, steps, translation, has_gone_bad);
+        }
         for block in &self.bid.empty {
             ftl.blocks.release_now(*block);
         }

@@ -21,12 +21,10 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::last_page::LastPage;
 use crate::page_mapped::recovery::steps::Steps;
-use crate::page_mapped::validity::Validity;
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
-use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
+use phelsuma_nand::{Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
 /// What there is to know where translation pages are in doubt.
 pub(super) struct Lost {
@@ -34,15 +32,11 @@ pub(super) struct Lost {
     gone_bad: u64,
     /// By logical page, of those translation pages: the newest user page that the version found does not know.
     learnt: BTreeMap<u32, Found>,
-    /// By block: the seq of its first page where it holds user pages, 0 where it does not.
-    user_since: Vec<u64>,
-    /// By physical page: whether Gecko knew it to be stale.
-    stale: Vec<u64>,
 }
 
 impl Lost {
     pub(super) fn new(gone_bad: u64) -> Self {
-        Self { gone_bad, learnt: BTreeMap::new(), user_since: Vec::new(), stale: Vec::new() }
+        Self { gone_bad, learnt: BTreeMap::new() }
     }
 
     /// What has gone bad was programmed before this as well.
@@ -72,23 +66,9 @@ impl Lost {
         }
     }
 
-    /// Whether what a translation page names that was synchronized then is that page no more.
-    fn is_gone(&self, geometry: &Geometry, page: Page, synchronized: u64) -> bool {
-        if !geometry.contains(page) {
-            return true;
-        }
-        let since = self.user_since[geometry.block_of(page).index()];
-        since == 0 || since > synchronized || self.is_stale(page)
-    }
-
-    fn is_stale(&self, page: Page) -> bool {
-        self.stale[page.0 as usize / 64] >> (page.0 % 64) & 1 == 1
-    }
-
     pub(super) fn bytes(&self) -> u64 {
         // A node of the tree holds up to eleven.
-        let learnt = self.learnt.len() * size_of::<(u32, Found)>() * 3 / 2;
-        (learnt + (self.user_since.capacity() + self.stale.capacity()) * 8) as u64
+        (self.learnt.len() * size_of::<(u32, Found)>() * 3 / 2) as u64
     }
 }
 
@@ -103,10 +83,6 @@ impl Gathered {
         after: u64,
     ) {
         let Some(mut lost) = self.lost.take() else { return };
-        lost.user_since = vec![0; nand.geometry().blocks() as usize];
-        for information in self.bid.user_since(nand, steps, 0) {
-            lost.user_since[information.block.index()] = information.first_seq;
-        }
         for block in self.bid.user_blocks() {
             let mut pages = self.bid.pages_of(nand, steps, block);
             // One that some cut has torn may say that it is the newest.
@@ -132,24 +108,6 @@ impl Gathered {
         self.lost = Some(lost);
     }
 
-    /// What Gecko knows to be stale, but for blocks that were `erased` since it was told.
-    pub(super) fn ask_gecko<N: Nand>(
-        &mut self,
-        ftl: &mut PageMapped,
-        nand: &mut N,
-        steps: &mut Steps,
-        erased: impl Fn(Block) -> bool,
-    ) {
-        let Some(lost) = &mut self.lost else { return };
-        lost.stale = vec![0; (nand.geometry().pages() as usize).div_ceil(64)];
-        let stale = &mut lost.stale;
-        if let Validity::Gecko(gecko) = &mut ftl.validity {
-            steps.with_io(nand, &mut ftl.blocks, |io| {
-                gecko.stale_pages(io, erased, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
-            });
-        }
-    }
-
     /// Writes the translation pages anew that come to something else than what was found. What that makes stale Gecko is
     /// told later: first of all it has to hear of erases.
     pub(super) fn write_lost<N: Nand>(
@@ -162,6 +120,7 @@ impl Gathered {
         let Some(lost) = self.lost.take().filter(|_| !ftl.barriers.forget(Barrier::LostVersionsLookedFor)) else {
             return Ok(());
         };
+        let Some(places) = &self.places else { return Ok(()) };
         self.scratch += lost.bytes() as usize;
         let geometry: Geometry = *nand.geometry();
         for part in (0..ftl.paged().translation_pages()).filter(|part| lost.is_in_doubt(translation, *part)) {
@@ -169,9 +128,9 @@ impl Gathered {
             let of_part = lost.learnt.range(ftl.paged().range_of(part));
             let learnt: Vec<(LogicalPage, Page)> = of_part
                 .map(|(key, found)| (LogicalPage(*key), found.page))
-                .filter(|(_, page)| !lost.is_stale(*page))
+                .filter(|(_, page)| !places.is_stale(*page))
                 .collect();
-            let is_gone = |page| lost.is_gone(&geometry, page, synchronized);
+            let is_gone = |page| places.is_gone(&geometry, page, synchronized);
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
             if let Mapping::Paged(paged) = &mut ftl.mapping {
                 paged.restore_part(io, part, &learnt, is_gone, &mut ftl.before)?;

@@ -15,6 +15,7 @@
 //!   on it.
 
 mod buffer;
+mod dangling;
 mod live_counters;
 mod lost;
 mod metadata;
@@ -26,16 +27,18 @@ use super::Found;
 use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::last_page::Silent;
 use super::steps::Steps;
+use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
+use crate::page_mapped::Config;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::recovery_report::RecoveryReport;
-use crate::{Config, FtlError};
 use alloc::vec::Vec;
+use dangling::Places;
 use lost::Lost;
-use phelsuma_nand::{Block, Geometry, Nand, Page, Purpose, Time};
+use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page, Purpose, Time};
 use written_last::Suspect;
 
 /// Scanning this many times C pages means that cuts come faster than checkpoints: everything is synchronized then.
@@ -52,6 +55,12 @@ struct Gathered {
     reports: Vec<Page>,
     /// Of these, the ones of which nothing can be read.
     silent: Vec<Silent>,
+    /// Others of which nothing can be read, in front of some that can.
+    unreadable: Vec<Silent>,
+    /// Where entries may name what is gone: what is known of places.
+    places: Option<Places>,
+    /// The logical pages of such entries, ascending.
+    dangling: Vec<LogicalPage>,
     /// Blocks of user pages of which none is live, and Gecko does not know it yet.
     freed: Vec<Block>,
     /// Translation pages that may have been, each with one that counts should it turn bad.
@@ -132,12 +141,13 @@ impl PageMapped {
         g.find_fallbacks(&mut ftl, nand, &mut steps, &scan, &translation);
 
         steps.begin("5 counters of live pages");
-        let mut emptied = g.count(&mut ftl, nand, &mut steps, frozen, &translation, &user)?;
+        let mut emptied = g.count(&mut ftl, nand, &mut steps, (frozen, scan.programmed_last()), &translation, &user)?;
 
         steps.begin("7 copies of what may have been in flight");
         g.copy_suspects(&mut ftl, nand, &mut steps, &mut emptied)?;
         ftl.blocks.read_before = Vec::new();
         g.write_lost(&mut ftl, nand, &mut steps, &translation)?;
+        g.write_dangling(&mut ftl, nand, &mut steps, &mut emptied)?;
         // None is erased before the copies are on flash.
         for block in emptied {
             ftl.blocks.release_now(block);
@@ -198,6 +208,9 @@ impl Gathered {
             suspects: Vec::new(),
             reports: Vec::new(),
             silent: Vec::new(),
+            unreadable: Vec::new(),
+            places: None,
+            dangling: Vec::new(),
             freed: Vec::new(),
             behind_suspects: Vec::new(),
             fallbacks: Vec::new(),
@@ -215,7 +228,8 @@ impl Gathered {
             * size_of::<Page>();
         let blocks = self.freed.capacity() * size_of::<Block>();
         let suspects = self.suspects.capacity() * size_of::<Suspect>();
-        let silent = self.silent.capacity() * size_of::<Silent>();
-        self.bid.bytes() + (founds + pages + blocks + suspects + silent + self.scratch) as u64
+        let silent = (self.silent.capacity() + self.unreadable.capacity()) * size_of::<Silent>();
+        let places = self.places.as_ref().map_or(0, Places::bytes);
+        self.bid.bytes() + places + (founds + pages + blocks + suspects + silent + self.scratch) as u64
     }
 }

@@ -17,7 +17,7 @@ use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Place;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
-use crate::page_mapped::recovery::last_page::LastPage;
+use crate::page_mapped::recovery::last_page::{LastPage, Silent};
 use crate::page_mapped::recovery::steps::{Owned, Steps};
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
@@ -117,16 +117,21 @@ impl Gathered {
             }
         }
         // What was never written, or is torn, is not live; unless it has gone bad since, which is looked at later.
-        if let Some(last) = pages.last() {
-            self.silent.extend(ftl.silent_behind(nand, steps, last));
-        }
+        self.silent.extend(ftl.silent_behind(nand, steps, block, pages.last()));
         let end = pages.last().map_or(0, |last| geometry.index_of(last.page) + 1);
         self.reports.extend((end..geometry.pages_per_block()).map(|index| geometry.page(block, index)));
         // Neither is what an erase has made blank that was cut.
-        let mut readable = pages.iter().map(|found| found.page).peekable();
+        let mut readable = pages.iter().peekable();
+        let mut after = 0;
         for page in (0..end).map(|index| geometry.page(block, index)) {
-            if readable.next_if_eq(&page).is_none() && steps.read_spare(nand, page) == SpareRead::Erased {
-                self.reports.push(page);
+            if let Some(found) = readable.next_if(|found| found.page == page) {
+                after = found.spare.seq;
+                continue;
+            }
+            match steps.read_spare(nand, page) {
+                SpareRead::Erased => self.reports.push(page),
+                SpareRead::Unreadable => self.unreadable.push(Silent { page, after }),
+                SpareRead::Written(_) => {}
             }
         }
         pages.retain(|Found { spare, .. }| {

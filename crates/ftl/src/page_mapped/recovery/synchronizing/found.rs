@@ -208,9 +208,15 @@ impl FoundEntries {
         }
     }
 
-    /// Logical pages whose entries name what is gone.
+    /// All entries.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// Logical pages whose entries name what is gone, or that were found where they are not any more; ascending.
     pub(super) fn add_lost(&mut self, keys: &[u32]) {
         let oldest = self.scan_from.after + 1;
+        self.entries.retain(|entry| keys.binary_search(&entry.key).is_err());
         self.entries.extend(keys.iter().map(|key| Entry { key: *key, place: Place::Lost, seq: oldest }));
         self.entries.sort_unstable_by_key(|entry| entry.key);
     }

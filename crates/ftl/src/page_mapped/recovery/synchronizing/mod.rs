@@ -30,13 +30,14 @@ use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::last_page::LastPage;
 use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
+use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::{BlockUse, NewPage};
+use crate::page_mapped::Config;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::Validity;
 use crate::recovery_report::RecoveryReport;
-use crate::{Config, FtlError};
 use alloc::vec;
 use alloc::vec::Vec;
 use found::{FoundEntries, Translation};
@@ -146,6 +147,7 @@ impl PageMapped {
         ftl.hear_news(nand, steps.now)?;
 
         steps.begin("synchronize");
+        g.lost.sort_unstable();
         found.add_lost(&g.lost);
         ftl.synchronize_found(nand, &mut steps, &found)?;
         for block in until_synchronized {

@@ -20,6 +20,7 @@ use super::{Found, Gathered, PageMapped, Steps};
 use crate::FtlError;
 use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
 use crate::page_mapped::POINTS_AT_MISLAID;
+use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::last_page::Silent;
@@ -27,7 +28,7 @@ use crate::page_mapped::recovery::was_older_copy;
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Nand, Page, Purpose, SpareRead};
+use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page, Purpose, SpareRead};
 
 /// Of a block: nothing in it was live when the log was last heard of.
 const FREE: u16 = u16::MAX;
@@ -45,6 +46,10 @@ pub(super) struct OfLog {
     unwritten: Vec<Page>,
     /// Of these pages, the ones of which nothing can be read.
     silent: Vec<Silent>,
+    /// Others of which nothing can be read, in front of some that can.
+    unreadable: Vec<Silent>,
+    /// When its last page was programmed, in program order.
+    told_until: u64,
     /// Blocks of user pages of which none is live, and it does not know that: it would take them for written ones.
     freed: Vec<Block>,
     /// Blocks with user pages that were written since, with the seq of the last of them.
@@ -74,7 +79,7 @@ impl OfLog {
             + self.scan.bytes()
             + pages * size_of::<Page>()
             + self.young.capacity() * size_of::<(Block, u64)>()
-            + self.silent.capacity() * size_of::<Silent>()
+            + (self.silent.capacity() + self.unreadable.capacity()) * size_of::<Silent>()
             + self.scratch) as u64
     }
 
@@ -95,9 +100,7 @@ impl OfLog {
         // Recoveries copy what others say as well, and their blocks may be erased: an erase that was cut.
         let says_more = is_young && pages.iter().any(|found| found.spare.stream != RECOVERY_STREAM);
         if end < geometry.pages_per_block() {
-            if let Some(last) = pages.last() {
-                self.silent.extend(ftl.silent_behind(nand, steps, last));
-            }
+            self.silent.extend(ftl.silent_behind(nand, steps, block, pages.last()));
             let next = geometry.page(block, end);
             let is_named = match steps.read_spare(nand, next) {
                 SpareRead::Written(spare) => {
@@ -112,17 +115,24 @@ impl OfLog {
             let from = end + u32::from(is_named);
             self.unwritten.extend((from < geometry.pages_per_block()).then(|| geometry.page(block, from)));
         }
-        let mut readable = pages.iter().map(|found| found.page).peekable();
+        let mut readable = pages.iter().peekable();
+        let mut after = 0;
         for page in (0..end).map(|index| geometry.page(block, index)) {
-            if readable.next_if_eq(&page).is_some() {
+            if let Some(found) = readable.next_if(|found| found.page == page) {
+                after = found.spare.seq;
                 continue;
             }
             match steps.read_spare(nand, page) {
                 // An erase that was cut has made it blank.
                 SpareRead::Erased => self.reports.push(page),
-                // Whose place it took nobody knows: from now on only the mapping tells what is live.
-                SpareRead::Unreadable if says_more => ftl.validity.set_damaged(),
-                _ => {}
+                SpareRead::Unreadable => {
+                    self.unreadable.push(Silent { page, after });
+                    if says_more {
+                        // Whose place it took nobody knows: from now on only the mapping tells what is live.
+                        ftl.validity.set_damaged();
+                    }
+                }
+                SpareRead::Written(_) => {}
             }
         }
         if is_young {
@@ -187,9 +197,22 @@ impl Gathered {
             ftl.blocks.counters.add(ftl.blocks.geometry().block_of(page));
         }
         let (reports, unwritten, freed) = (Vec::new(), Vec::new(), Vec::new());
-        let (silent, young, kept) = (Vec::new(), Vec::new(), Vec::new());
-        self.log =
-            Some(OfLog { scan, suspects, heard_until, reports, unwritten, silent, freed, young, scratch: 0, kept });
+        let (silent, unreadable, told_until) = (Vec::new(), Vec::new(), scan.programmed_last());
+        let (young, kept, scratch) = (Vec::new(), Vec::new(), 0);
+        self.log = Some(OfLog {
+            scan,
+            suspects,
+            heard_until,
+            reports,
+            unwritten,
+            silent,
+            unreadable,
+            told_until,
+            freed,
+            young,
+            scratch,
+            kept,
+        });
     }
 
     /// The pages of the log that would be needed without those that may have been in flight.
@@ -276,20 +299,43 @@ impl Gathered {
                 }
             }
         }
-        log.scratch = named.capacity() * size_of::<(Page, u32, u64)>();
-        for (page, key, before) in named {
+        let mut looked_at = 0;
+        while let Some((page, key, before)) = named.get(looked_at).copied() {
+            looked_at += 1;
             // What holds no user pages has been erased since.
-            if !geometry.contains(page) || self.user_since[geometry.block_of(page).index()] == 0 {
+            let since = match geometry.contains(page) {
+                true => self.user_since[geometry.block_of(page).index()],
+                false => 0,
+            };
+            if since == 0 {
                 continue;
             }
             let read = steps.read_spare(nand, page);
             if !was_older_copy(read, key, before) {
                 continue;
             }
-            // Its block may have been written anew since.
-            log.silent.extend((read == SpareRead::Unreadable).then(|| ftl.silent_at(nand, steps, page)));
+            match read {
+                // The last page of its block, and bad. That something took its place tells that it had completed.
+                SpareRead::Written(spare) if spare.seq > until => {
+                    let is_believed = found.candidates_of(key).iter().any(|candidate| candidate.page == page);
+                    if !is_believed && spare.aux == POINTS_AT_MISLAID {
+                        ftl.validity.set_damaged();
+                    }
+                    named.extend((!is_believed).then_some((Page(spare.aux), key, spare.seq)));
+                }
+                SpareRead::Unreadable => {
+                    // Its block may have been written anew since.
+                    log.silent.push(ftl.silent_at(nand, steps, page));
+                    // Or it has gone bad, and whose place it took nobody knows.
+                    if since >= log.heard_until.oldest_open {
+                        ftl.validity.set_damaged();
+                    }
+                }
+                _ => {}
+            }
             log.reports.push(page);
         }
+        log.scratch = named.capacity() * size_of::<(Page, u32, u64)>();
         log.reports.sort_unstable();
         log.reports.dedup();
         log.kept.sort_unstable();
@@ -317,6 +363,13 @@ impl Gathered {
             let block = geometry.block_of(*from);
             told.extend((geometry.index_of(*from)..all).map(|index| geometry.page(block, index)));
         }
+        told.extend(log.unreadable.iter().map(|silent| silent.page));
+        // Of blocks that were not looked at as well: the log may have heard of them before the first page that can be read
+        // was programmed, which counts as when the block was begun.
+        let mut in_front: Vec<Silent> =
+            self.bid.unreadable_in_front.iter().map(|page| Silent { page: *page, after: 0 }).collect();
+        in_front.retain(|silent| !told.contains(&silent.page));
+        told.extend(in_front.iter().map(|silent| silent.page));
         told.sort_unstable();
         told.dedup();
         // What is stale in each block, here and in the log, takes two bytes.
@@ -339,8 +392,11 @@ impl Gathered {
             .into_iter();
         told.retain(|page| !known.next().unwrap_or(false) && stale[geometry.block_of(*page).index()] != FREE);
         log.silent.retain(|silent| told.binary_search(&silent.page).is_ok());
-        let versions = translation.newest().map(|(part, version)| (part, version.page, version.synchronized));
-        let named = ftl.named_among(nand, steps, &log.silent, versions, |_, key| found.knows(key.0));
+        log.unreadable.retain(|silent| told.binary_search(&silent.page).is_ok());
+        in_front.retain(|silent| told.binary_search(&silent.page).is_ok());
+        let versions = || translation.newest().map(|(part, version)| (part, version.page, version.synchronized));
+        let overruled = |_: &PagedMapping, key: LogicalPage| found.knows(key.0);
+        let named = ftl.named_among(nand, steps, &log.silent, versions(), overruled);
         if !named.is_empty() {
             log.leave_out(&geometry, &named);
             log.reports.retain(|page| named.binary_search(page).is_err());
@@ -348,6 +404,15 @@ impl Gathered {
             // Whose place they took nobody knows.
             ftl.validity.set_damaged();
         }
+        log.silent.retain(|silent| named.binary_search(&silent.page).is_err());
+        let unreadable: Vec<Silent> = log.unreadable.iter().chain(&in_front).copied().collect();
+        let named = ftl.named_among(nand, steps, &unreadable, versions(), overruled);
+        told.retain(|page| named.binary_search(page).is_err());
+        log.unreadable.retain(|silent| named.binary_search(&silent.page).is_err());
+        in_front.retain(|silent| named.binary_search(&silent.page).is_err());
+        log.reports.extend(log.unreadable.iter().chain(&in_front).map(|silent| silent.page));
+        log.reports.sort_unstable();
+        log.reports.dedup();
         for page in &told {
             stale[geometry.block_of(*page).index()] += 1;
         }
@@ -365,6 +430,70 @@ impl Gathered {
         }
         // A page may have been reported more than once.
         ftl.blocks.counters.may_be_low = true;
+        // What took the place of another, if the log has heard of that or the other's block was written anew, is older than
+        // the log's last page or the block begun last.
+        let begun_last = self.user.iter().map(|information| information.first_seq).max().unwrap_or(0);
+        let until = log.told_until.max(begun_last);
+        let took_a_place = |silent: &Silent| silent.after < until;
+        if log.silent.iter().chain(&log.unreadable).any(took_a_place) {
+            // Those in front of others that can be read are no torn ones.
+            let completed = |silent: &Silent| took_a_place(silent) && ftl.has_completed(silent, &self.user);
+            let has_gone_bad = log.unreadable.iter().any(took_a_place) || log.silent.iter().any(completed);
+            self.find_dangling(ftl, nand, steps, (translation, found), has_gone_bad);
+        }
+    }
+
+    /// Finds entries that name what is not there any more, because the page that took its place cannot be read: of an entry
+    /// that was dirty only its page tells. What the log knows to be stale, or what stood in a block that was begun after the
+    /// translation page was synchronized, is no page of an entry: it would be one of two owners, or be reported as stale
+    /// once more when it is somebody else's. What the log has not heard of stays: nothing tells it from the newest page.
+    ///
+    /// All translation pages are read for it, and the log once more. Where a page `has_gone_bad`, and no cut can have torn
+    /// it, it is also looked whether what they name has been made blank by an erase that was cut.
+    fn find_dangling<N: Nand>(
+        &mut self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        (translation, found): (&Translation, &FoundEntries),
+        has_gone_bad: bool,
+    ) {
+        let geometry = *nand.geometry();
+        let user_since = &self.user_since;
+        let mut stale: Vec<u64> = vec![0; (geometry.pages() as usize).div_ceil(64)];
+        if let Validity::Log(log) = &mut ftl.validity {
+            let begun = |block: Block| match user_since[block.index()] {
+                0 => u64::MAX,
+                since => since,
+            };
+            steps.with_io(nand, &mut ftl.blocks, |io| {
+                log.stale_pages(io, begun, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
+            });
+        }
+        if let Some(log) = &mut self.log {
+            log.scratch = log.scratch.max(stale.capacity() * 8);
+        }
+        let is_stale = |page: Page| stale[page.0 as usize / 64] >> (page.0 % 64) & 1 == 1;
+        let of_found = found.all().filter(|entry| entry.page().is_some_and(is_stale));
+        self.lost.extend(of_found.map(|entry| entry.key));
+        for (part, version) in translation.newest() {
+            let Some(bytes) = ftl.read_translation_page(nand, steps, part, version.page) else { continue };
+            for key in ftl.paged().range_of(part).filter(|key| !found.knows(*key)) {
+                let Place::At(page) = ftl.paged().place_in(&bytes, LogicalPage(key)) else { continue };
+                let since = match geometry.contains(page) {
+                    true => user_since[geometry.block_of(page).index()],
+                    false => 0,
+                };
+                let of_key = (page, LogicalPage(key));
+                if since == 0
+                    || since > version.synchronized
+                    || is_stale(page)
+                    || has_gone_bad && ftl.holds_another(nand, steps, of_key, version.synchronized)
+                {
+                    self.lost.push(key);
+                }
+            }
+        }
     }
 
     /// From now on blocks of user pages are noted as they are closed, and no flush says that the log has heard of

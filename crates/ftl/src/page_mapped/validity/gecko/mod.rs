@@ -29,7 +29,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::ScanFrom;
 use crate::config::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{Counter, FtlError, RamLedger};
+use crate::{Counter, FtlError, GeckoLook, RamLedger, RunLook};
 use alloc::vec;
 use alloc::vec::Vec;
 use buffer::Buffer;
@@ -378,6 +378,19 @@ impl LogarithmicGecko {
         ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.runs.len() as u64 * 48);
         ledger.index("buffer.gecko_page", page_bytes + self.stale.capacity() as u64 * 4);
         ledger.index("buffer.gecko_buffer_room", self.buffer.bytes().saturating_sub(page_bytes));
+    }
+
+    /// What an onlooker sees of it.
+    pub(crate) fn look(&self) -> GeckoLook {
+        let seen = |run: &Run| {
+            let pages = run.directory.len() as u32;
+            RunLook { level: run.header.level, pages, flushes: run.header.flushes }
+        };
+        GeckoLook {
+            buffered_entries: self.buffer.len() as u32,
+            buffer_entries: self.buffer_entries(),
+            runs: self.runs.iter().map(seen).collect(),
+        }
     }
 
     pub(super) fn counters(&self, out: &mut Vec<Counter>) {

@@ -63,7 +63,7 @@ mod tests {
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::PageMapped;
     use crate::page_mapped::validity::Validity;
-    use crate::{Composition, Config, MappingPart, Preset, ValidityPart};
+    use crate::{Config, MappingPart, PageParts, Preset, ValidityPart};
     use alloc::vec;
     use alloc::vec::Vec;
     use phelsuma_nand::sim::SimConfig;
@@ -80,7 +80,7 @@ mod tests {
         fn new(size_ratio: u32, merge: GeckoMerge) -> Self {
             // Many blocks of many parts, small pages: long runs.
             let geometry = Geometry::new(512, 32, 2048, 1, 1).unwrap();
-            let composition = Composition {
+            let composition = PageParts {
                 mapping: MappingPart::Paged {
                     cache_entries: 256,
                     on_miss: OnMiss::Lazy,
@@ -88,7 +88,7 @@ mod tests {
                     directory: DirectoryPart::Flat,
                 },
                 validity: ValidityPart::Gecko { size_ratio, partitions: 8, merge },
-                ..Preset::named("geckoftl").unwrap().composition
+                ..Preset::named("geckoftl").unwrap().composition.page_mapped().unwrap()
             };
             let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
             let logical_pages = 20_000;

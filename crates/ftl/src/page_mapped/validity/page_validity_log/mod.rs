@@ -282,8 +282,11 @@ impl PageValidityLog {
     ) -> bool {
         let (v, until) = (self.entries_per_page as u64, until.max(self.tail()));
         let mut at = self.heads[block.index()];
-        let before =
-            |at: u64, entry: &LogEntry| if entry.distance == 0 { NONE } else { at - u64::from(entry.distance) };
+        // Further down than the log goes is what no entry says that was written here: the chain ends.
+        let before = |at: u64, entry: &LogEntry| match entry.distance {
+            0 => NONE,
+            distance => at.checked_sub(distance.into()).unwrap_or(NONE),
+        };
         while at >= self.buffered_from() {
             let entry = &self.buffer[(at - self.buffered_from()) as usize];
             if at < until || !each(entry.stale) {

@@ -78,7 +78,7 @@ mod tests {
     use crate::page_mapped::meta_io::MetaIo;
     use crate::page_mapped::validity::Validity;
     use crate::page_mapped::{PageMapped, validity_io};
-    use crate::{Composition, Config, Preset, ValidityPart};
+    use crate::{Config, PageParts, Preset, ValidityPart};
     use alloc::vec::Vec;
     use phelsuma_nand::sim::SimConfig;
     use phelsuma_nand::{Block, LogicalPage, Page, Purpose, SimNand, Time, Timing};
@@ -90,10 +90,10 @@ mod tests {
     }
 
     impl Drive {
-        fn new(pages_per_block: u32, logical_pages: u32, prepare: impl Fn(&mut Config)) -> Self {
+        fn new(pages_per_block: u32, logical_pages: u32, prepare: impl Fn(&mut Config<PageParts>)) -> Self {
             let geometry = Geometry::new(512, pages_per_block, 16_384 / u64::from(pages_per_block), 1, 1).unwrap();
-            let page = Preset::named("page").unwrap().composition;
-            let mut composition = Composition { validity: ValidityPart::PageValidityLog, ..page };
+            let page = Preset::named("page").unwrap().composition.page_mapped().unwrap();
+            let mut composition = PageParts { validity: ValidityPart::PageValidityLog, ..page };
             composition.power = crate::PowerPart::Nothing;
             let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
             let mut config = Config::new("any", composition, logical_pages, 1);
@@ -234,7 +234,7 @@ mod tests {
         #[test]
         fn repeats_that_nobody_looks_for_outgrow_what_is_set_aside_for_the_log() {
             for pages_per_block in [16, 128] {
-                let forget = |config: &mut Config| config.forgets = Some(Barrier::RepeatsDropped);
+                let forget = |config: &mut Config<PageParts>| config.forgets = Some(Barrier::RepeatsDropped);
                 let mut forgetful = Drive::new(pages_per_block, 10_000, forget);
                 (0..10_000).for_each(|page| forgetful.write(page));
                 forgetful.overwrite();

@@ -85,6 +85,34 @@ impl PageValidityLog {
         Some((header, pages, whole))
     }
 
+    /// Reads the log once: the pages that it knows to be stale, by when each block was `begun`.
+    pub(crate) fn stale_pages<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        begun: impl Fn(Block) -> u64,
+        mut stale: impl FnMut(Page),
+    ) {
+        let geometry = self.geometry;
+        for (number, place) in (self.first..).zip(&self.pages) {
+            let read = if *place == LOST_PAGE { None } else { io.read(*place, Kind::ValidityLog, number as u32) };
+            let Some(bytes) = read else {
+                self.damaged = true;
+                continue;
+            };
+            for entry in LogPage::new(bytes).entries() {
+                let page = Page(entry.stale.page);
+                if !geometry.contains(page) || entry.at < begun(geometry.block_of(page)) {
+                    continue;
+                }
+                let behind = match entry.stale.and_behind {
+                    true => geometry.pages_per_block() - geometry.index_of(page),
+                    false => 1,
+                };
+                (page.0..page.0 + behind).map(Page).for_each(&mut stale);
+            }
+        }
+    }
+
     /// Reads the whole log: what it says of each block that it knows something of, where `begun` tells when the block's
     /// first page was programmed. Which of `reports`, sorted, it knows to be stale.
     pub(crate) fn block_states<N: Nand>(

@@ -1,0 +1,165 @@
+//! What an FTL is put together from, of whichever family it is.
+
+use super::{ConfigError, LogParts, PageParts, PowerPart};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use phelsuma_nand::Geometry;
+
+/// What an FTL is put together from: one of two families.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Composition {
+    /// Any page anywhere: a mapping, a validity store, a victim policy, a placement.
+    PageMapped(PageParts),
+    /// Data blocks with pages at their own offsets, log blocks, and merges.
+    LogBlock(LogParts),
+}
+
+/// What stands on flash, as a drive's description keeps it.
+pub(crate) trait OnFlash {
+    /// The structures: a drive that was written with others cannot be recovered.
+    fn structures_on_flash(&self) -> String;
+}
+
+impl OnFlash for PageParts {
+    fn structures_on_flash(&self) -> String {
+        self.structures()
+    }
+}
+
+impl OnFlash for LogParts {
+    fn structures_on_flash(&self) -> String {
+        self.structures()
+    }
+}
+
+/// What is said where a parameter is one of the other family's.
+const OF_PAGE_MAPPED: &str = "only page-mapped FTLs have it; log and log.blocks are the parameters of log-block FTLs";
+const OF_LOG_BLOCK: &str = "only log-block FTLs (block, bast, fast) have it";
+
+/// Asks whichever family it is.
+macro_rules! either {
+    ($self:expr, $parts:ident => $answer:expr) => {
+        match $self {
+            Composition::PageMapped($parts) => $answer,
+            Composition::LogBlock($parts) => $answer,
+        }
+    };
+}
+
+impl Composition {
+    /// The parts of a page-mapped FTL.
+    pub fn page_mapped(&self) -> Option<PageParts> {
+        match self {
+            Self::PageMapped(parts) => Some(*parts),
+            Self::LogBlock(_) => None,
+        }
+    }
+
+    /// How a page-mapped FTL survives a power cut.
+    pub fn power(&self) -> Option<PowerPart> {
+        self.page_mapped().map(|parts| parts.power)
+    }
+
+    /// The entries that its mapping caches, 0 for the default; none where it has no cache.
+    pub fn cache_entries(&self) -> Option<u32> {
+        self.page_mapped().and_then(|parts| parts.cache_entries())
+    }
+
+    /// Whether it has a cache of mapping entries.
+    pub fn has_cache(&self) -> bool {
+        self.cache_entries().is_some()
+    }
+
+    /// Whether a battery saves what RAM alone knows when the power fails.
+    pub fn has_battery(&self) -> bool {
+        self.page_mapped().is_some_and(|parts| parts.has_battery())
+    }
+
+    /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.
+    pub fn survives_power_cuts(&self) -> bool {
+        self.why_not_survivable().is_none()
+    }
+
+    /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
+    pub fn why_not_survivable(&self) -> Option<&'static str> {
+        self.page_mapped().and_then(|parts| parts.why_not_survivable())
+    }
+
+    /// How a power cut is survived, in a few words.
+    pub fn power_loss(&self) -> &'static str {
+        either!(self, parts => parts.power_loss())
+    }
+
+    /// The names of the four parts, as in results: mapping, validity, victim, placement.
+    pub fn names(&self) -> [String; 4] {
+        either!(self, parts => parts.names())
+    }
+
+    /// What becomes of metadata and how a power cut is survived, as in results.
+    pub fn names_of_metadata_and_power(&self) -> [&'static str; 2] {
+        either!(self, parts => parts.names_of_metadata_and_power())
+    }
+
+    /// How wear is levelled, as in results; none where it is not.
+    pub fn name_of_wear(&self) -> Option<String> {
+        self.page_mapped().and_then(|parts| parts.name_of_wear())
+    }
+
+    /// Refuses parameters that a drive of this shape cannot have.
+    ///
+    /// # Errors
+    /// As [`PageParts::check_on`] and [`LogParts::check_on`].
+    pub fn check_on(&self, geometry: &Geometry, logical_pages: u32) -> Result<(), ConfigError> {
+        either!(self, parts => parts.check_on(geometry, logical_pages))
+    }
+
+    /// Changes one parameter. The one that names a part puts it in with its defaults.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: no such parameter, a value it cannot have, or a parameter of the other family.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        self.refuse_of_other_family(name, value)?;
+        either!(self, parts => parts.set(name, value))
+    }
+
+    /// Changes all of these, whatever their order.
+    ///
+    /// # Errors
+    /// As [`PageParts::set_all`], or a parameter of the other family.
+    pub fn set_all(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
+        settings.iter().try_for_each(|(name, value)| self.refuse_of_other_family(name, value))?;
+        either!(self, parts => parts.set_all(settings))
+    }
+
+    /// As [`set_all`](Self::set_all), but for parameters that this FTL lacks the part for: what is wrong with each of
+    /// those ([`ConfigError::NoSuchPart`]). For settings that several FTLs are to have, as far as they can.
+    ///
+    /// # Errors
+    /// As [`set_all`](Self::set_all).
+    pub fn set_what_is_there(&mut self, settings: &[(&str, &str)]) -> Result<Vec<ConfigError>, ConfigError> {
+        let (mut own, mut lacking) = (Vec::new(), Vec::new());
+        for (name, value) in settings {
+            match self.refuse_of_other_family(name, value) {
+                Ok(()) => own.push((*name, *value)),
+                Err(error) => lacking.push(error),
+            }
+        }
+        let lacking_parts = match self {
+            Self::PageMapped(parts) => parts.set_what_is_there(&own)?,
+            Self::LogBlock(parts) => parts.set_what_is_there(&own)?,
+        };
+        lacking.extend(lacking_parts);
+        Ok(lacking)
+    }
+
+    fn refuse_of_other_family(&self, name: &str, value: &str) -> Result<(), ConfigError> {
+        // A value that the parameter cannot have, and a name that nobody knows, are told by those who have it.
+        let known = super::PARAMETERS.iter().any(|(known, ..)| *known == name.replace('_', "-"));
+        let only = match (self, LogParts::has(name)) {
+            (Self::PageMapped(_), true) => OF_LOG_BLOCK,
+            (Self::LogBlock(_), false) if known => OF_PAGE_MAPPED,
+            _ => return Ok(()),
+        };
+        Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only })
+    }
+}

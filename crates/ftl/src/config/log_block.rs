@@ -1,0 +1,212 @@
+//! What a log-block FTL is put together from, and its parameters by name.
+
+use super::{ConfigError, PARAMETERS};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use phelsuma_nand::Geometry;
+
+/// How a log-block FTL uses its log blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogScheme {
+    /// None but the block that is being copied: plain block mapping (LAST++ section 2.1).
+    Block,
+    /// One for each logical block that is written (BAST; LAST++ section 3).
+    Bast,
+    /// One for sequential writes, all others for whatever comes (FAST; LAST++ section 3).
+    Fast,
+}
+
+impl LogScheme {
+    /// Its name as the parameter `log` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Bast => "bast",
+            Self::Fast => "fast",
+        }
+    }
+}
+
+/// A log-block FTL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogParts {
+    /// What is written to which log block, and which is merged.
+    pub scheme: LogScheme,
+    /// Log blocks at the most; 0 for the default: a 32nd of the drive's blocks, at least 4. Plain block mapping has one.
+    pub log_blocks: u32,
+}
+
+impl LogParts {
+    /// Log blocks on a drive of this shape.
+    pub fn log_blocks_on(&self, geometry: &Geometry) -> u32 {
+        match (self.scheme, self.log_blocks) {
+            (LogScheme::Block, _) => 1,
+            (_, 0) => (geometry.blocks() / 32).max(4),
+            (_, blocks) => blocks,
+        }
+    }
+
+    /// The parts that decide what stands on flash. The scheme may change from one start to the next: whatever log blocks
+    /// there are, are merged.
+    pub(crate) fn structures(&self) -> String {
+        "data-blocks log-blocks map-blocks".to_string()
+    }
+
+    /// The names of the four parts, as in results: mapping, validity, victim, placement.
+    pub fn names(&self) -> [String; 4] {
+        let blocks = match (self.scheme, self.log_blocks) {
+            (LogScheme::Block, _) | (_, 0) => String::new(),
+            (_, blocks) => format!("(blocks={blocks})"),
+        };
+        let (victim, placement) = match self.scheme {
+            LogScheme::Block => ("the one there is", "by-logical-block"),
+            LogScheme::Bast => ("least-recently-written", "by-logical-block"),
+            LogScheme::Fast => ("round-robin", "sequential-random"),
+        };
+        let mapping = match self.scheme {
+            LogScheme::Block => "data-blocks".to_string(),
+            scheme => format!("data-blocks + {}{blocks}", scheme.name()),
+        };
+        [mapping, "log-map".into(), victim.into(), placement.into()]
+    }
+
+    /// What becomes of metadata and how a power cut is survived, as in results.
+    pub fn names_of_metadata_and_power(&self) -> [&'static str; 2] {
+        ["collected", "map-blocks"]
+    }
+
+    /// How a power cut is survived, in a few words.
+    pub fn power_loss(&self) -> &'static str {
+        "map blocks, and a scan of log blocks"
+    }
+
+    /// Refuses parameters that a drive of this shape cannot have.
+    ///
+    /// # Errors
+    /// [`ConfigError::LogBlocks`].
+    pub fn check_on(&self, geometry: &Geometry, _logical_pages: u32) -> Result<(), ConfigError> {
+        let (log_blocks, blocks) = (self.log_blocks_on(geometry), geometry.blocks());
+        if log_blocks >= blocks { Err(ConfigError::LogBlocks { log_blocks, blocks }) } else { Ok(()) }
+    }
+
+    /// Whether a parameter is one of this family.
+    pub(crate) fn has(name: &str) -> bool {
+        name == "log" || name.replace('_', "-").starts_with("log.")
+    }
+
+    /// Changes one parameter.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: no such parameter, or a value it cannot have.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
+        match (name, value) {
+            ("log", "block") => *self = Self { scheme: LogScheme::Block, log_blocks: 0 },
+            ("log", "bast") => self.scheme = LogScheme::Bast,
+            ("log", "fast") => self.scheme = LogScheme::Fast,
+            ("log", _) => return Err(bad("it can be block, bast or fast")),
+            ("log.blocks", _) if self.scheme == LogScheme::Block => {
+                let only = "only log=bast and log=fast have it: plain block mapping has one";
+                return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
+            }
+            ("log.blocks", _) => match value.parse() {
+                Ok(blocks) if blocks != 1 => self.log_blocks = blocks,
+                _ => return Err(bad("it can be 0 for the default, or a whole number of blocks from 2")),
+            },
+            _ => {
+                let known = PARAMETERS.iter().map(|(n, ..)| *n).collect::<Vec<_>>().join(", ");
+                return Err(ConfigError::UnknownParameter { name: name.to_string(), known });
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes all of these, whatever their order.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set), or a parameter that is there twice.
+    pub fn set_all(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
+        let mut changed = *self;
+        for (n, (name, _)) in settings.iter().enumerate() {
+            if settings.iter().take(n).any(|(earlier, _)| earlier == name) {
+                return Err(ConfigError::Repeated(name.to_string()));
+            }
+        }
+        for of_scheme in [true, false] {
+            for (name, value) in settings.iter().filter(|(name, _)| (*name == "log") == of_scheme) {
+                changed.set(name, value)?;
+            }
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// As [`set_all`](Self::set_all), but for parameters that this scheme does not have.
+    ///
+    /// # Errors
+    /// As [`set_all`](Self::set_all).
+    pub fn set_what_is_there(&mut self, settings: &[(&str, &str)]) -> Result<Vec<ConfigError>, ConfigError> {
+        match self.set_all(settings) {
+            Err(error @ ConfigError::NoSuchPart { .. }) => {
+                let rest: Vec<(&str, &str)> = settings.iter().copied().filter(|(name, _)| *name == "log").collect();
+                self.set_all(&rest)?;
+                Ok(Vec::from([error]))
+            }
+            result => result.map(|()| Vec::new()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Composition, Preset};
+
+    fn set(ftl: &str, settings: &[(&str, &str)]) -> Result<Composition, ConfigError> {
+        let mut composition = Preset::named(ftl).unwrap().composition;
+        composition.set_all(settings).map(|()| composition)
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_family_alone() {
+        let bast = set("bast", &[("log.blocks", "17"), ("log", "fast")]).unwrap();
+        assert_eq!(bast, Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 17 }));
+        assert_eq!(bast.names()[0], "data-blocks + fast(blocks=17)");
+        let message = |ftl: &str, setting| set(ftl, &[setting]).unwrap_err().to_string();
+        assert!(message("bast", ("victim", "fifo")).contains("only page-mapped FTLs have it"));
+        assert!(message("page", ("log.blocks", "8")).contains("only log-block FTLs"));
+        assert!(message("block", ("log.blocks", "8")).contains("plain block mapping has one"));
+        assert!(message("fast", ("log.blocks", "1")).contains("from 2"));
+        assert!(message("fast", ("log", "slow")).contains("block, bast or fast"));
+        assert!(message("fast", ("log.nonsense", "1")).contains("unknown parameter"));
+        assert!(message("fast", ("nonsense", "1")).contains("unknown parameter"));
+        assert!(set("fast", &[("log.blocks", "3"), ("log.blocks", "4")]).is_err());
+    }
+
+    #[test]
+    fn what_is_there_is_set_and_the_rest_is_told() {
+        let settings = [("victim", "fifo"), ("log.blocks", "9"), ("gecko.merge", "two-way")];
+        let of = |ftl: &str| {
+            let mut composition = Preset::named(ftl).unwrap().composition;
+            let lacking = composition.set_what_is_there(&settings).unwrap();
+            let name = |error: &ConfigError| match error {
+                ConfigError::NoSuchPart { name, .. } => name.clone(),
+                other => panic!("{other}"),
+            };
+            (composition, lacking.iter().map(name).collect::<Vec<_>>())
+        };
+        assert_eq!(of("bast").1, ["victim", "gecko.merge"]);
+        assert_eq!(of("bast").0, set("bast", &[("log.blocks", "9")]).unwrap());
+        assert_eq!(of("block").1, ["victim", "gecko.merge", "log.blocks"]);
+        assert_eq!(of("page").1, ["log.blocks", "gecko.merge"]);
+    }
+
+    #[test]
+    fn a_drive_of_fewer_blocks_than_log_blocks_is_refused() {
+        let parts = set("bast", &[("log.blocks", "64")]).unwrap();
+        let drive = |blocks| Geometry::new(512, 16, blocks, 1, 1).unwrap();
+        assert!(parts.check_on(&drive(65), 100).is_ok());
+        assert_eq!(parts.check_on(&drive(64), 100), Err(ConfigError::LogBlocks { log_blocks: 64, blocks: 64 }));
+    }
+}

@@ -1,0 +1,137 @@
+//! RAM against itself and against the flash.
+
+use super::LogBlock;
+use super::pool::Use;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Kind, Nand, Op, Page, Purpose, SpareRead, Time};
+
+impl LogBlock {
+    /// A line for each disagreement:
+    ///
+    /// - each block has one use, and it is the one that the structures say;
+    /// - a data block's pages are those of its logical block at their own offsets, and none is written after the merge;
+    /// - the newest version of a page in a log block is younger than its logical block's merge, and no page of any log block
+    ///   that is younger than the merge is newer;
+    /// - live pages are counted as they are, and no page is both in a log block and trimmed;
+    /// - the scheme knows of the log blocks that there are.
+    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<String> {
+        let mut findings = Vec::new();
+        self.uses(&mut findings);
+        self.data_blocks(nand, &mut findings);
+        self.log_blocks(nand, &mut findings);
+        let ground = &self.ground;
+        if let Some(block) = ground.map.miscounted(&ground.geometry) {
+            findings.push(format!("map {block} has another number of live parts than is counted"));
+        }
+        for part in 0..ground.map.parts() {
+            let kind = if part == ground.map.trims() { Kind::Tombstone } else { Kind::Map };
+            if let Some(page) = ground.map.place(part)
+                && !spare(nand, page).is_some_and(|spare| spare.kind == kind && spare.key == part)
+            {
+                findings.push(format!("part {part} of the map is not at {page}"));
+            }
+        }
+        if !self.scheme.knows(ground) {
+            findings.push("the scheme does not know the log blocks that there are".into());
+        }
+        findings
+    }
+
+    fn uses(&self, findings: &mut Vec<String>) {
+        let ground = &self.ground;
+        let mut said = vec![Vec::new(); ground.geometry.blocks() as usize];
+        for logical_block in 0..ground.data.logical_blocks() {
+            if let Some(block) = ground.data.block(logical_block) {
+                said[block.index()].push(format!("the data block of {logical_block}"));
+            }
+        }
+        for slot in ground.log.slots() {
+            said[ground.log.get(slot).block.index()].push("a log block".into());
+        }
+        for block in ground.map.blocks() {
+            said[block.index()].push("a map block".into());
+        }
+        let mut free = 0;
+        for (block, said) in (0..).map(Block).zip(&said) {
+            let used_for = ground.pool.use_of(block);
+            free += u32::from(used_for == Use::Free);
+            let taken = matches!(used_for, Use::Log | Use::Data | Use::Map);
+            if said.len() > 1 || taken == said.is_empty() {
+                findings.push(format!("{block} is {used_for:?} and {}", said.join(" and ")));
+            }
+        }
+        if free != ground.pool.free() {
+            findings.push(format!("{free} blocks are free, and {} are counted", ground.pool.free()));
+        }
+    }
+
+    fn data_blocks<N: Nand>(&self, nand: &mut N, findings: &mut Vec<String>) {
+        let ground = &self.ground;
+        for logical_block in 0..ground.data.logical_blocks() {
+            let Some(block) = ground.data.block(logical_block) else { continue };
+            for offset in 0..ground.geometry.pages_per_block() {
+                let page = ground.geometry.page(block, offset);
+                let key = logical_block * ground.geometry.pages_per_block() + offset;
+                if let Some(spare) = spare(nand, page)
+                    && (spare.kind != Kind::User
+                        || spare.key != key
+                        || spare.version > ground.data.version(logical_block))
+                {
+                    findings.push(format!("{page} of the data block of {logical_block} holds {spare:?}"));
+                }
+            }
+        }
+    }
+
+    fn log_blocks<N: Nand>(&self, nand: &mut N, findings: &mut Vec<String>) {
+        let ground = &self.ground;
+        let geometry = &ground.geometry;
+        let mut live = vec![0; geometry.blocks() as usize];
+        let mut of_logical_block = vec![0; ground.data.logical_blocks() as usize];
+        for (key, page) in ground.log.places() {
+            let (logical_block, offset) = ground.split(key);
+            live[geometry.block_of(page).index()] += 1;
+            of_logical_block[logical_block as usize] += 1;
+            let merged = ground.data.version(logical_block);
+            if spare(nand, page).is_some_and(|s| s.kind != Kind::User || s.key != key || s.version <= merged) {
+                findings.push(format!("{page} is no page of {key} younger than {merged}"));
+            }
+            if ground.trims.is_trimmed(logical_block, offset) {
+                findings.push(format!("{key} is trimmed, and in a log block"));
+            }
+        }
+        for slot in ground.log.slots() {
+            let state = ground.log.get(slot);
+            if live[state.block.index()] != state.live || state.live > state.used {
+                findings.push(format!("{state:?} has {} live pages", live[state.block.index()]));
+            }
+            for index in 0..state.next {
+                let page = geometry.page(state.block, index);
+                let Some(read) = spare(nand, page) else { continue };
+                let (logical_block, _) = ground.split(read.key);
+                let counts = read.kind == Kind::User
+                    && state.keys[index as usize] == read.key
+                    && read.version > ground.data.version(logical_block);
+                let newest = ground.log.place(read.key).and_then(|place| spare(nand, place));
+                if counts && newest.is_some_and(|newest| newest.version < read.version) {
+                    findings.push(format!("{page} is newer than what counts of {}", read.key));
+                }
+            }
+        }
+        for (logical_block, count) in (0..).zip(of_logical_block) {
+            if ground.log.live_of(logical_block) != count {
+                findings.push(format!("{count} pages of logical block {logical_block} are in log blocks"));
+            }
+        }
+    }
+}
+
+fn spare<N: Nand>(nand: &mut N, page: Page) -> Option<phelsuma_nand::Spare> {
+    match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
+        SpareRead::Written(spare) => Some(spare),
+        SpareRead::Erased | SpareRead::Unreadable => None,
+    }
+}

@@ -1,0 +1,152 @@
+//! The block-level mapping table: for each logical block its data block, and its merge version.
+//!
+//! The *merge version* is the drive's version clock when the logical block was merged last: whatever of it stands in a log
+//! block with a version that is not higher is stale for ever. The papers' map blocks say where data blocks are and nothing
+//! else. Then a log block that is merged and erased may leave an older version of a page in another log block, and a
+//! recovery takes that for the newest: old data come back.
+
+use crate::RamLedger;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry};
+
+/// No block.
+const NOWHERE: u32 = u32::MAX;
+/// Bytes of a map page's header: when the oldest log block was begun (u64), little-endian. What recovery scans is as old,
+/// or younger.
+const HEADER_BYTES: usize = 8;
+/// Bytes of an entry of a map page: block (u32), merge version (48 bits), little-endian.
+const ENTRY_BYTES: usize = 10;
+
+/// What stands in a map page for each logical block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    pub(super) block: Option<Block>,
+    /// Pages in log blocks with this version or a lower one are stale.
+    pub(super) version: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct DataMap {
+    blocks: Vec<u32>,
+    versions: Vec<u64>,
+    per_page: u32,
+}
+
+impl DataMap {
+    pub(super) fn new(geometry: &Geometry, logical_blocks: u32) -> Self {
+        Self {
+            blocks: vec![NOWHERE; logical_blocks as usize],
+            versions: vec![0; logical_blocks as usize],
+            per_page: per_page(geometry),
+        }
+    }
+
+    pub(super) fn logical_blocks(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    #[inline]
+    pub(super) fn block(&self, logical_block: u32) -> Option<Block> {
+        match self.blocks[logical_block as usize] {
+            NOWHERE => None,
+            block => Some(Block(block)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn version(&self, logical_block: u32) -> u64 {
+        self.versions[logical_block as usize]
+    }
+
+    pub(super) fn set(&mut self, logical_block: u32, entry: Entry) {
+        self.blocks[logical_block as usize] = entry.block.map_or(NOWHERE, |b| b.0);
+        self.versions[logical_block as usize] = entry.version;
+    }
+
+    /// The map page that a logical block stands in.
+    pub(super) fn part_of(&self, logical_block: u32) -> u32 {
+        logical_block / self.per_page
+    }
+
+    /// The logical blocks of a map page.
+    pub(super) fn range_of(&self, part: u32) -> core::ops::Range<u32> {
+        let first = part * self.per_page;
+        first..(first + self.per_page).min(self.logical_blocks())
+    }
+
+    /// A map page's bytes, into a page of zeros. No page of a log block has a lower seq than `oldest_log`.
+    pub(super) fn encode(&self, part: u32, oldest_log: u64, page: &mut [u8]) {
+        let Some((header, entries)) = page.split_at_mut_checked(HEADER_BYTES) else { return };
+        header.copy_from_slice(&oldest_log.to_le_bytes());
+        for (logical_block, bytes) in self.range_of(part).zip(entries.chunks_exact_mut(ENTRY_BYTES)) {
+            bytes[..4].copy_from_slice(&self.blocks[logical_block as usize].to_le_bytes());
+            bytes[4..].copy_from_slice(&self.versions[logical_block as usize].to_le_bytes()[..6]);
+        }
+    }
+
+    /// The entries of a map page that was read: logical blocks with what stands there. A block that the drive does not
+    /// have is none.
+    pub(super) fn decode<'b>(
+        &self,
+        geometry: &Geometry,
+        part: u32,
+        page: &'b [u8],
+    ) -> impl Iterator<Item = (u32, Entry)> + 'b {
+        let blocks = geometry.blocks();
+        let entries = page.get(HEADER_BYTES..).unwrap_or(&[]);
+        self.range_of(part).zip(entries.chunks_exact(ENTRY_BYTES)).map(move |(logical_block, b)| {
+            let block = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+            let version = u64::from_le_bytes([b[4], b[5], b[6], b[7], b[8], b[9], 0, 0]);
+            (logical_block, Entry { block: (block < blocks).then_some(Block(block)), version })
+        })
+    }
+
+    pub(super) fn ram(&self, geometry: &Geometry, ledger: &mut RamLedger) {
+        let entries = self.blocks.len() as u64;
+        let block_bits = u64::from(geometry.blocks().next_power_of_two().trailing_zeros().max(1));
+        let (blocks, versions) = ((entries * block_bits).div_ceil(8), entries * 6);
+        ledger.structure("data.block_map", blocks);
+        ledger.structure("data.merge_versions", versions);
+        ledger.index("index.data_map", entries * 12 - blocks - versions);
+    }
+}
+
+/// What a map page's header says of the oldest log block.
+pub(super) fn oldest_log_in(page: &[u8]) -> u64 {
+    page.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Entries of a map page.
+pub(super) fn per_page(geometry: &Geometry) -> u32 {
+    (geometry.page_bytes() - HEADER_BYTES as u32) / ENTRY_BYTES as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_page_says_what_the_table_says() {
+        let geometry = Geometry::new(512, 32, 64, 1, 1).unwrap();
+        let mut map = DataMap::new(&geometry, 70);
+        for logical_block in (0..70).step_by(3) {
+            let entry = Entry { block: Some(Block(logical_block % 64)), version: u64::from(logical_block) << 36 };
+            map.set(logical_block, entry);
+        }
+        for part in 0..2 {
+            let mut page = vec![0; 512];
+            map.encode(part, 1 << 47, &mut page);
+            assert_eq!(oldest_log_in(&page), 1 << 47);
+            for (logical_block, entry) in map.decode(&geometry, part, &page) {
+                let same = Entry { block: map.block(logical_block), version: map.version(logical_block) };
+                assert_eq!(entry, same, "{logical_block}");
+            }
+            assert_eq!(map.decode(&geometry, part, &page).count(), map.range_of(part).count());
+        }
+        assert_eq!((map.range_of(0), map.range_of(1)), (0..50, 50..70));
+        // What is too short, or names blocks that are not there, is no more than that.
+        assert_eq!(map.decode(&geometry, 0, &[9; 7]).count(), 0);
+        assert!(map.decode(&geometry, 0, &[9; 512]).all(|(_, entry)| entry.block.is_none()));
+    }
+}

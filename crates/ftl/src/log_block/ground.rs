@@ -1,0 +1,378 @@
+//! What all log-block FTLs stand on: data blocks, log blocks, map blocks and trims, and how pages get from one to
+//! another.
+//!
+//! - **Data blocks.** Each logical block has one or none; a page stands at its own offset. A page that was never written
+//!   is a hole: chips take pages in ascending order and let some be left out. Only the first page is never left out: where
+//!   it would be, zeros are written there, with a version that no page has ([`HOLE`]). So a block whose first spare area is
+//!   blank is blank.
+//! - **Log blocks** take the host's pages in whatever way the scheme says ([`super::scheme`]).
+//! - **The newest version** of a page is where the table of log pages says, in the data block otherwise. Newest is by
+//!   version, never by program order.
+
+use super::data_map::DataMap;
+use super::log::{Log, NONE};
+use super::map_blocks::MapBlocks;
+use super::pool::{Pool, Role};
+use super::shape::Sizes;
+use super::tally::Tally;
+use super::trims::TrimTable;
+use crate::barriers::{Barrier, Barriers};
+use crate::blocks::NewPage;
+use crate::ftl::Shape;
+use crate::steps::Owned;
+use crate::{FtlError, RamLedger};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, Time};
+
+#[derive(Clone)]
+pub(super) struct Ground {
+    pub(super) barriers: Barriers,
+    pub(super) geometry: Geometry,
+    pub(super) shape: Shape,
+    pub(super) log_blocks_most: u32,
+    pub(super) pool: Pool,
+    pub(super) data: DataMap,
+    pub(super) map: MapBlocks,
+    pub(super) trims: TrimTable,
+    pub(super) log: Log,
+    pub(super) tally: Tally,
+    /// A page on its way.
+    pub(super) bytes: Vec<u8>,
+    /// Pages that a recovery has read and that may have been in flight: it may have been the last time that they read
+    /// well.
+    pub(super) kept: Kept,
+    /// While a recovery holds log blocks that may count again: none of them has a page of a lower seq.
+    pub(super) held_since: Option<u64>,
+}
+
+/// Pages with what was read there.
+#[derive(Default)]
+pub(super) struct Kept(pub(super) Vec<(Page, Spare, Owned)>);
+
+impl Clone for Kept {
+    /// Only a recovery keeps any, and nobody copies an FTL that is not up yet.
+    fn clone(&self) -> Self {
+        debug_assert!(self.0.is_empty());
+        Self::default()
+    }
+}
+
+/// A page that was fetched: its bytes are in [`Ground::bytes`] where it is not hollow.
+#[derive(Clone, Copy)]
+struct Fetched {
+    version: u64,
+    data_crc: u32,
+    hollow: Option<u64>,
+    ready: Time,
+}
+
+/// What became of a copy.
+pub(super) enum Copied {
+    Done,
+    /// There was nothing to copy.
+    Nothing,
+    /// The program failed: nothing more can be written to the block.
+    Failed,
+}
+
+impl Ground {
+    pub(super) fn new(geometry: &Geometry, sizes: &Sizes, barriers: Barriers) -> Self {
+        let logical_blocks = sizes.logical_blocks;
+        Self {
+            barriers,
+            geometry: *geometry,
+            shape: sizes.shape,
+            log_blocks_most: sizes.log_blocks,
+            pool: Pool::new(*geometry, barriers),
+            data: DataMap::new(geometry, logical_blocks),
+            map: MapBlocks::new(geometry, logical_blocks),
+            trims: TrimTable::new(geometry, logical_blocks),
+            log: Log::new(geometry, logical_blocks, sizes.log_blocks + 1),
+            tally: Tally::default(),
+            bytes: Vec::new(),
+            kept: Kept::default(),
+            held_since: None,
+        }
+    }
+
+    /// The logical block of a logical page, and where in it the page stands.
+    #[inline]
+    pub(super) fn split(&self, key: u32) -> (u32, u32) {
+        let block = self.geometry.pages_per_block();
+        (key / block, key % block)
+    }
+
+    /// Pages of a logical block: the last one may be shorter.
+    #[inline]
+    pub(super) fn pages_in(&self, logical_block: u32) -> u32 {
+        let block = self.geometry.pages_per_block();
+        block.min(self.shape.logical_pages - logical_block * block)
+    }
+
+    /// Why merges are done: by a request, or by a recovery.
+    fn purpose(&self) -> Purpose {
+        if self.pool.recovering { Purpose::Recovery } else { Purpose::Merge }
+    }
+
+    /// Where a logical page is to be read: nowhere if it reads as zeros, and otherwise where, and whether what is blank
+    /// there is a page that was never written.
+    #[inline]
+    pub(super) fn find(&self, key: u32) -> Option<(Page, bool)> {
+        let (logical_block, offset) = self.split(key);
+        if let Some(page) = self.log.place(key) {
+            return Some((page, false));
+        }
+        if self.trims.is_trimmed(logical_block, offset) {
+            return None;
+        }
+        self.data.block(logical_block).map(|block| (self.geometry.page(block, offset), true))
+    }
+
+    /// Whether another log block may be opened. A merge takes a block before it gives any back, and so may a map page.
+    pub(super) fn has_room_for_log_block(&self) -> bool {
+        self.log.len() < self.log_blocks_most && self.pool.free() > super::shape::MERGE_BLOCKS
+    }
+
+    /// A new log block: its slot, and when it can be written.
+    pub(super) fn open_log_block<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        owner: u32,
+        at: Time,
+    ) -> Result<(u32, Time), FtlError> {
+        if self.pool.free() <= super::shape::MERGE_BLOCKS {
+            // Merges have given back all that there was.
+            return Err(FtlError::Full { bad_blocks: self.pool.bad });
+        }
+        let (block, ready) = self.pool.open(nand, Role::Log, self.purpose(), at)?;
+        Ok((self.log.open(block, owner, self.pool.clock.seq() + 1), ready))
+    }
+
+    /// The host's page is written at `index` of a log block; none where the program failed, and the log block is closed.
+    ///
+    /// Its version is made here, right before the program: a merge in between would make it stale.
+    pub(super) fn append<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        slot: u32,
+        index: u32,
+        key: u32,
+        content: Content<'_>,
+        at: Time,
+    ) -> Result<Option<Time>, FtlError> {
+        let (logical_block, offset) = self.split(key);
+        let page = NewPage {
+            kind: Kind::User,
+            key,
+            version: self.pool.clock.next_version(),
+            content,
+            data_crc: content.crc(),
+            aux: 0,
+        };
+        let end = self.geometry.pages_per_block();
+        let state = self.log.get_mut(slot);
+        debug_assert!(!state.closed && index >= state.next && index < end);
+        state.in_place &= state.owner == logical_block && index == offset;
+        state.next = index + 1;
+        let to = self.geometry.page(state.block, index);
+        match self.pool.program(nand, to, Role::Log, &page, Purpose::Host, at)? {
+            Some(done) => {
+                self.log.get_mut(slot).used += 1;
+                self.log.set(key, to);
+                self.trims.clear(logical_block, offset);
+                Ok(Some(done))
+            }
+            None if self.barriers.forget(Barrier::FailedWrittenAgain) => Ok(Some(at)),
+            None => {
+                self.log.get_mut(slot).closed = true;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads a page to copy it. What cannot be read any more, or is somebody else's, is copied as what it is: a page whose
+    /// data do not fit their CRC. So it stays a read error, over every merge and power cut, until it is written again.
+    fn fetch<N: Nand>(&mut self, nand: &mut N, key: u32, from: Page, may_be_hole: bool, at: Time) -> Option<Fetched> {
+        let purpose = self.purpose();
+        self.bytes.clear();
+        let read_before = self.kept.0.iter().find(|(page, ..)| *page == from);
+        if let Some((_, spare, data)) = read_before.filter(|_| !self.barriers.forget(Barrier::SuspectsReadOnce)) {
+            let hollow = match data.content() {
+                Content::Hollow(tag) => Some(tag),
+                Content::Bytes(bytes) => {
+                    self.bytes.extend_from_slice(bytes);
+                    None
+                }
+            };
+            return Some(Fetched { version: spare.version, data_crc: spare.data_crc, hollow, ready: at });
+        }
+        self.tally.reads += 1;
+        let (read, ready) = nand.read(from, Op::new(at, purpose));
+        match read {
+            PageRead::Erased if may_be_hole => None,
+            PageRead::Written { spare, .. } if may_be_hole && is_hole(&spare, key) => None,
+            PageRead::Written { content, spare, .. } if spare.kind == Kind::User && spare.key == key => {
+                let hollow = match content {
+                    Content::Hollow(tag) => Some(tag),
+                    Content::Bytes(bytes) => {
+                        self.bytes.extend_from_slice(bytes);
+                        None
+                    }
+                };
+                Some(Fetched { version: spare.version, data_crc: spare.data_crc, hollow, ready })
+            }
+            _ => {
+                self.tally.pages_lost_moving += 1;
+                let wrong = !Content::Hollow(0).crc();
+                Some(Fetched { version: self.pool.clock.version(), data_crc: wrong, hollow: Some(0), ready })
+            }
+        }
+    }
+
+    /// Copies the newest version of a logical page to `index` of the block that `open` gives, where `next` is the next page
+    /// to program: with zeros in front where it would be the block's first program, and not at its beginning.
+    pub(super) fn copy_newest<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        key: u32,
+        role: Role,
+        to: &mut Destination,
+        at: Time,
+    ) -> Result<Copied, FtlError> {
+        let (_, offset) = self.split(key);
+        let Some((from, may_be_hole)) = self.find(key) else { return Ok(Copied::Nothing) };
+        let Some(fetched) = self.fetch(nand, key, from, may_be_hole, at) else { return Ok(Copied::Nothing) };
+        let purpose = self.purpose();
+        let (block, ready) = match to.block {
+            Some(block) => (block, fetched.ready),
+            None => {
+                let (block, ready) = self.pool.open(nand, role, purpose, at)?;
+                to.block = Some(block);
+                (block, ready.max(fetched.ready))
+            }
+        };
+        if !to.begun && offset > 0 && self.write_zeros(nand, block, key - offset, role, ready)?.is_none() {
+            return Ok(Copied::Failed);
+        }
+        to.begun = true;
+        let content = match fetched.hollow {
+            Some(tag) => Content::Hollow(tag),
+            None => Content::Bytes(&self.bytes),
+        };
+        let page =
+            NewPage { kind: Kind::User, key, version: fetched.version, content, data_crc: fetched.data_crc, aux: 0 };
+        self.tally.programs += 1;
+        let to = self.geometry.page(block, offset);
+        Ok(match self.pool.program(nand, to, role, &page, purpose, ready)? {
+            Some(_) => {
+                self.tally.page_copies += 1;
+                Copied::Done
+            }
+            None => Copied::Failed,
+        })
+    }
+
+    /// Writes a block's first page as zeros: it is not there, and the block must not look blank. None where that fails.
+    pub(super) fn write_zeros<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        block: Block,
+        key: u32,
+        role: Role,
+        at: Time,
+    ) -> Result<Option<Time>, FtlError> {
+        let content = Content::Hollow(0);
+        let page = NewPage { kind: Kind::User, key, version: HOLE, content, data_crc: content.crc(), aux: 0 };
+        let to = self.geometry.page(block, 0);
+        self.tally.programs += 1;
+        self.pool.program(nand, to, role, &page, self.purpose(), at)
+    }
+
+    /// Gives an emptied log block back. While trims are pending, a page in it may be the last acknowledged version of one
+    /// that was trimmed: without it a power cut would bring an older one back.
+    pub(super) fn release_log_block<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
+        let done = if self.barriers.forget(Barrier::TrimsBeforeReuse) { at } else { self.write_trims(nand, at)? };
+        let block = self.log.close(slot);
+        self.pool.release(block);
+        self.tally.freed_blocks += 1;
+        Ok(done)
+    }
+
+    /// Pages of a logical block are trimmed: those in front of `until`, from `offset` on.
+    pub(super) fn trim_pages<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        logical_block: u32,
+        offsets: core::ops::Range<u32>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let mut done = at;
+        let first = logical_block * self.geometry.pages_per_block();
+        let has_data_block = self.data.block(logical_block).is_some();
+        if !has_data_block && self.log.live_of(logical_block) == 0 {
+            return Ok(done);
+        }
+        if let Some(oldest) = self.trims.in_the_way_of(logical_block) {
+            done = self.full_merge(nand, oldest, done)?;
+        }
+        let version = self.pool.clock.next_version();
+        let log = &mut self.log;
+        let trimmed = offsets.filter(|offset| log.remove(first + offset).is_some() || has_data_block);
+        let trimmed: Vec<u32> = trimmed.collect();
+        if !trimmed.is_empty() {
+            self.trims.set(logical_block, trimmed.into_iter(), version);
+        }
+        Ok(done)
+    }
+
+    /// Nothing of a logical block is there any more. Gives its data block back, to be released when the map says so.
+    pub(super) fn unmap(&mut self, logical_block: u32) -> Option<Block> {
+        let old = self.data.block(logical_block);
+        let version = self.pool.clock.next_version();
+        self.data.set(logical_block, super::data_map::Entry { block: None, version });
+        self.forget_log_pages(logical_block);
+        self.trims.drop(logical_block);
+        old
+    }
+
+    /// No page of a logical block in a log block counts any more.
+    pub(super) fn forget_log_pages(&mut self, logical_block: u32) {
+        let first = logical_block * self.geometry.pages_per_block();
+        for key in first..first + self.pages_in(logical_block) {
+            if self.log.live_of(logical_block) == 0 {
+                break;
+            }
+            self.log.remove(key);
+        }
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        self.data.ram(&self.geometry, ledger);
+        self.log.ram(self.log_blocks_most, ledger);
+        self.map.ram(ledger);
+        self.trims.ram(ledger);
+        self.pool.ram(ledger);
+        ledger.index("buffer.page", self.bytes.capacity() as u64);
+    }
+}
+
+/// A block that copies go to.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Destination {
+    /// None until there is something to copy.
+    pub(super) block: Option<Block>,
+    /// Its first page is programmed.
+    pub(super) begun: bool,
+}
+
+/// The version of zeros that stand at the beginning of a block in the place of a page that is not there. It is older than
+/// any merge, so it never counts in a log block.
+const HOLE: u64 = 0;
+
+/// Whether what stands in a logical page's place says that the page is not there.
+pub(super) fn is_hole(spare: &Spare, key: u32) -> bool {
+    spare.kind == Kind::User && spare.key == key && spare.version == HOLE
+}
+
+/// No logical block.
+pub(super) const NOBODY: u32 = NONE;

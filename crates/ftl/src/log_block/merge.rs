@@ -1,0 +1,173 @@
+//! Merges: how what stands in log blocks gets into data blocks (LAST++ section 2.2 and figure 1).
+//!
+//! - **Switch**: a log block that holds all pages of its logical block in place becomes the data block.
+//! - **Partial**: the rest is copied behind what the log block holds in place, then it becomes the data block.
+//! - **Full**: the newest version of each page is copied to a fresh block, which becomes the data block.
+//!
+//! The order is the same for all: the new data block is programmed to its end; then the map page that names it, with the
+//! merge version; and only then the old blocks are given back. Each logical block switches alone. A power cut in between
+//! leaves a block that no map page names: a log block that is still one, or the destination of a full merge, which is
+//! nothing.
+//!
+//! The papers merge a log block into its data block whatever else there is. A partial or switch merge makes all of the log
+//! block's pages the newest ones, so it is done only if they are: where a newer version stands in another log block, or a
+//! page was trimmed, the merge is a full one (against LAST++ section 4.3, which looks at the sequential log block alone).
+
+use super::data_map::Entry;
+use super::ground::{Copied, Destination, Ground, NOBODY};
+use super::pool::{Role, Use};
+use crate::FtlError;
+use crate::barriers::Barrier;
+use phelsuma_nand::{Block, Nand, Time};
+
+impl Ground {
+    /// Copies the newest version of every page of a logical block to a fresh one. When the map says so.
+    pub(super) fn full_merge<N: Nand>(&mut self, nand: &mut N, logical_block: u32, at: Time) -> Result<Time, FtlError> {
+        let first = logical_block * self.geometry.pages_per_block();
+        // Each round that fails retires a block.
+        loop {
+            let mut to = Destination::default();
+            let mut copied = Ok(Copied::Nothing);
+            for key in first..first + self.pages_in(logical_block) {
+                copied = self.copy_newest(nand, key, Role::Data, &mut to, at);
+                if !matches!(copied, Ok(Copied::Done | Copied::Nothing)) {
+                    break;
+                }
+            }
+            if matches!(copied, Ok(Copied::Done | Copied::Nothing)) {
+                let done = self.switch_to(nand, logical_block, to.block, at)?;
+                self.tally.full_merges += 1;
+                return Ok(done);
+            }
+            // Nothing names it.
+            if let Some(block) = to.block {
+                self.pool.release(block);
+            }
+            copied?;
+        }
+    }
+
+    /// `block`, programmed to its end, becomes the data block of a logical block. Where the map cannot be written because
+    /// no block is free for it, everything stays as it was, but for a block that nobody may erase: a page of the map that
+    /// failed may name it all the same.
+    fn switch_to<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        logical_block: u32,
+        block: Option<Block>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let old = self.data.block(logical_block);
+        let before = Entry { block: old, version: self.data.version(logical_block) };
+        if self.barriers.forget(Barrier::OldBlocksAfterMap)
+            && let Some(old) = old
+        {
+            self.pool.release(old);
+        }
+        // Everything of it that stands in log blocks by now was written before this moment.
+        self.data.set(logical_block, Entry { block, version: self.pool.clock.version() });
+        let done = match self.write_part(nand, self.data.part_of(logical_block), at) {
+            Ok(done) => done,
+            Err(error) => {
+                self.data.set(logical_block, before);
+                if let Some(block) = block.filter(|block| !self.log.is_log_block(*block)) {
+                    self.pool.take(block, Use::Fixed);
+                }
+                return Err(error);
+            }
+        };
+        self.forget_log_pages(logical_block);
+        self.trims.drop(logical_block);
+        if !self.barriers.forget(Barrier::OldBlocksAfterMap)
+            && let Some(old) = old
+        {
+            self.pool.release(old);
+        }
+        self.tally.freed_blocks += u64::from(old.is_some());
+        Ok(done)
+    }
+
+    /// Whether a log block can become its owner's data block: it is not closed, stands in place, and what it holds is the
+    /// newest.
+    fn can_become_data_block(&self, slot: u32) -> bool {
+        let state = self.log.get(slot);
+        let newest = state.live == state.used && !self.trims.has(state.owner);
+        state.owner != NOBODY
+            && state.in_place
+            && !state.closed
+            && state.live > 0
+            && (newest || self.barriers.forget(Barrier::PartialMergesOfNewest))
+    }
+
+    /// Makes a log block its owner's data block, with what it lacks copied behind what it holds; none where a program
+    /// failed.
+    fn become_data_block<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Option<Time>, FtlError> {
+        let state = self.log.get(slot);
+        let (owner, block) = (state.owner, state.block);
+        let mut copied = state.copied;
+        let first = owner * self.geometry.pages_per_block();
+        let mut to = Destination { block: Some(block), begun: true };
+        for key in first + state.next..first + self.pages_in(owner) {
+            match self.copy_newest(nand, key, Role::Log, &mut to, at)? {
+                Copied::Done => copied += 1,
+                Copied::Nothing => {}
+                Copied::Failed => {
+                    self.log.get_mut(slot).closed = true;
+                    return Ok(None);
+                }
+            }
+        }
+        let is_switch = copied == 0 && self.log.get(slot).next == self.pages_in(owner);
+        self.log.get_mut(slot).closed = true;
+        let done = self.switch_to(nand, owner, Some(block), at)?;
+        self.log.close(slot);
+        self.pool.take(block, Use::Data);
+        if is_switch {
+            self.tally.switch_merges += 1;
+        } else {
+            self.tally.partial_merges += 1;
+        }
+        Ok(Some(done))
+    }
+
+    /// Merges a log block that one logical block has to itself: the cheapest way that there is.
+    pub(super) fn merge_owned<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
+        let state = self.log.get(slot);
+        debug_assert_ne!(state.owner, NOBODY);
+        let (owner, used) = (state.owner, state.used);
+        if self.can_become_data_block(slot)
+            && let Some(done) = self.become_data_block(nand, slot, at)?
+        {
+            self.tally.merged(used);
+            return Ok(done);
+        }
+        let degree = u32::from(self.log.get(slot).live > 0);
+        let done = if degree == 0 { at } else { self.full_merge(nand, owner, at)? };
+        self.give_back(nand, slot, degree, done)
+    }
+
+    /// Merges every logical block that has live pages in a log block, one after the other, and gives the log block back.
+    pub(super) fn merge_shared<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
+        let (mut done, mut from, mut degree) = (at, 0, 0);
+        while let Some((index, key)) = self.log.live_in(slot, from) {
+            let (logical_block, _) = self.split(key);
+            done = self.full_merge(nand, logical_block, done)?;
+            from = index + 1;
+            degree += 1;
+        }
+        self.give_back(nand, slot, degree, done)
+    }
+
+    /// A log block in which nothing is live any more, after full merges of so many logical blocks.
+    fn give_back<N: Nand>(&mut self, nand: &mut N, slot: u32, degree: u32, at: Time) -> Result<Time, FtlError> {
+        let used = self.log.get(slot).used;
+        let done = self.release_log_block(nand, slot, at)?;
+        self.tally.merged(used);
+        if degree == 0 {
+            self.tally.dead_log_blocks += 1;
+        } else {
+            self.tally.associated(degree);
+        }
+        Ok(done)
+    }
+}

@@ -1,0 +1,217 @@
+//! Log-block (hybrid) FTLs: logical blocks are mapped to data blocks, what is written goes to a few log blocks that are
+//! mapped page by page, and merges bring the two together (LAST++ sections 2.2 and 3; µ-FTL section 3).
+//!
+//! [`Ground`] is what all of them stand on: blocks, the maps, merges, recovery. A [`Scheme`] says to which log block a page
+//! goes and which one is merged. ARCHITECTURE.md has the rules that power cuts are survived by.
+
+mod check;
+mod data_map;
+mod ground;
+mod log;
+mod look;
+mod map_blocks;
+mod merge;
+mod pool;
+mod recovery;
+mod scheme;
+mod shape;
+mod tally;
+mod trims;
+
+use crate::barriers::Barrier;
+use crate::config::LogParts;
+use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
+use crate::{BlockLook, Counter, FtlError, RamLedger, anchor};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ground::{Ground, is_hole};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
+use scheme::Scheme;
+use shape::Sizes;
+
+/// An FTL of this family.
+type Config = crate::Config<LogParts>;
+
+/// A log-block FTL.
+#[derive(Clone)]
+pub(crate) struct LogBlock {
+    ground: Ground,
+    scheme: Scheme,
+    anchors: Vec<Block>,
+}
+
+impl LogBlock {
+    /// Makes a blank drive.
+    pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Self, Time), FtlError> {
+        let geometry = *nand.geometry();
+        let bad = |nand: &N| (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u32;
+        Sizes::that_fit(&geometry, config, bad(nand))?;
+        let (anchors, done) = anchor::format(nand, config, at)?;
+        // Erasing may have found more of them.
+        let sizes = Sizes::that_fit(&geometry, config, bad(nand))?;
+        let mut ftl = Self::empty(&geometry, config, &sizes, anchors);
+        ftl.ground.pool.bad = bad(nand);
+        for block in ftl.usable_blocks(nand) {
+            ftl.ground.pool.release(block);
+        }
+        Ok((ftl, done))
+    }
+
+    /// A drive with nothing in it and nothing in the pool.
+    fn empty(geometry: &Geometry, config: &Config, sizes: &Sizes, anchors: Vec<Block>) -> Self {
+        Self {
+            ground: Ground::new(geometry, sizes, config.barriers()),
+            scheme: Scheme::new(config.composition.scheme, sizes.logical_blocks),
+            anchors,
+        }
+    }
+
+    /// Every block that is neither bad nor the description's.
+    fn usable_blocks<N: Nand>(&self, nand: &N) -> Vec<Block> {
+        (0..nand.geometry().blocks()).map(Block).filter(|b| !nand.is_bad(*b) && !self.anchors.contains(b)).collect()
+    }
+
+    fn check_range(&self, first: LogicalPage, pages: u32) -> Result<(), FtlError> {
+        let logical_pages = self.ground.shape.logical_pages;
+        let last = u64::from(first.0) + u64::from(pages);
+        if last > u64::from(logical_pages) {
+            return Err(FtlError::OutOfRange { first: u64::from(first.0), last: last - 1, logical_pages });
+        }
+        Ok(())
+    }
+}
+
+impl<N: Nand> Ftl<N> for LogBlock {
+    fn shape(&self) -> Shape {
+        self.ground.shape
+    }
+
+    fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
+        self.check_range(request.first, request.pages)?;
+        let page_bytes = self.ground.geometry.page_bytes();
+        if let HostData::Bytes(bytes) = request.data
+            && bytes.len() as u64 != u64::from(request.pages) * u64::from(page_bytes)
+        {
+            return Err(FtlError::Length { given: bytes.len(), pages: request.pages, page_bytes });
+        }
+        let mut done = at;
+        for index in 0..request.pages {
+            let content = request.data.page(index, page_bytes);
+            let key = request.first.0 + index;
+            done = done.max(self.scheme.write(&mut self.ground, nand, key, content, at)?);
+        }
+        Ok(done)
+    }
+
+    fn read(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        cause: Purpose,
+        at: Time,
+        sink: &mut dyn ReadSink,
+    ) -> Result<Time, FtlError> {
+        self.check_range(first, pages)?;
+        let mut done = at;
+        for index in 0..pages {
+            let key = LogicalPage(first.0 + index);
+            let Some((page, may_be_hole)) = self.ground.find(key.0) else {
+                sink.page(key, HostPage::Zeros);
+                continue;
+            };
+            let (read, ready) = nand.read(page, Op::new(at, cause));
+            done = done.max(ready);
+            if read == PageRead::Erased && may_be_hole {
+                sink.page(key, HostPage::Zeros);
+                continue;
+            }
+            let read = match read {
+                PageRead::Written { content, spare, .. } if self.ground.barriers.forget(Barrier::HostDataVerified) => {
+                    Some((content, spare))
+                }
+                read => read.verified(),
+            };
+            let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
+            match read {
+                Some((_, spare)) if may_be_hole && is_hole(&spare, key.0) => sink.page(key, HostPage::Zeros),
+                Some((content, spare)) if is_sought(&spare) || self.ground.barriers.forget(Barrier::OwnerChecked) => {
+                    sink.page(key, HostPage::Data(content));
+                }
+                _ => {
+                    self.ground.tally.unreadable_reads += 1;
+                    sink.page(key, HostPage::Unreadable);
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// Whole logical blocks are unmapped, and that is on flash when this returns; of others the table of trims takes note.
+    fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        self.check_range(first, pages)?;
+        let ground = &mut self.ground;
+        let (mut done, end) = (at, first.0 + pages);
+        let (mut parts, mut old) = (Vec::new(), Vec::new());
+        let mut next = first.0;
+        while next < end {
+            let (logical_block, offset) = ground.split(next);
+            let in_it = ground.pages_in(logical_block);
+            let until = in_it.min(offset + (end - next));
+            next += until - offset;
+            if offset > 0 || until < in_it {
+                done = ground.trim_pages(nand, logical_block, offset..until, done)?;
+            } else if ground.data.block(logical_block).is_some() || ground.log.live_of(logical_block) > 0 {
+                old.extend(ground.unmap(logical_block));
+                let part = ground.data.part_of(logical_block);
+                if parts.last() != Some(&part) {
+                    parts.push(part);
+                }
+            }
+        }
+        done = ground.write_parts(nand, parts, done)?;
+        for block in old {
+            ground.pool.release(block);
+        }
+        Ok(done)
+    }
+
+    fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if !self.ground.barriers.forget(Barrier::TrimsAtFlush) {
+            self.ground.write_trims(nand, at)?;
+        }
+        Ok(at.max(self.ground.pool.clock.horizon()))
+    }
+
+    fn copy(&self) -> Box<dyn Ftl<N>> {
+        Box::new(self.clone())
+    }
+
+    fn ram(&self) -> RamLedger {
+        let mut ledger = RamLedger::default();
+        self.ground.ram(&mut ledger);
+        self.scheme.ram(&mut ledger);
+        ledger.index("index.anchors", self.anchors.capacity() as u64 * 4);
+        ledger
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let mut counters = Vec::new();
+        self.ground.tally.counters(&mut counters);
+        counters.push(Counter::level("log_blocks", u64::from(self.ground.log.len())));
+        counters.push(Counter::level("free_blocks", u64::from(self.ground.pool.free())));
+        counters.push(Counter::level("bad_blocks", u64::from(self.ground.pool.bad)));
+        counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        self.blocks_seen(first, out);
+        true
+    }
+
+    fn check(&mut self, nand: &mut N) -> Vec<String> {
+        // Asking counts: that is left to the copy.
+        self.clone().findings(nand)
+    }
+}

@@ -1,0 +1,239 @@
+//! Recovery of a log-block FTL: map blocks tell where data blocks are, spare areas what stands in log blocks
+//! (LAST++ section 4.7 without summary pages).
+//!
+//! What the map names is sound: a map page is not programmed before what it names is on flash. What no map page names is
+//! told by the label of its first page: a log block counts, with every page that is younger than its logical block's
+//! merge; the destination of a full merge is an orphan, and free.
+//!
+//! The three rules of the page-mapped recovery ([`crate::page_mapped`]) hold here as well:
+//!
+//! - **Only the last page of a block can be torn**: log blocks and map blocks that were open are not written any further.
+//!   So the last page of each is believed only where its CRC fits.
+//! - **What may have been in flight is written anew** before the host sees anything: a part of the map from RAM, a page of
+//!   the host by merging its logical block.
+//! - **What it makes stale is kept until then**: data blocks that the older version of a part names, and log blocks whose
+//!   pages would count again.
+
+mod log_scan;
+mod map_scan;
+mod scan;
+
+use super::data_map::Entry;
+use super::pool::{Role, Use};
+use super::shape::Sizes;
+use super::{Config, LogBlock};
+use crate::barriers::Barrier;
+use crate::recovery_report::RecoveryReport;
+use crate::steps::Steps;
+use crate::{ANCHOR_BLOCKS, FtlError, anchor};
+use alloc::vec::Vec;
+use log_scan::{LogPage, LogScan};
+use map_scan::MapScan;
+use phelsuma_nand::{Block, Nand, Time};
+use scan::{Scan, Seen};
+
+impl LogBlock {
+    /// Brings a drive up from what is on flash.
+    pub(crate) fn recover<N: Nand>(
+        nand: &mut N,
+        config: &Config,
+        at: Time,
+    ) -> Result<(Self, RecoveryReport), FtlError> {
+        let geometry = *nand.geometry();
+        let mut steps = Steps::new(at);
+        steps.begin("find the drive's description");
+        let anchors = anchor::find(nand, config, at)?;
+        steps.step.reads += anchors.reads;
+        steps.step.programs += anchors.programs;
+        steps.now = steps.now.max(anchors.done);
+        let sizes = Sizes::that_fit(&geometry, config, 0)?;
+        let mut ftl = Self::empty(&geometry, config, &sizes, anchors.blocks);
+        ftl.ground.pool.recovering = true;
+        let usable = ftl.usable_blocks(nand);
+        ftl.ground.pool.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
+
+        steps.begin("read the first spare area of every block");
+        let mut scan = Scan::new(&geometry);
+        for block in &usable {
+            scan.first(nand, &mut steps, *block);
+        }
+
+        steps.begin("read map blocks");
+        let mut map = MapScan::default();
+        for block in &usable {
+            if scan.role(*block) == Some(Role::Map) {
+                map.block(&mut scan, nand, &mut steps, *block);
+            }
+        }
+        map.load(&mut ftl.ground, &scan, nand, &mut steps);
+
+        steps.begin("scan log blocks");
+        let mut log = LogScan::default();
+        let named = ftl.named();
+        for block in &usable {
+            let begun_in_time = scan.first_seq(*block) >= map.oldest_log;
+            if scan.role(*block) == Some(Role::Log) && begun_in_time && named.binary_search(block).is_err() {
+                log.block(ftl.ground.barriers, &mut scan, nand, &mut steps, *block);
+            }
+        }
+        log.end(&scan);
+        map.settle(&scan);
+        let log_bytes = log.bytes();
+        let (counting, suspects) = ftl.enter_log_pages(&map, log);
+        let held = ftl.settle_blocks(&usable, &scan, &map, &counting);
+        ftl.ground.pool.begin_session(scan.version_max, scan.seq_max);
+        (steps.report.last_pages, steps.report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
+        steps.report.scratch_bytes = scan.bytes() + map.bytes() + log_bytes;
+
+        steps.begin("write anew what may have been in flight");
+        let before = ftl.ground.tally;
+        let held_since = (!ftl.ground.barriers.forget(Barrier::HeldLogBlocksScanned)).then_some(map.oldest_log);
+        ftl.ground.held_since = held_since;
+        if !ftl.ground.barriers.forget(Barrier::SuspectsCopied) {
+            steps.now = ftl.ground.write_parts(nand, map.suspects(), steps.now)?;
+            for logical_block in suspects {
+                steps.now = ftl.ground.full_merge(nand, logical_block, steps.now)?;
+            }
+        }
+        steps.now = steps.now.max(ftl.ground.pool.clock.horizon());
+        ftl.ground.kept.0.clear();
+        ftl.ground.held_since = None;
+        for block in held {
+            ftl.ground.pool.release(block);
+        }
+        // Log blocks of which nothing is left.
+        let dead: Vec<u32> = ftl.ground.log.slots().filter(|slot| ftl.ground.log.get(*slot).live == 0).collect();
+        for slot in dead {
+            steps.now = ftl.ground.release_log_block(nand, slot, steps.now)?;
+        }
+        steps.now = ftl.scheme.recovered(&mut ftl.ground, nand, steps.now)?;
+        steps.now = steps.now.max(ftl.ground.pool.clock.horizon());
+        steps.step.reads += ftl.ground.tally.reads - before.reads;
+        steps.step.programs += ftl.ground.tally.programs - before.programs;
+        steps.end();
+        ftl.ground.pool.recovering = false;
+        ftl.ground.tally = super::tally::Tally::default();
+        let mut report = steps.report;
+        report.bound = sizes.recovery_bound(&geometry);
+        report.done = steps.now;
+        Ok((ftl, report))
+    }
+
+    /// The data blocks that the map names, in order.
+    fn named(&self) -> Vec<Block> {
+        let data = &self.ground.data;
+        let mut named: Vec<Block> = (0..data.logical_blocks()).filter_map(|lb| data.block(lb)).collect();
+        named.sort_unstable();
+        named
+    }
+
+    /// Enters the newest pages of log blocks that are younger than their logical block's merge and not trimmed. The blocks
+    /// whose pages would count if what may have been in flight turned bad, in order; and the logical blocks of pages that
+    /// may have been in flight and count.
+    fn enter_log_pages(&mut self, map: &MapScan, mut log: LogScan) -> (Vec<Block>, Vec<u32>) {
+        let ground = &mut self.ground;
+        let geometry = ground.geometry;
+        let logical_pages = ground.shape.logical_pages;
+        log.pages.retain(|page| page.key < logical_pages);
+        // The newest of each logical page comes first.
+        if ground.barriers.forget(Barrier::VersionOrder) {
+            log.pages.sort_by_key(|page| (page.key, core::cmp::Reverse(page.seq)));
+        } else {
+            log.pages.sort_by_key(|page| (page.key, core::cmp::Reverse((page.version, page.seq))));
+        }
+        let compares = !ground.barriers.forget(Barrier::MergeVersionCompared);
+        let (mut counting, mut suspects) = (Vec::new(), Vec::new());
+        let mut entered: Vec<LogPage> = Vec::new();
+        for pages in log.pages.chunk_by(|a, b| a.key == b.key) {
+            let Some(key) = pages.first().map(|page| page.key) else { continue };
+            let (logical_block, offset) = ground.split(key);
+            // As the newest parts of the map have it.
+            let merged = ground.data.version(logical_block);
+            let trimmed = ground.trims.entry(logical_block).filter(|trim| trim.has(offset)).map(|trim| trim.version);
+            let counts = |page: &&LogPage| {
+                (page.version > merged || !compares) && trimmed.is_none_or(|trimmed| page.version > trimmed)
+            };
+            if let Some(newest) = pages.iter().find(counts) {
+                entered.push(*newest);
+                if newest.suspect {
+                    suspects.push(logical_block);
+                }
+            }
+            // As it is where everything that may have been in flight turns bad.
+            let merged = map.certain_version(logical_block).unwrap_or(merged);
+            let trimmed = if map.trims_are_suspect() { None } else { trimmed };
+            let would = |page: &&LogPage| {
+                !page.suspect && page.version > merged && trimmed.is_none_or(|trimmed| page.version > trimmed)
+            };
+            counting.extend(pages.iter().find(would).map(|page| geometry.block_of(page.page)));
+        }
+        counting.sort_unstable();
+        counting.dedup();
+        suspects.sort_unstable();
+        suspects.dedup();
+        // Log blocks in the order in which they were begun, each with the pages that count.
+        let mut blocks: Vec<(u64, Block)> =
+            entered.iter().map(|page| (log.begun(&geometry, page), geometry.block_of(page.page))).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        for (first_seq, block) in blocks {
+            let slot = ground.log.open(block, super::ground::NOBODY, first_seq);
+            let state = ground.log.get_mut(slot);
+            (state.closed, state.in_place, state.next) = (true, false, geometry.pages_per_block());
+            ground.pool.take(block, Use::Log);
+        }
+        for page in &entered {
+            ground.log.set(page.key, page.page);
+            // One that may turn bad does not undo the trim before it: the table may be written before the page is safe.
+            // The merge that makes it so carries out the rest of the entry.
+            if !page.suspect || ground.barriers.forget(Barrier::TrimsOutliveSuspects) {
+                let (logical_block, offset) = ground.split(page.key);
+                ground.trims.clear(logical_block, offset);
+            }
+        }
+        let slots: Vec<u32> = ground.log.slots().collect();
+        for slot in slots {
+            let mut owners = ground.log.get(slot).keys.iter().filter(|key| **key != super::log::NONE);
+            let owner = owners.next().map(|key| ground.split(*key).0);
+            let alone = owner.filter(|owner| owners.all(|key| ground.split(*key).0 == *owner));
+            let state = ground.log.get_mut(slot);
+            state.used = state.live;
+            state.owner = alone.unwrap_or(super::ground::NOBODY);
+        }
+        ground.kept.0 = log.recent.into_iter().map(|recent| (recent.page, recent.spare, recent.data)).collect();
+        (counting, suspects)
+    }
+
+    /// Says of each block what it is; those that hold nothing that counts go into the pool, in the order of their first
+    /// pages. Those that must be kept until what may have been in flight is safe are given back.
+    fn settle_blocks(&mut self, usable: &[Block], scan: &Scan, map: &MapScan, counting: &[Block]) -> Vec<Block> {
+        let named = self.named();
+        let ground = &mut self.ground;
+        let forget = ground.barriers.forget(Barrier::FallbacksHeld);
+        ground.map.drop_dead();
+        let mut map_blocks: Vec<Block> = ground.map.blocks().collect();
+        map_blocks.sort_unstable();
+        let mut order: Vec<Block> = usable.to_vec();
+        order.sort_by_key(|block| scan.first_seq(*block));
+        let mut held = Vec::new();
+        for block in order {
+            if named.binary_search(&block).is_ok() {
+                ground.pool.take(block, Use::Data);
+            } else if map_blocks.binary_search(&block).is_ok() {
+                ground.pool.take(block, Use::Map);
+            } else if ground.log.is_log_block(block) {
+                // Taken already.
+            } else if !forget && (map.falls_back_on(block) || counting.binary_search(&block).is_ok()) {
+                held.push(block);
+            } else if ground.barriers.forget(Barrier::OrphansErased) && scan.seen(block) == Seen::Role(Role::Data) {
+                // Nobody will ever erase it.
+            } else {
+                ground.pool.release(block);
+            }
+        }
+        held
+    }
+}
+
+/// An entry of the map as it is where what may have been in flight turns bad.
+type Certain = (u32, Entry);

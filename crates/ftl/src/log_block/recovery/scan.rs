@@ -1,0 +1,108 @@
+//! What spare areas tell: of each block what it was opened for and when, and how far the clocks have come.
+
+use super::super::pool::Role;
+use crate::blocks::window;
+use crate::steps::Steps;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Spare, SpareRead};
+
+/// What a block's first readable page says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Seen {
+    /// It is blank, or nothing in it can be read, or nobody knows what it is: it holds nothing that counts.
+    Nothing,
+    Role(Role),
+}
+
+pub(super) struct Scan {
+    geometry: Geometry,
+    window: u64,
+    pub(super) version_max: u64,
+    pub(super) seq_max: u64,
+    /// The highest seq of a page that no recovery wrote.
+    seq_max_before_recovery: u64,
+    seen: Vec<Seen>,
+    first_seq: Vec<u64>,
+    pub(super) lasts_read: u64,
+    pub(super) lasts_bad: u64,
+}
+
+impl Scan {
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let blocks = geometry.blocks() as usize;
+        Self {
+            geometry: *geometry,
+            window: window(geometry.dies()) as u64,
+            version_max: 0,
+            seq_max: 0,
+            seq_max_before_recovery: 0,
+            seen: vec![Seen::Nothing; blocks],
+            first_seq: vec![0; blocks],
+            lasts_read: 0,
+            lasts_bad: 0,
+        }
+    }
+
+    pub(super) fn seen(&self, block: Block) -> Seen {
+        self.seen[block.index()]
+    }
+
+    pub(super) fn role(&self, block: Block) -> Option<Role> {
+        match self.seen(block) {
+            Seen::Role(role) => Some(role),
+            Seen::Nothing => None,
+        }
+    }
+
+    /// The seq of a block's first readable page; 0 where there is none.
+    pub(super) fn first_seq(&self, block: Block) -> u64 {
+        self.first_seq[block.index()]
+    }
+
+    /// RAM, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.seen.len() * (size_of::<Seen>() + 8)) as u64
+    }
+
+    /// Reads a block's first spare area. A block whose first is blank is blank: no page is written to a block before its
+    /// first. Where it cannot be read, the next that can is as good.
+    pub(super) fn first<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) {
+        for index in 0..self.geometry.pages_per_block() {
+            let page = self.geometry.page(block, index);
+            match steps.read_spare(nand, page) {
+                SpareRead::Erased if index == 0 => return,
+                SpareRead::Erased | SpareRead::Unreadable => {}
+                SpareRead::Written(spare) => {
+                    self.note(&spare);
+                    self.first_seq[block.index()] = spare.seq;
+                    let role = Role::of(spare.stream).0;
+                    let fits = |role: &Role| match spare.kind {
+                        Kind::User => matches!(role, Role::Log | Role::Data),
+                        Kind::Map | Kind::Tombstone => *role == Role::Map,
+                        _ => false,
+                    };
+                    self.seen[block.index()] = role.filter(fits).map_or(Seen::Nothing, Seen::Role);
+                    return;
+                }
+            }
+        }
+    }
+
+    pub(super) fn note(&mut self, spare: &Spare) {
+        self.version_max = self.version_max.max(spare.version);
+        self.seq_max = self.seq_max.max(spare.seq);
+        if !Role::of(spare.stream).1 {
+            self.seq_max_before_recovery = self.seq_max_before_recovery.max(spare.seq);
+        }
+    }
+
+    /// Whether a page may have been in flight at the last power cut, or at one that met the recovery from an earlier one:
+    /// it is among the last that can have been in flight, of all pages that are known of or of those that no recovery
+    /// wrote. Until the scan is over, whether it may turn out to be; and where the last ones are in an orphan of which
+    /// only the first was read, a few more than were.
+    pub(super) fn is_suspect(&self, seq: u64) -> bool {
+        let before = self.seq_max_before_recovery;
+        seq + self.window > self.seq_max || (seq <= before && seq + self.window > before)
+    }
+}

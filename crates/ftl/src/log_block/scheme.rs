@@ -1,0 +1,78 @@
+//! What the host's pages are written to, and which log block is merged: the part in which log-block FTLs differ.
+
+mod bast;
+mod fast;
+mod plain;
+
+use super::ground::Ground;
+use crate::config::LogScheme;
+use crate::{FtlError, RamLedger};
+use bast::Bast;
+use fast::Fast;
+use phelsuma_nand::{Content, Nand, Time};
+use plain::Plain;
+
+/// One of the schemes.
+#[derive(Clone, Debug)]
+pub(super) enum Scheme {
+    Plain(Plain),
+    Bast(Bast),
+    Fast(Fast),
+}
+
+impl Scheme {
+    pub(super) fn new(scheme: LogScheme, logical_blocks: u32) -> Self {
+        match scheme {
+            LogScheme::Block => Self::Plain(Plain::default()),
+            LogScheme::Bast => Self::Bast(Bast::new(logical_blocks)),
+            LogScheme::Fast => Self::Fast(Fast::default()),
+        }
+    }
+
+    /// Writes a page of the host's; when it is safe.
+    #[inline]
+    pub(super) fn write<N: Nand>(
+        &mut self,
+        ground: &mut Ground,
+        nand: &mut N,
+        key: u32,
+        content: Content<'_>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        match self {
+            Self::Plain(plain) => plain.write(ground, nand, key, content, at),
+            Self::Bast(bast) => bast.write(ground, nand, key, content, at),
+            Self::Fast(fast) => fast.write(ground, nand, key, content, at),
+        }
+    }
+
+    /// A recovery has found log blocks, in the order in which they were begun; none of them can be written any further.
+    /// Takes them over, and merges what the scheme cannot go on with.
+    pub(super) fn recovered<N: Nand>(&mut self, ground: &mut Ground, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        match self {
+            Self::Plain(_) => Plain::recovered(ground, nand, at),
+            Self::Bast(bast) => bast.recovered(ground, nand, at),
+            Self::Fast(fast) => {
+                fast.recovered(ground);
+                Ok(at)
+            }
+        }
+    }
+
+    /// Whether it knows of exactly the log blocks that there are.
+    pub(super) fn knows(&self, ground: &Ground) -> bool {
+        match self {
+            Self::Plain(plain) => plain.slots().eq(ground.log.slots()),
+            Self::Bast(bast) => bast.knows(ground),
+            Self::Fast(fast) => fast.knows(ground),
+        }
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        match self {
+            Self::Plain(_) => ledger.structure("scheme.open", 4),
+            Self::Bast(bast) => bast.ram(ledger),
+            Self::Fast(fast) => fast.ram(ledger),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Plain block mapping (LAST++ section 2.1, after Ban): a page stands at its own offset in the block of its logical block,
+//! and what overwrites it copies that block.
+//!
+//! The copy is not made at once. The pages in front of the one written are copied, then it is written, and the new block
+//! stays open: a host that goes on with a later page of the same logical block only has the pages in between copied. The
+//! rest is copied when it writes anywhere else. Until then the new block is a log block in place, and completing it is a
+//! partial merge, or a switch merge where nothing was copied. The paper says nothing of that; without it a sequential
+//! overwrite of a block would copy it once for each page.
+
+use super::super::ground::{Copied, Destination, Ground};
+use super::super::pool::Role;
+use crate::FtlError;
+use phelsuma_nand::{Content, Nand, Time};
+
+#[derive(Clone, Default, Debug)]
+pub(in super::super) struct Plain {
+    /// The slot of the block that is being copied.
+    open: Option<u32>,
+}
+
+impl Plain {
+    pub(super) fn slots(&self) -> impl Iterator<Item = u32> {
+        self.open.into_iter()
+    }
+
+    pub(super) fn write<N: Nand>(
+        &mut self,
+        ground: &mut Ground,
+        nand: &mut N,
+        key: u32,
+        content: Content<'_>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let (logical_block, offset) = ground.split(key);
+        let mut at = at;
+        // Each round that fails retires a block.
+        loop {
+            if let Some(slot) = self.open {
+                let state = ground.log.get(slot);
+                if state.owner != logical_block || offset < state.next || state.closed {
+                    at = ground.merge_owned(nand, slot, at)?;
+                    self.open = None;
+                }
+            }
+            let slot = match self.open {
+                Some(slot) => slot,
+                None => {
+                    let (slot, ready) = ground.open_log_block(nand, logical_block, at)?;
+                    at = ready;
+                    *self.open.insert(slot)
+                }
+            };
+            if ground.copy_until(nand, slot, offset, at)?
+                && let Some(done) = ground.append(nand, slot, offset, key, content, at)?
+            {
+                return Ok(done);
+            }
+        }
+    }
+
+    pub(super) fn recovered<N: Nand>(ground: &mut Ground, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let mut at = at;
+        while let Some(slot) = { ground.log.slots().next() } {
+            at = ground.merge_shared(nand, slot, at)?;
+        }
+        Ok(at)
+    }
+}
+
+impl Ground {
+    /// Copies the pages between what a log block in place holds and `until`. Whether that was done: where a program
+    /// failed, the log block is closed.
+    fn copy_until<N: Nand>(&mut self, nand: &mut N, slot: u32, until: u32, at: Time) -> Result<bool, FtlError> {
+        let state = self.log.get(slot);
+        let (block, owner, next) = (state.block, state.owner, state.next);
+        let first = owner * self.geometry.pages_per_block();
+        let mut to = Destination { block: Some(block), begun: next > 0 };
+        let mut copied = 0;
+        let mut failed = false;
+        for key in first + next..first + until {
+            match self.copy_newest(nand, key, Role::Log, &mut to, at)? {
+                Copied::Done => copied += 1,
+                Copied::Nothing => {}
+                Copied::Failed => {
+                    failed = true;
+                    break;
+                }
+            }
+        }
+        if !failed && !to.begun && until > 0 {
+            failed = self.write_zeros(nand, block, first, Role::Log, at)?.is_none();
+        }
+        let state = self.log.get_mut(slot);
+        state.closed |= failed;
+        state.copied += copied;
+        state.next = until.max(state.next);
+        Ok(!failed)
+    }
+}

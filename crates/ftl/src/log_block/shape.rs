@@ -1,0 +1,99 @@
+//! How the flash is divided, and what fits.
+
+use super::map_blocks;
+use crate::blocks::window;
+use crate::config::LogParts;
+use crate::ftl::Shape;
+use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
+use phelsuma_nand::Geometry;
+
+use super::Config;
+
+/// Free blocks that a merge may take before it gives any back: its destination, a map block, and one more where a program
+/// fails in either. With no more than these free no log block is opened.
+pub(super) const MERGE_BLOCKS: u32 = 3;
+
+/// How many blocks are what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) logical_blocks: u32,
+    pub(super) log_blocks: u32,
+    pub(super) shape: Shape,
+}
+
+/// Pages that a recovery may find to have been in flight, and blocks that it may have to hold back for their sake: as
+/// many as the clock lets be in flight, of all pages and of those that no recovery wrote.
+fn in_flight(geometry: &Geometry) -> u32 {
+    2 * window(geometry.dies()) as u32
+}
+
+impl Sizes {
+    /// How many blocks are what on a drive of this shape, whether they fit or not.
+    pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
+        let parts: &LogParts = &config.composition;
+        let logical_blocks = config.logical_pages.div_ceil(geometry.pages_per_block());
+        let log_blocks = parts.log_blocks_on(geometry);
+        // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
+        let metadata_blocks = map_blocks::most(geometry, geometry.blocks());
+        let shape = Shape {
+            logical_pages: config.logical_pages,
+            reserve_blocks: MERGE_BLOCKS + in_flight(geometry),
+            open_blocks: log_blocks,
+            fixed_blocks: ANCHOR_BLOCKS,
+            metadata_blocks,
+            unidentified_blocks: 0,
+            metadata_programs_per_collection: geometry.pages_per_block(),
+            battery_programs: 0,
+        };
+        Self { logical_blocks, log_blocks, shape }
+    }
+
+    /// The same, or why it cannot be on a drive with so many bad blocks.
+    pub(super) fn that_fit(geometry: &Geometry, config: &Config, bad: u32) -> Result<Self, FtlError> {
+        if !map_blocks::has_room(geometry) {
+            return Err(FtlError::Unsupported(
+                "a page has no room for the bitmap of a block's trimmed pages: larger pages or smaller blocks would be right",
+            ));
+        }
+        let sizes = Self::of(geometry, config);
+        let shape = sizes.shape;
+        let taken = [shape.reserve_blocks, shape.open_blocks, shape.fixed_blocks, shape.metadata_blocks, bad];
+        let taken: u64 = taken.iter().map(|blocks| u64::from(*blocks)).sum();
+        // A logical block takes a whole one, so whatever is left is used in full.
+        let usable_pages = u64::from(geometry.blocks()).saturating_sub(taken) * u64::from(geometry.pages_per_block());
+        if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
+            return Err(FtlError::DoesNotFit {
+                logical_pages: config.logical_pages,
+                set_aside: SetAside {
+                    reserve_blocks: shape.reserve_blocks,
+                    open_blocks: shape.open_blocks,
+                    metadata_blocks: shape.metadata_blocks,
+                    unidentified_blocks: 0,
+                },
+                usable_pages,
+                // Rounded down, so that what is printed fits.
+                largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
+            });
+        }
+        Ok(sizes)
+    }
+
+    /// What a recovery comes to at the most:
+    ///
+    /// - the first spare area of every block, all of those whose first does not tell what the block is, and all of log
+    ///   blocks and map blocks: no spare area twice but the first ones;
+    /// - the last page of each log block in full, and the newest version of each part of the map, with the last page of
+    ///   each map block that a cut has torn;
+    /// - a full merge for each page that may have been in flight, and for what a scheme cannot go on with; parts of the map
+    ///   that may have been in flight are written anew, and map blocks emptied where cuts have left too many.
+    pub(super) fn recovery_bound(&self, geometry: &Geometry) -> RecoveryBound {
+        let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
+        let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));
+        let merges = u64::from(in_flight(geometry)) + 2;
+        RecoveryBound {
+            reads: u64::from(ANCHOR_BLOCKS) + blocks + parts + merges * block,
+            spare_reads: geometry.pages() + blocks,
+            programs: u64::from(ANCHOR_BLOCKS) + merges * (block + 3) + 2 * parts + block,
+        }
+    }
+}

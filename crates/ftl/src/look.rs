@@ -1,0 +1,56 @@
+//! What an onlooker sees of an FTL: its blocks and its runs, as it knows them in its RAM.
+//!
+//! For people who watch a drive at work. No FTL sees any of this, and looking costs no flash operation.
+
+use alloc::vec::Vec;
+use phelsuma_nand::Kind;
+
+/// What is being done with a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BlockState {
+    /// Nothing in it is live: it is erased when it is opened.
+    Free,
+    /// Nothing in it is live, and it must not be erased yet.
+    Held,
+    /// It is being written.
+    Open,
+    /// It is written.
+    Written,
+    /// It is not used any more, or is about to be marked bad. (A block that holds the drive's description is written.)
+    #[default]
+    Bad,
+}
+
+/// A block, as its FTL knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BlockLook {
+    /// What is being done with it.
+    pub state: BlockState,
+    /// What its pages are; none of a block that is not in use.
+    pub kind: Option<Kind>,
+    /// Pages of it that count as live; none where this FTL does not count those of this block. Stale pages that a lazy
+    /// mapping has not identified count as live.
+    pub live_pages: Option<u16>,
+}
+
+/// A run of Logarithmic Gecko, as its directory in RAM knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunLook {
+    /// Its level (GeckoFTL section 3).
+    pub level: u8,
+    /// Its pages.
+    pub pages: u32,
+    /// The flushes of the buffer that it covers: the first and the last.
+    pub flushes: (u64, u64),
+}
+
+/// A Logarithmic Gecko.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GeckoLook {
+    /// Entries in the buffer.
+    pub buffered_entries: u32,
+    /// Entries that fill it.
+    pub buffer_entries: u32,
+    /// Its runs, newest first.
+    pub runs: Vec<RunLook>,
+}

@@ -1,0 +1,51 @@
+//! What an onlooker sees of the blocks.
+
+use super::PageMapped;
+use super::mapping::Mapping;
+use super::validity::Validity;
+use crate::blocks::BlockUse;
+use crate::{BlockLook, BlockState};
+use phelsuma_nand::{Block, Kind};
+
+impl PageMapped {
+    /// The blocks from `first` on.
+    pub(super) fn blocks_seen(&self, first: Block, out: &mut [BlockLook]) {
+        let blocks = self.blocks.geometry().blocks();
+        for (block, seen) in (first.0..blocks).map(Block).zip(out) {
+            let state = match self.blocks.use_of(block) {
+                BlockUse::Free => BlockState::Free,
+                BlockUse::Held => BlockState::Held,
+                BlockUse::Open => BlockState::Open,
+                BlockUse::Closed | BlockUse::Victim => BlockState::Written,
+                BlockUse::Fixed if self.anchors.contains(&block) => {
+                    *seen = BlockLook { state: BlockState::Written, kind: Some(Kind::Anchor), live_pages: None };
+                    continue;
+                }
+                BlockUse::Fixed => BlockState::Bad,
+            };
+            let in_use = matches!(state, BlockState::Open | BlockState::Written);
+            *seen = match in_use {
+                true => BlockLook {
+                    state,
+                    kind: Some(self.kind_of_stream(self.blocks.stream_of(block))),
+                    live_pages: self.blocks.counters.known(block),
+                },
+                false => BlockLook { state, kind: None, live_pages: None },
+            };
+        }
+    }
+
+    /// What a stream's pages are.
+    fn kind_of_stream(&self, stream: u8) -> Kind {
+        if stream < self.streams.mapping {
+            return Kind::User;
+        }
+        match (&self.mapping, &self.validity) {
+            (Mapping::Ram(_), _) if stream == self.streams.mapping => Kind::Tombstone,
+            (Mapping::Paged(_), _) if stream == self.streams.mapping => Kind::Translation,
+            (_, Validity::Ram(_) | Validity::Flash(_)) => Kind::Bitmap,
+            (_, Validity::Gecko(_)) => Kind::Gecko,
+            (_, Validity::Log(_)) => Kind::ValidityLog,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers what it was
+//! told.
+
+mod host;
+mod plug;
+
+pub(crate) use host::{Host, Step};
+pub(crate) use plug::Plug;
+
+use phelsuma_ftl::{
+    Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PlacementPart, Preset, ValidityPart, format,
+};
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, SimNand, Time, Timing};
+use rand_core::RngCore;
+
+/// Whether the long mode is asked for.
+pub(crate) fn thorough() -> bool {
+    std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1")
+}
+
+/// `quick` in the usual mode, `long` in the thorough one.
+pub(crate) fn scaled(quick: u32, long: u32) -> u32 {
+    if thorough() { long } else { quick }
+}
+
+/// Pages of 512 bytes.
+pub(crate) fn small(pages_per_block: u32, blocks: u64, channels: u32, dies_per_channel: u32) -> Geometry {
+    Geometry::new(512, pages_per_block, blocks, channels, dies_per_channel).unwrap()
+}
+
+/// A chip set that can hold tags, of the usual times.
+pub(crate) fn chips(geometry: Geometry) -> SimNand {
+    SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(geometry, Timing::preset("gecko").unwrap()) })
+}
+
+/// With a cache that is small for a small drive, where there is one.
+fn small_cache(mut composition: Composition) -> Composition {
+    if composition.has_cache() {
+        composition.set("mapping.cache", "24").unwrap();
+    }
+    composition
+}
+
+/// The parts of a preset, or of `PRESET+wear`, one that levels wear as eagerly as can be, or of `PRESET+sample`, one that
+/// counts the live pages of a few blocks alone and asks about as few others as can be, or of `PRESET+tree`, one whose
+/// B+-tree has several levels and a cache of two nodes, or of `PRESET+dual`, one with Dual Greedy's victims and placement,
+/// `+fetch`, which reads what that does not know, or `PRESET+dac`, one with DAC's regions by spare areas, or of several of
+/// these.
+pub(crate) fn parts_of(name: &str) -> Composition {
+    let mut words = name.split('+');
+    let mut composition = small_cache(Preset::named(words.next().unwrap()).unwrap().composition);
+    for word in words {
+        let parameters = match word {
+            "wear" => [("wear", "levelling"), ("wear.threshold", "1"), ("wear.looks", "8")],
+            "sample" => SAMPLE,
+            "tree" => [("mapping.directory", "b-tree"), ("mapping.fanout", "3"), ("mapping.nodes", "2")],
+            "dual" => [("victim", "dual-greedy"), ("placement", "dual-greedy"), ("placement.on-random", "greedy")],
+            "fetch" => [("placement.unknown", "fetch"); 3],
+            "dac" => [("victim", "cat"), ("placement", "dac"), ("dac.page-times", "spare")],
+            other => panic!("no variant {other} of a preset"),
+        };
+        parameters.iter().for_each(|(name, value)| composition.set(name, value).unwrap());
+    }
+    composition
+}
+
+/// As small a sample as there is.
+pub(crate) const SAMPLE: [(&str, &str); 3] = [("victim", "sampled"), ("victim.sample", "16"), ("victim.looks", "1")];
+
+/// A preset's configuration; see [`parts_of`].
+pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
+    Config::new(preset, parts_of(preset), logical_pages, 7)
+}
+
+/// The presets that any power cut may meet; of these the one that `PHELSUMA_FTL` names, if it does.
+pub(crate) fn scanned() -> Vec<&'static Preset> {
+    let any_cut = |p: &&Preset| p.composition.survives_power_cuts() && !p.composition.has_battery();
+    let only = std::env::var("PHELSUMA_FTL").ok();
+    let asked_for = |p: &&Preset| only.as_ref().is_none_or(|name| name == p.name);
+    PRESETS.iter().filter(any_cut).filter(asked_for).collect()
+}
+
+/// Those that keep trims in tombstone pages.
+pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
+    let in_ram = |p: &&Preset| p.composition.page_mapped().is_some_and(|parts| parts.mapping == MappingPart::RamTable);
+    PRESETS.iter().filter(in_ram).collect()
+}
+
+/// A larger drive where metadata on flash takes space for itself, or many streams have a block open on each of several dies.
+pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
+    let parts = parts_of(preset);
+    let of_pages = parts.page_mapped();
+    let much =
+        of_pages.is_some_and(|parts| parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap);
+    let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
+    let streams = of_pages.map_or(1, |parts| match parts.placement {
+        PlacementPart::OneStream => 1,
+        PlacementPart::HostGc => 2,
+        PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. } => 4,
+        PlacementPart::SepBit { .. } => 6,
+        PlacementPart::Midas { groups, .. } => u32::from(groups) + 1,
+        PlacementPart::StaticQuota { classes } => classes.into(),
+        PlacementPart::Oracle { windows, .. } => windows.into(),
+    });
+    let blocks = if streams > 2 && geometry.dies() > 1 { blocks + streams * geometry.dies() } else { blocks };
+    // Future knowledge takes a block open for each of its many windows.
+    let blocks = if streams > 8 { 2 * blocks } else { blocks };
+    small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
+}
+
+/// The drive, with as many times twice the blocks as it takes for an eighth of it to be of use.
+pub(crate) fn large_enough(preset: &str, mut geometry: Geometry) -> Geometry {
+    while u64::from(most_pages(preset, geometry)) < geometry.pages() / 8 {
+        let (pages_per_block, blocks) = (geometry.pages_per_block(), u64::from(geometry.blocks()) * 2);
+        geometry = small(pages_per_block, blocks, geometry.channels(), geometry.dies_per_channel());
+    }
+    geometry
+}
+
+/// The presets that power cuts may meet between requests: those as well that have a battery.
+pub(crate) fn surviving() -> Vec<&'static Preset> {
+    PRESETS.iter().filter(|p| p.composition.survives_power_cuts()).collect()
+}
+
+/// `page` with these parameters.
+pub(crate) fn composition(parameters: &[(&str, &str)]) -> Composition {
+    let mut composition = Preset::named("page").unwrap().composition;
+    for (name, value) in parameters {
+        composition.set(name, value).unwrap();
+    }
+    composition
+}
+
+/// The most logical pages that `preset` takes on this geometry: what it says itself when asked for too many.
+pub(crate) fn most_pages(preset: &str, geometry: Geometry) -> u32 {
+    most_pages_of(parts_of(preset), geometry)
+}
+
+/// The most logical pages that an FTL of these parts takes on this geometry.
+pub(crate) fn most_pages_of(composition: Composition, geometry: Geometry) -> u32 {
+    match format(&mut chips(geometry), &Config::new("any", composition, u32::MAX, 7), Time::ZERO) {
+        Err(FtlError::DoesNotFit { usable_pages, .. }) => u32::try_from(usable_pages).unwrap(),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("four billion pages fit {geometry:?}"),
+    }
+}
+
+/// A number below `n`.
+pub(crate) fn below(rng: &mut impl RngCore, n: u64) -> u64 {
+    assert!(n > 0);
+    rng.next_u64() % n
+}

@@ -1,0 +1,25 @@
+//! Tests of the FTLs over flash in memory: one binary, for each binary of its own would compile all FTLs once more.
+
+#![allow(clippy::unwrap_used)]
+
+mod battery;
+mod common;
+mod corners;
+mod cut_storm;
+mod dirty_limit;
+mod drives;
+mod erase_counts;
+mod looks;
+mod merges;
+mod model;
+mod paged;
+mod read_path;
+mod recovery;
+mod recovery_corners;
+mod requests;
+mod sampled;
+mod sealed;
+mod trims;
+mod unreadable;
+mod wear;
+mod window;
