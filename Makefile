@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm.
-FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac
+FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share

@@ -60,6 +60,29 @@ fn static_quotas_land_on_the_best_split() {
     }
 }
 
+/// Between what nobody can beat who splits by class once and for all, and what does not look at the pages at all.
+#[test]
+fn dual_greedy_is_between_static_quotas_and_greedy_where_a_fifth_of_the_pages_is_hot() {
+    let of = |ftl| amplification(&measured(ftl, &[], "hotcold:80/20", (1024, 64, 0.9), (6.0, 2.0)));
+    let [quota, dual, greedy] = ["static-quota", "dual-greedy", "page"].map(of);
+    println!("static quota {quota:.3}, dual greedy {dual:.3}, greedy {greedy:.3}");
+    assert!(quota * 1.1 < dual && dual < 0.95 * greedy);
+}
+
+/// Where there is nothing to sort, sorting costs little; and next to nothing where that is noticed.
+#[test]
+fn who_sorts_uniform_writes_is_not_far_from_greedy() {
+    const SWITCH: &[(&str, &str)] = &[("placement.on-random", "greedy")];
+    for (ftl, sets, ratio, most) in
+        [("dual-greedy", &[][..], 0.7, 1.03), ("dac", &[], 0.7, 1.03), ("dual-greedy", SWITCH, 0.8, 1.01)]
+    {
+        let of = |ftl, sets| amplification(&measured(ftl, sets, "uniform", (1024, 128, ratio), (6.0, 2.0)));
+        let (sorted, greedy) = (of(ftl, sets), of("page", &[]));
+        println!("{ftl} {sets:?} at {ratio}: {sorted:.3}, greedy {greedy:.3}");
+        assert!(sorted < most * greedy, "{ftl} {sets:?} at {ratio}: {sorted:.3}, greedy {greedy:.3}");
+    }
+}
+
 /// Log-spaced windows of remaining lifetimes were found to reach these (1,024 blocks of 64 pages, ratio 0.9).
 #[test]
 fn who_knows_the_future_is_no_worse_than_what_is_known_of_that() {

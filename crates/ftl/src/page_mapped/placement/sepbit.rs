@@ -1,5 +1,5 @@
-//! SepBIT (FAST 2022, "Separating Data via Block Invalidation Time Inference in Log-Structured Storage"): six classes of
-//! pages by when they are likely to become stale.
+//! SepBIT (FAST 2022, "Separating Data via Block Invalidation Time Inference for Write Amplification Reduction in
+//! Log-Structured Storage"): six classes of pages by when they are likely to become stale.
 //!
 //! - **What the host writes** is likely to live as long as what it replaces did: if that lifespan, in pages that the host
 //!   has written, is below ℓ, the page goes to class 1, otherwise, or if it replaces nothing, to class 2.
