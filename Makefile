@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm: the mapping in RAM, or of blocks; and in flash, which takes longer.
-FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,block,bast,fast
+FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast
 PAGED := lazyftl,ib-ftl,geckoftl
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb

@@ -135,6 +135,7 @@ fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
         remarks::dropped(first),
         fullest.and_then(remarks::small_drive),
         fullest.and_then(remarks::extreme_ratio),
+        results.iter().any(|r| r.oracle).then(|| remarks::ABOUT_ORACLES.to_string()),
     ];
     let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
     for remark in about.into_iter().flatten().chain(changed).chain(not_set.iter().cloned()) {
@@ -149,7 +150,7 @@ type Column = (&'static str, fn(&RunResult) -> String, Option<fn(&RunResult) -> 
 
 const COLUMNS: &[Column] = &[
     // A preset with other parts is marked, and the heading says which.
-    ("FTL", |r| r.ftl.clone() + if remarks::changed(r).is_some() { "*" } else { "" }, None),
+    ("FTL", |r| remarks::named(&r.ftl, r.oracle) + if remarks::changed(r).is_some() { "*" } else { "" }, None),
     ("WA", |r| share(r.write_amplification.map(|wa| wa.total)), None),
     ("host\n+gc", |r| share(r.write_amplification.map(|wa| wa.user)), Some(|r| wa(r, |wa| wa.user))),
     ("trans-\nlation", |r| share(r.write_amplification.map(|wa| wa.translation)), Some(|r| wa(r, |wa| wa.translation))),

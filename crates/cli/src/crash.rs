@@ -184,6 +184,9 @@ impl Args {
                 n => format!("{} and the {} after it", self.lab.seed, n - 1),
             }
         );
+        if configs.iter().any(|config| config.ftl.composition.knowledge().is_some()) {
+            text += &(table::wrapped(remarks::ABOUT_ORACLES, table::PROSE_WIDTH_MAX) + "\n");
+        }
         let ftls = configs.iter().map(|config| &config.ftl);
         let changed = ftls.filter_map(|ftl| remarks::changed_of(&ftl.name, &ftl.composition));
         for remark in changed.chain(not_set.iter().cloned()) {
@@ -386,7 +389,7 @@ fn as_text(found: &[Found]) -> String {
             counts.insert(0, r.defects);
             counts.push(r.not_promised);
         }
-        let mut row = vec![r.ftl.clone()];
+        let mut row = vec![remarks::named(&r.ftl, r.oracle)];
         if several {
             row.push(match r.workload {
                 Some(workload) if several_seeds => format!("{workload}, seed {}", r.seed),

@@ -73,7 +73,7 @@ fn as_json() -> serde_json::Value {
         .map(|p| {
             let [mapping, validity, victim, placement] = p.composition.names();
             let [metadata, power] = p.composition.names_of_metadata_and_power();
-            json!({"name": p.name, "about": p.about, "power_loss": p.composition.power_loss(), "composition":
+            json!({"name": p.name, "about": p.about, "oracle": p.composition.knowledge().is_some(), "power_loss": p.composition.power_loss(), "composition":
                 {"mapping": mapping, "validity": validity, "victim": victim, "placement": placement,
                  "metadata": metadata, "power": power}})
         })

@@ -5,6 +5,15 @@ use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 use phelsuma_trace::Workload;
 
+/// The name of an FTL in a table: what is told what no real FTL knows is marked.
+pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
+    if is_oracle { format!("{ftl} (oracle)") } else { ftl.to_string() }
+}
+
+/// What an oracle is, under a table in which there is one.
+pub(crate) const ABOUT_ORACLES: &str =
+    "(oracle): told the class of each page or when it dies, which no real FTL knows: a bound, and no drive";
+
 /// The parts of an FTL, each with what it is the part of.
 type Parts = [(&'static str, String); 7];
 

@@ -61,8 +61,17 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
     writeln!(
         out,
         "{}: {}, {}, {}, {}, metadata {}, power {}",
-        result.ftl, parts.mapping, parts.validity, parts.victim, parts.placement, parts.metadata, parts.power
+        remarks::named(&result.ftl, result.oracle),
+        parts.mapping,
+        parts.validity,
+        parts.victim,
+        parts.placement,
+        parts.metadata,
+        parts.power
     )?;
+    if result.oracle {
+        writeln!(out, "{}", remarks::ABOUT_ORACLES)?;
+    }
     if let Some(remark) = remarks::changed(result) {
         writeln!(out, "{remark}")?;
     }

@@ -211,7 +211,7 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
     let mut table = table::numbers(&headings);
     for (config, s) in configs.iter().zip(states) {
         table.add_row([
-            config.ftl.name.clone(),
+            remarks::named(&config.ftl.name, config.ftl.composition.knowledge().is_some()),
             count(config.ftl.logical_pages.into()),
             count(s.lives),
             count(s.cycles),

@@ -86,20 +86,24 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// One line on results that are sorted by write amplification.
-pub(crate) fn of(results: &[RunResult]) -> String {
-    if let [only] = results {
-        return format!("{} alone: nothing to compare it with.", only.ftl);
+/// One line on results that are sorted by write amplification. An oracle is a bound, and wins nothing.
+pub(crate) fn of(all: &[RunResult]) -> String {
+    let results: Vec<&RunResult> = all.iter().filter(|result| !result.oracle).collect();
+    match (&results[..], all.len()) {
+        ([], _) => return "Oracles alone: bounds, of which none wins.".into(),
+        ([only], 1) => return format!("{} alone: nothing to compare it with.", only.ftl),
+        ([only], _) => return format!("{} alone: nothing to compare it with but oracles.", only.ftl),
+        _ => {}
     }
     if results.iter().any(|r| r.host.write_pages == 0) {
-        return without_writes(results);
+        return without_writes(&results);
     }
-    let figures: Vec<Figures<'_>> = results.iter().filter_map(Figures::of).collect();
+    let figures: Vec<Figures<'_>> = results.into_iter().filter_map(Figures::of).collect();
     between(&figures)
 }
 
 /// The host wrote nothing.
-fn without_writes(results: &[RunResult]) -> String {
+fn without_writes(results: &[&RunResult]) -> String {
     let mut by_reads: Vec<(&str, f64)> =
         results.iter().map(|r| (r.ftl.as_str(), r.latency_us.read.map_or(0.0, |l| l.mean))).collect();
     by_reads.sort_by(|a, b| a.1.total_cmp(&b.1));

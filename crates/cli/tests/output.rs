@@ -405,3 +405,15 @@ fn a_full_disk_is_a_failure() {
     assert_eq!(out.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&out.stderr).lines().count(), 1);
 }
+
+#[test]
+fn an_oracle_is_called_one_and_wins_nothing() {
+    let shape = "--workload hotcold:90/10 --capacity 64MiB --pages-per-block 32";
+    let text = prints(&format!("compare --ftl page,pl-greedy,oracle,static-quota {shape}"));
+    assert!(text.contains(" oracle (oracle) ") && text.contains(" static-quota (oracle) "), "{text}");
+    assert!(text.contains("which no real FTL knows"), "{text}");
+    assert!(!text.contains("oracle wins") && !text.contains("quota wins"), "{text}");
+    let text = prints(&format!("compare --ftl page,oracle {shape}"));
+    assert!(text.contains("page alone: nothing to compare it with but oracles."), "{text}");
+    assert!(prints(&format!("run --ftl oracle {shape}")).contains("oracle (oracle)"));
+}

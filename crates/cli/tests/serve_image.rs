@@ -8,7 +8,8 @@ mod nbd;
 
 use common::{prints, refused_with, words};
 use nbd::{Folder, PATIENCE, Server, client, cycles, is_in_order, made, succeeds, there};
-use phelsuma_ftl::PRESETS;
+use phelsuma_ftl::{PRESETS, Preset};
+use phelsuma_serve::device::ImageDrive;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fs::metadata;
@@ -17,6 +18,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
+
+/// The presets that keep drives in files.
+fn kept() -> impl Iterator<Item = &'static Preset> {
+    PRESETS.iter().filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok())
+}
 
 fn serve(folder: Folder, more: &str) -> Server {
     let (image, socket) = (folder.file("drive.img"), folder.file("socket"));
@@ -231,7 +237,7 @@ fn what_was_acknowledged_before_a_kill_is_there_after_the_next_start() {
         return;
     }
     // A battery does not hear of a kill.
-    let presets = PRESETS.iter().filter(|p| p.composition.survives_power_cuts() && !p.composition.has_battery());
+    let presets = kept().filter(|p| !p.composition.has_battery());
     presets.for_each(|preset| killed(preset.name, false));
 }
 
@@ -242,7 +248,7 @@ fn a_drive_whose_battery_did_not_hear_of_a_kill_holds_what_was_once_written_and_
     if !there(&["nbdkit", "nbdsh"]) {
         return;
     }
-    let presets = PRESETS.iter().filter(|p| p.composition.survives_power_cuts() && p.composition.has_battery());
+    let presets = kept().filter(|p| p.composition.has_battery());
     presets.for_each(|preset| killed(preset.name, true));
 }
 
@@ -251,7 +257,7 @@ fn what_was_acknowledged_before_a_cut_is_there_when_the_power_is_back() {
     if !there(&["nbdkit", "nbdsh"]) {
         return;
     }
-    for ftl in PRESETS.iter().filter(|p| p.composition.survives_power_cuts()).map(|preset| preset.name) {
+    for ftl in kept().map(|preset| preset.name) {
         let rounds = cycles(ftl);
         let folder = Folder::new(&format!("cut-{ftl}"));
         let (image, control) = (made(&folder, ftl), folder.file("control"));

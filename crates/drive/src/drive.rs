@@ -5,6 +5,7 @@ use crate::capacity::does_not_fit;
 use crate::config::{Arrival, RunError};
 use crate::distributions::Watch;
 use crate::holdings::{Differences, Holdings};
+use crate::knowledge::Told;
 use crate::latency::LatencyHistogram;
 use crate::result::{Distributions, HostCounts, Latencies};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest, format, recover};
@@ -25,6 +26,8 @@ pub struct Drive {
     unreadable_pages: u64,
     /// What a recovery is going to be held against, if there is going to be one.
     holdings: Option<Holdings>,
+    /// What the FTL is told, if it is an oracle.
+    told: Option<Told>,
     /// Who observes lifetimes and dormant periods, if anybody does.
     watch: Option<Watch>,
 }
@@ -64,6 +67,7 @@ impl Drive {
             writes: LatencyHistogram::new(),
             unreadable_pages: 0,
             holdings: None,
+            told: None,
             watch: None,
         })
     }
@@ -84,6 +88,13 @@ impl Drive {
     #[must_use]
     pub fn to_be_cut(mut self) -> Self {
         self.holdings = Some(Holdings::none(self.ftl.shape().logical_pages));
+        self
+    }
+
+    /// The FTL is told this with each page that is written from now on.
+    #[must_use]
+    pub(crate) fn told(mut self, told: Told) -> Self {
+        self.told = Some(told);
         self
     }
 
@@ -174,6 +185,9 @@ impl Drive {
                     at = self.read_partial(request, first, at)?;
                 }
                 self.counts.write_pages += u64::from(pages);
+                if self.told.is_some() {
+                    return self.write_told(first, pages, at);
+                }
                 let write = WriteRequest { first, pages, data: HostData::Hollow(0), hint: Hint::None };
                 self.ftl.write(&mut self.nand, &write, at)
             }
@@ -190,6 +204,18 @@ impl Drive {
             }
             Op::Flush => self.ftl.flush(&mut self.nand, at),
         }
+    }
+
+    /// Writes page by page: each has a hint of its own.
+    #[inline(never)]
+    fn write_told(&mut self, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        let mut done = at;
+        for page in first.0..first.0.saturating_add(pages) {
+            let hint = self.told.as_mut().map_or(Hint::None, |told| told.next(page));
+            let write = WriteRequest { first: LogicalPage(page), pages: 1, data: HostData::Hollow(0), hint };
+            done = done.max(self.ftl.write(&mut self.nand, &write, at)?);
+        }
+        Ok(done)
     }
 
     /// Reads the pages of which a write changes only a part.

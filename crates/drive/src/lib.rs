@@ -9,6 +9,7 @@ mod config;
 mod distributions;
 mod drive;
 mod holdings;
+mod knowledge;
 pub mod lab;
 mod latency;
 mod lookahead;

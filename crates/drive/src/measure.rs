@@ -137,7 +137,7 @@ impl Measurement {
             ftl: config.ftl.clone(),
             composition: CompositionNames { mapping, validity, victim, placement, metadata, power, wear },
             seed: config.seed,
-            oracle: false,
+            oracle: config.composition.knowledge().is_some(),
             geometry: geometry_result(drive, geometry),
             workload,
             fold,

@@ -279,7 +279,7 @@ pub struct RunResult {
     pub composition: CompositionNames,
     /// The seed.
     pub seed: u64,
-    /// Whether the FTL knew the future.
+    /// Whether the FTL was told what no real one knows: the class of each page, or when it dies.
     pub oracle: bool,
     /// The drive.
     pub geometry: GeometryResult,

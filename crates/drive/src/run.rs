@@ -4,6 +4,7 @@ use crate::bytes::show_bytes;
 use crate::capacity::{formatted, settle_capacity};
 use crate::config::{Arrival, Fill, FoldChoice, Input, RunConfig, RunError, input_error};
 use crate::drive::{Drive, PowerCut};
+use crate::knowledge;
 use crate::lookahead::Lookahead;
 use crate::machine::{peak_rss_bytes, thread_cpu_seconds};
 use crate::measure::Measurement;
@@ -92,6 +93,9 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     if config.cut_at_end {
         drive = drive.to_be_cut();
     }
+    if let Some(told) = knowledge::learn(config, logical_pages)? {
+        drive = drive.told(told);
+    }
     if config.distributions {
         drive = drive.watched();
     }
@@ -127,27 +131,58 @@ fn write(first: u64, pages: u32) -> PageRequest {
 }
 
 fn fill(drive: &mut Drive, config: &RunConfig, logical_pages: u32, reporter: Reporter<'_>) -> Result<(), RunError> {
+    let mut ticker = Ticker::new(reporter, "fill", Some(logical_pages.into()));
+    let mut written = 0;
+    fill_requests(config, logical_pages, &mut |request| {
+        drive.submit(request)?;
+        ticker.tick(written)?;
+        written += u64::from(request.pages);
+        Ok(())
+    })
+}
+
+/// What is written before anything else, request by request.
+pub(crate) fn fill_requests(
+    config: &RunConfig,
+    logical_pages: u32,
+    submit: &mut dyn FnMut(&PageRequest) -> Result<(), RunError>,
+) -> Result<(), RunError> {
     let logical = u64::from(logical_pages);
-    let mut ticker = Ticker::new(reporter, "fill", Some(logical));
     match config.fill {
         Fill::None => {}
         Fill::Sequential => {
             const RUN: u64 = 64;
             for first in (0..logical).step_by(RUN as usize) {
-                drive.submit(&write(first, RUN.min(logical - first) as u32))?;
-                ticker.tick(first)?;
+                submit(&write(first, RUN.min(logical - first) as u32))?;
             }
         }
         Fill::Random => {
             // Not the permutation that scatters a workload's popular pages.
             let pages = Permutation::new(logical, config.seed ^ 0xf111);
             for written in 0..logical {
-                drive.submit(&write(pages.at(written), 1))?;
-                ticker.tick(written)?;
+                submit(&write(pages.at(written), 1))?;
             }
         }
     }
     Ok(())
+}
+
+/// The pages that a workload writes to warm up, and while it is measured; [`u64::MAX`] where it is measured to its end.
+pub(crate) fn workload_targets(
+    config: &RunConfig,
+    workload: &Workload,
+    logical_pages: u32,
+) -> Result<[u64; 2], RunError> {
+    // To the end is more than there are pages.
+    let pages = |passes: f64| (passes * f64::from(logical_pages)) as u64;
+    let to_the_end = workload.ends() && config.passes == f64::INFINITY;
+    if !(config.warmup.is_finite() && (config.passes.is_finite() || to_the_end) && pages(config.passes) > 0) {
+        return Err(RunError::Input(format!(
+            "{} passes over {logical_pages} logical pages after {} to warm up: at least one page must be counted",
+            config.passes, config.warmup
+        )));
+    }
+    Ok([pages(config.warmup), pages(config.passes)])
 }
 
 fn replay_workload(
@@ -158,19 +193,11 @@ fn replay_workload(
     reporter: Reporter<'_>,
 ) -> Result<(Measurement, f64), RunError> {
     let mut source = workload.source(u64::from(logical_pages), config.shape.page_bytes, config.seed);
-    // To the end is more than there are pages.
-    let pages = |passes: f64| (passes * f64::from(logical_pages)) as u64;
-    let to_the_end = workload.ends() && config.passes == f64::INFINITY;
-    if !(config.warmup.is_finite() && (config.passes.is_finite() || to_the_end) && pages(config.passes) > 0) {
-        return Err(RunError::Input(format!(
-            "{} passes over {logical_pages} logical pages after {} to warm up: at least one page must be counted",
-            config.passes, config.warmup
-        )));
-    }
+    let [warmup, passes] = workload_targets(config, workload, logical_pages)?;
     let mut source = Lookahead::new(source.as_mut());
     drive.begin_counting(config.arrival);
-    let mut ticker = Ticker::new(reporter, "warm-up", Some(pages(config.warmup)));
-    let mut ended = pump(drive, &mut source, pages(config.warmup), &mut ticker, None)?;
+    let mut ticker = Ticker::new(reporter, "warm-up", Some(warmup));
+    let mut ended = pump(drive, &mut source, warmup, &mut ticker, None)?;
     let warmed_up = drive.counts().write_pages;
 
     match config.arrival {
@@ -180,9 +207,9 @@ fn replay_workload(
     }
     let mut measurement = Measurement::begin(drive, config.interval);
     let cpu = thread_cpu_seconds();
-    let of = (!to_the_end).then(|| pages(config.passes));
-    let mut ticker = Ticker::new(reporter, "measure", of);
-    ended |= pump(drive, &mut source, pages(config.passes), &mut ticker, Some(&mut measurement))?;
+    let to_the_end = workload.ends() && config.passes == f64::INFINITY;
+    let mut ticker = Ticker::new(reporter, "measure", (!to_the_end).then_some(passes));
+    ended |= pump(drive, &mut source, passes, &mut ticker, Some(&mut measurement))?;
     if ended && !(to_the_end && drive.counts().requests > 0) {
         return Err(RunError::Input(format!(
             "{workload} ends after {} pages written: fewer --warmup and --passes, or more rounds, would be right",
@@ -224,7 +251,7 @@ fn pump(
 }
 
 /// Opens a trace that is to run on so many logical pages; this reads it once.
-fn open_trace(
+pub(crate) fn open_trace(
     config: &RunConfig,
     path: &Path,
     options: &OpenOptions,

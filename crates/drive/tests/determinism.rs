@@ -14,7 +14,7 @@
 
 use phelsuma_drive::lab::{Fault, LabConfig, Points, Sweep, Workload};
 use phelsuma_drive::{Arrival, Input, RunConfig, run};
-use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, PRESETS, Preset, WriteRequest, format, recover};
+use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, Knowledge, PRESETS, Preset, WriteRequest, format, recover};
 use phelsuma_nand::sim::{EraseFault, ProgramFault, SimConfig};
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, LogicalPage, Nand, Op, Page, PageRead, ProgramError, Purpose, SimNand, Spare,
@@ -27,11 +27,14 @@ use std::collections::BTreeSet;
 
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/determinism.json");
 
-/// A preset with a cache that holds a part of a small drive.
+/// A preset with a cache that holds a part of a small drive, and with as many blocks open as there is room for there.
 fn config(preset: &Preset, logical_pages: u32) -> Config {
     let mut composition = preset.composition;
     if composition.has_cache() {
         composition.set("mapping.cache", "64").unwrap();
+    }
+    if composition.knowledge() == Some(Knowledge::Deaths) {
+        composition.set("oracle.windows", "6").unwrap();
     }
     Config::new(preset.name, composition, logical_pages, 1)
 }

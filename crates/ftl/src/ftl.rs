@@ -29,12 +29,26 @@ impl<'a> HostData<'a> {
     }
 }
 
-/// What the host says about a request besides its data.
+/// What the host says about a request besides its data. It is advice: nothing that a drive promises rests on it, true or
+/// not. All pages of a request have the same.
+///
+/// No real host knows what the other two say. A drive in a simulation that is told is an oracle
+/// ([`Composition::knowledge`](crate::Composition::knowledge)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Hint {
     /// Nothing.
     #[default]
     None,
+    /// The pages are of this class, of those that are written equally often; from 0 on, the one written most often first.
+    Class(u8),
+    /// So many pages will the host write from the next one on until these are written again or discarded, the one that
+    /// does it included; [`Hint::NEVER`] where that is not going to happen.
+    Death(u64),
+}
+
+impl Hint {
+    /// A page that stays.
+    pub const NEVER: Self = Self::Death(u64::MAX);
 }
 
 /// A write: whole pages.

@@ -2,8 +2,8 @@
 
 use crate::config::{
     B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, LogParts,
-    LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PlacementPart, PowerPart, Synchronize, ValidityPart,
-    VictimPart, WearPart,
+    LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts, PlacementPart, PowerPart, SEPBIT,
+    STATIC_QUOTA, Synchronize, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block::LogBlock;
@@ -98,6 +98,34 @@ pub const PRESETS: &[Preset] = &[
             placement: DAC,
             ..PAGE
         }),
+    },
+    Preset {
+        name: "sepbit",
+        about: "as page, six classes by inferred lifespans and ages, cost-benefit by the age of blocks (SepBIT)",
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::CostBenefitSealed,
+            placement: SEPBIT,
+            ..PAGE
+        }),
+    },
+    Preset {
+        name: "midas",
+        about: "as page, a HOT group and a chain of groups by age, their sizes from a model of how the host writes (MiDAS)",
+        composition: Composition::PageMapped(PageParts { victim: VictimPart::Midas, placement: MIDAS, ..PAGE }),
+    },
+    Preset {
+        name: "static-quota",
+        about: "oracle: as page, told the class of each page, each class with its best share of the spare space",
+        composition: Composition::PageMapped(PageParts {
+            victim: VictimPart::StaticQuota,
+            placement: STATIC_QUOTA,
+            ..PAGE
+        }),
+    },
+    Preset {
+        name: "oracle",
+        about: "oracle: as page, told when each page dies: what can be reached with the future known",
+        composition: Composition::PageMapped(PageParts { victim: VictimPart::Oracle, placement: ORACLE, ..PAGE }),
     },
     Preset {
         name: "dftl",

@@ -11,7 +11,7 @@ use super::script::{Request, Script};
 use super::subject::{Any, Subject};
 use super::sweep::{LabConfig, LabError};
 use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages, within_bound};
-use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
+use phelsuma_ftl::{Ftl, FtlError, HostData, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, LogicalPage, Nand, SimNand, Time};
 use std::sync::Arc;
@@ -257,7 +257,8 @@ impl<'a> Host<'a> {
         let mut done = self.at;
         for page in first..first + pages {
             let data = HostData::Hollow(tag(number, page));
-            let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint: Hint::None };
+            let hint = self.subject.hint(page, number);
+            let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint };
             done = done.max(self.ftl.write(&mut self.nand, &request, self.at)?);
         }
         Ok(done)

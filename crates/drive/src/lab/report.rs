@@ -38,6 +38,8 @@ pub struct CrashReport {
     pub schema: &'static str,
     /// The FTL.
     pub ftl: String,
+    /// Whether it is told what no real FTL knows.
+    pub oracle: bool,
     /// The workload; none where several are counted together.
     pub workload: Option<&'static str>,
     /// Seed of workload and faults.
@@ -175,6 +177,7 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
     CrashReport {
         schema: "phelsuma.crash/1",
         ftl: config.ftl.name().into(),
+        oracle: config.ftl.is_oracle(),
         workload: Some(config.workload.name()),
         seed: config.seed,
         writes: config.writes,

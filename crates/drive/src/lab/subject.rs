@@ -3,7 +3,7 @@
 
 use super::cut_nand::CutNand;
 use super::path::{Defect, Fault};
-use phelsuma_ftl::{Config, Ftl, FtlError, PowerPart, RecoveryReport};
+use phelsuma_ftl::{Config, Ftl, FtlError, Hint, Knowledge, PowerPart, RecoveryReport};
 use phelsuma_nand::Time;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -93,6 +93,17 @@ pub trait Subject: Debug + Send + Sync {
         false
     }
 
+    /// Whether it is told what no real FTL knows.
+    fn is_oracle(&self) -> bool {
+        false
+    }
+
+    /// What the host says of its write of `page`, the `number`-th of the experiment. It need not be true: whatever is
+    /// said, nothing may be lost.
+    fn hint(&self, _page: u32, _number: u32) -> Hint {
+        Hint::None
+    }
+
     /// Why it is not made to survive a power cut, if it is not: it is not tried then.
     fn why_not_survivable(&self) -> Option<&'static str> {
         None
@@ -142,6 +153,24 @@ impl Subject for Config {
 
     fn has_battery(&self) -> bool {
         self.composition.has_battery()
+    }
+
+    fn is_oracle(&self) -> bool {
+        self.composition.knowledge().is_some()
+    }
+
+    fn hint(&self, page: u32, number: u32) -> Hint {
+        let mixed = page.wrapping_mul(0x9e37_79b9) ^ number.wrapping_mul(0x85eb_ca6b);
+        match self.composition.knowledge() {
+            None => Hint::None,
+            Some(Knowledge::Classes(classes)) => Hint::Class((page % u32::from(classes)) as u8),
+            // Of all lengths; some never, and some of nothing.
+            Some(Knowledge::Deaths) => match mixed >> 28 {
+                0 => Hint::NEVER,
+                1 => Hint::None,
+                doublings => Hint::Death(1 << doublings),
+            },
+        }
     }
 
     fn why_not_survivable(&self) -> Option<&'static str> {

@@ -9,6 +9,7 @@
 
 mod clock;
 mod counters;
+mod deaths;
 mod group_minima;
 mod held;
 mod multi_lri;
@@ -27,7 +28,7 @@ pub(crate) use held::{Held, ScanFrom, held_blocks};
 pub(crate) use multi_lri::MultiLri;
 #[cfg(test)]
 pub(crate) use notes::scene;
-pub(crate) use notes::{FirstPages, Notes, View, Wants};
+pub(crate) use notes::{FirstPages, GROUPS_MAX, Groups, Notes, View, WRITTEN_STREAMS_MAX, Wants};
 pub(crate) use times::Moments;
 
 use crate::barriers::{Barrier, Barriers};

@@ -7,14 +7,18 @@
 //! - when a block last lost a page is forgotten: it counts as never having lost one. So its largest lifetime is 0, and it
 //!   has been dormant since its first write;
 //! - the lists are ordered by when the recovery came to the blocks: by first write, as far as it goes by that;
-//! - erase counts begin at 1, or with what spare areas say where wear is levelled.
+//! - erase counts begin at 1, or with what spare areas say where wear is levelled;
+//! - when a block was closed is when it was begun, as far as is known;
+//! - how often the host wrote to each stream, and what it said of when pages will die, are forgotten. The limits of
+//!   groups are the placement's to set again.
 
+use super::deaths::Deaths;
 use super::times::BlockTimes;
 use super::{Blocks, Counters, MultiLri};
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Spare};
+use phelsuma_nand::{Block, Page, Spare};
 
 /// What a policy asks to be noted of blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -27,6 +31,12 @@ pub(crate) struct Wants {
     pub(crate) erases: bool,
     /// Nothing of blocks, but what logical time it is.
     pub(crate) clock: bool,
+    /// With the times, when each was closed.
+    pub(crate) closed: bool,
+    /// How often the host wrote to each stream lately.
+    pub(crate) writes: bool,
+    /// When the pages will die of which the host says that.
+    pub(crate) deaths: bool,
 }
 
 impl Wants {
@@ -37,6 +47,9 @@ impl Wants {
             lists: self.lists || other.lists,
             erases: self.erases || other.erases,
             clock: self.clock || other.clock,
+            closed: self.closed || other.closed,
+            writes: self.writes || other.writes,
+            deaths: self.deaths || other.deaths,
         }
     }
 }
@@ -50,6 +63,10 @@ pub(crate) struct Notes {
     times: Option<BlockTimes>,
     lists: Option<MultiLri>,
     erases: Option<Vec<u32>>,
+    writes: Option<StreamWrites>,
+    deaths: Option<Deaths>,
+    /// What the placement part says of its groups of blocks, where it has such.
+    pub(crate) groups: Groups,
     /// The placement part takes the host's writes for purely random.
     pub(crate) purely_random: bool,
     /// Until a recovery is over: blocks that it has begun itself.
@@ -61,7 +78,12 @@ impl Notes {
     pub(super) fn new(blocks: u32, pages_per_block: u32, wants: Wants) -> Self {
         Self {
             any: wants != Wants::default(),
-            times: wants.times.then(|| BlockTimes::new(blocks)),
+            times: wants.times.then(|| match wants.closed {
+                true => BlockTimes::with_closed(blocks),
+                false => BlockTimes::new(blocks),
+            }),
+            writes: wants.writes.then(|| StreamWrites::new(blocks, pages_per_block)),
+            deaths: wants.deaths.then(|| Deaths::new(blocks, pages_per_block)),
             lists: wants.lists.then(|| MultiLri::new(blocks, pages_per_block)),
             erases: wants.erases.then(|| vec![0; blocks as usize]),
             ..Self::default()
@@ -85,12 +107,18 @@ impl Notes {
         if let Some(times) = &mut self.times {
             times.begun(block, self.now);
         }
+        if let Some(deaths) = &mut self.deaths {
+            deaths.begun(block);
+        }
         if self.any && !self.up {
             self.begun.push(block);
         }
     }
 
     pub(super) fn closed(&mut self, block: Block, live: u16) {
+        if let Some(times) = &mut self.times {
+            times.closed(block, self.now);
+        }
         if let Some(lists) = &mut self.lists {
             lists.enter(block, live.into());
         }
@@ -126,7 +154,65 @@ impl Notes {
         if let Some(erases) = &self.erases {
             ledger.structure("blocks.erase_counts", erases.len() as u64 * 4);
         }
+        if self.writes.is_some() {
+            ledger.structure("blocks.writes_by_stream", size_of::<StreamWrites>() as u64);
+        }
+        if let Some(deaths) = &self.deaths {
+            deaths.ram(ledger);
+        }
+        if self.groups.count > 0 {
+            ledger.structure("blocks.group_limits", size_of::<Groups>() as u64);
+        }
         ledger.index("index.begun_by_recovery", self.begun.capacity() as u64 * 4);
+    }
+}
+
+/// The most streams that are told apart by how often the host writes to them.
+pub(crate) const WRITTEN_STREAMS_MAX: usize = 64;
+
+/// How often the host wrote to each stream, what is longer ago counting half as much, again and again.
+#[derive(Clone, Debug)]
+struct StreamWrites {
+    by_stream: [u64; WRITTEN_STREAMS_MAX],
+    total: u64,
+    /// At this total all are halved: by then the drive was written over twice since the last time.
+    most: u64,
+}
+
+impl StreamWrites {
+    fn new(blocks: u32, pages_per_block: u32) -> Self {
+        let most = 4 * u64::from(blocks) * u64::from(pages_per_block);
+        Self { by_stream: [0; WRITTEN_STREAMS_MAX], total: 0, most }
+    }
+
+    fn count(&mut self, stream: u8) {
+        let Some(writes) = self.by_stream.get_mut(usize::from(stream)) else { return };
+        *writes += 1;
+        self.total += 1;
+        if self.total == self.most {
+            self.by_stream.iter_mut().for_each(|writes| *writes /= 2);
+            self.total = self.by_stream.iter().sum();
+        }
+    }
+}
+
+/// The most groups that a placement may divide blocks into.
+pub(crate) const GROUPS_MAX: usize = 10;
+
+/// The groups that a placement divides blocks into, by stream: group g is written by stream g, and the last one by all
+/// streams from there on.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Groups {
+    /// How many there are; 0 where there is no such thing.
+    pub(crate) count: u8,
+    /// How many written blocks each may have; the last has the rest.
+    pub(crate) limits: [u32; GROUPS_MAX],
+}
+
+impl Groups {
+    /// The group of what was written by this stream.
+    pub(crate) fn of(&self, stream: u8) -> usize {
+        usize::from(stream.min(self.count.saturating_sub(1)))
     }
 }
 
@@ -160,6 +246,32 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn since_first_write(&self, block: Block) -> u32 {
         self.notes.times.as_ref().map_or(0, |times| times.since_first_write(block, self.notes.now))
+    }
+
+    /// How long ago a block was closed.
+    #[inline]
+    pub(crate) fn since_closed(&self, block: Block) -> u32 {
+        self.notes.times.as_ref().map_or(0, |times| times.since_closed(block, self.notes.now))
+    }
+
+    /// How often the host wrote to a stream lately.
+    #[inline]
+    pub(crate) fn writes_to(&self, stream: u8) -> u64 {
+        let writes = self.notes.writes.as_ref().and_then(|writes| writes.by_stream.get(usize::from(stream)));
+        writes.copied().unwrap_or(0)
+    }
+
+    /// How long the live pages of a block have left together, in logical time.
+    #[inline]
+    pub(crate) fn left_to_live(&self, block: Block) -> u64 {
+        let live = self.counters.live(block);
+        self.notes.deaths.as_ref().map_or(0, |deaths| deaths.left(block, live.into(), self.notes.now))
+    }
+
+    /// The groups of blocks that the placement part has made.
+    #[inline]
+    pub(crate) fn groups(&self) -> &'a Groups {
+        &self.notes.groups
     }
 
     /// The dormant period of a block.
@@ -231,6 +343,36 @@ impl Blocks {
     #[inline]
     pub(crate) fn tick(&mut self) {
         self.notes.now += 1;
+    }
+
+    /// The host wrote a page to this stream.
+    #[inline]
+    pub(crate) fn written_to(&mut self, stream: u8) {
+        if let Some(writes) = &mut self.notes.writes {
+            writes.count(stream);
+        }
+    }
+
+    /// This page will die when so much more has been written; none where that is not known, or never.
+    #[inline]
+    pub(crate) fn note_death(&mut self, page: Page, left: Option<u64>) {
+        if let Some(deaths) = &mut self.notes.deaths {
+            deaths.lives(page, left.and_then(|left| self.notes.now.checked_add(left)));
+        }
+    }
+
+    /// How much will be written until this page dies, if that is known. One that should have died is going to at once.
+    #[inline]
+    pub(crate) fn left_of(&self, page: Page) -> Option<u64> {
+        self.notes.deaths.as_ref().and_then(|deaths| deaths.of(page)).map(|death| death.saturating_sub(self.notes.now))
+    }
+
+    /// A page is live no longer.
+    #[inline]
+    pub(crate) fn died(&mut self, page: Page) {
+        if let Some(deaths) = &mut self.notes.deaths {
+            deaths.dies(page);
+        }
     }
 
     /// A page of the block is live no longer; the counter says so already.

@@ -65,12 +65,20 @@ impl Moments {
 pub(crate) struct BlockTimes {
     first_write: Moments,
     last_loss: Moments,
+    /// When it was closed, for those who go by that.
+    closed: Option<Moments>,
     hand: usize,
 }
 
 impl BlockTimes {
     pub(crate) fn new(blocks: u32) -> Self {
-        Self { first_write: Moments::new(blocks as usize), last_loss: Moments::new(blocks as usize), hand: 0 }
+        let moments = || Moments::new(blocks as usize);
+        Self { first_write: moments(), last_loss: moments(), closed: None, hand: 0 }
+    }
+
+    /// The same, and when blocks were closed.
+    pub(crate) fn with_closed(blocks: u32) -> Self {
+        Self { closed: Some(Moments::new(blocks as usize)), ..Self::new(blocks) }
     }
 
     /// The first page of the block is written. It has lost none: nor has it been dormant.
@@ -82,6 +90,9 @@ impl BlockTimes {
         for _ in 0..2 {
             self.first_write.visit(self.hand, now);
             self.last_loss.visit(self.hand, now);
+            if let Some(closed) = &mut self.closed {
+                closed.visit(self.hand, now);
+            }
             self.hand = if self.hand + 1 == self.first_write.len() { 0 } else { self.hand + 1 };
         }
     }
@@ -90,12 +101,23 @@ impl BlockTimes {
     pub(crate) fn forget(&mut self, now: u64) {
         self.first_write.forget(now);
         self.last_loss.forget(now);
+        if let Some(closed) = &mut self.closed {
+            closed.forget(now);
+        }
     }
 
     /// A recovery has found that the first page of the block was written then. What it has lost since nobody knows.
     pub(crate) fn found(&mut self, block: Block, at: u64) {
         self.first_write.set(block.index(), at);
         self.last_loss.set(block.index(), at);
+        self.closed(block, at);
+    }
+
+    /// The block is written in full, or will not be written any further.
+    pub(crate) fn closed(&mut self, block: Block, now: u64) {
+        if let Some(closed) = &mut self.closed {
+            closed.set(block.index(), now);
+        }
     }
 
     /// A page of the block is live no longer.
@@ -108,6 +130,12 @@ impl BlockTimes {
     #[inline]
     pub(crate) fn since_first_write(&self, block: Block, now: u64) -> u32 {
         self.first_write.age(block.index(), now)
+    }
+
+    /// How long ago the block was closed; where that is not noted, begun.
+    #[inline]
+    pub(crate) fn since_closed(&self, block: Block, now: u64) -> u32 {
+        self.closed.as_ref().unwrap_or(&self.first_write).age(block.index(), now)
     }
 
     /// The dormant period (section IV-A): how long ago it lost a page, or was begun if it has lost none.
@@ -123,7 +151,8 @@ impl BlockTimes {
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("blocks.times", self.first_write.bytes() + self.last_loss.bytes());
+        let closed = self.closed.as_ref().map_or(0, Moments::bytes);
+        ledger.structure("blocks.times", self.first_write.bytes() + self.last_loss.bytes() + closed);
     }
 }
 
@@ -151,6 +180,21 @@ mod tests {
         assert_eq!(times.largest_lifetime(Block(0), 1_000), 90);
         assert_eq!(times.dormant(Block(0), 1_000), 810);
         assert_eq!(times.since_first_write(Block(0), 1_000), 900);
+    }
+
+    #[test]
+    fn a_block_is_closed_after_it_was_begun() {
+        let mut times = BlockTimes::with_closed(2);
+        times.begun(Block(1), 100);
+        times.closed(Block(1), 140);
+        assert_eq!((times.since_closed(Block(1), 200), times.since_first_write(Block(1), 200)), (60, 100));
+        // What a recovery finds says only when it was begun.
+        times.found(Block(1), 120);
+        assert_eq!(times.since_closed(Block(1), 200), 80);
+        let mut without = BlockTimes::new(2);
+        without.begun(Block(1), 100);
+        without.closed(Block(1), 140);
+        assert_eq!(without.since_closed(Block(1), 200), 100);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod check;
 mod composition;
 mod error;
+mod knowledge;
 mod log_block;
 mod names;
 mod parameters;
@@ -15,12 +16,14 @@ mod set_all;
 pub use composition::Composition;
 pub(crate) use composition::OnFlash;
 pub use error::ConfigError;
+pub use knowledge::Knowledge;
 pub use log_block::{LogParts, LogScheme};
 pub use parameters::PARAMETERS;
-pub(crate) use parts::{B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, SAMPLE_MIN};
+pub(crate) use parts::{B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, MIDAS, ORACLE, SAMPLE_MIN, SEPBIT, STATIC_QUOTA};
 pub use parts::{
-    DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MappingPart, MetadataPart, OnMiss, PageTimes,
-    PlacementPart, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
+    DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MIDAS_GROUPS_MAX, MappingPart, MetadataPart,
+    ORACLE_WINDOWS_MAX, OnMiss, PageTimes, PlacementPart, QUOTA_CLASSES_MAX, Synchronize, UnknownOld, ValidityPart,
+    VictimPart, WearPart,
 };
 pub use power::PowerPart;
 

@@ -61,6 +61,10 @@ impl PageParts {
             VictimPart::Sampled { blocks, looks } => format!("sampled(blocks={blocks}, looks={looks})"),
             VictimPart::DualGreedy => "dual-greedy".into(),
             VictimPart::CostBenefit => "cost-benefit".into(),
+            VictimPart::CostBenefitSealed => "cost-benefit-sealed".into(),
+            VictimPart::Midas => "midas".into(),
+            VictimPart::StaticQuota => "static-quota".into(),
+            VictimPart::Oracle => "oracle".into(),
             VictimPart::Cat { wear: true } => "cat".into(),
             VictimPart::Cat { wear: false } => "cat(wear=off)".into(),
         };

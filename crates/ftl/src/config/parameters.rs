@@ -20,7 +20,8 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("gecko.merge", "multi-way | two-way", "how runs are merged"),
     (
         "victim",
-        "greedy | fifo | d-choices | sampled | dual-greedy | cost-benefit | cat",
+        "greedy | fifo | d-choices | sampled | dual-greedy | cost-benefit | cost-benefit-sealed | cat | midas | \
+         static-quota | oracle",
         "which block is collected next",
     ),
     ("victim.d", "1 to 1000 (default 10)", "blocks drawn by d-choices"),
@@ -31,7 +32,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ),
     ("victim.looks", "1 to 64 (default 4)", "blocks that sampled asks about before each collection"),
     ("cat.wear", "on | off", "whether cat goes by erase counts as well"),
-    ("placement", "one-stream | host-gc | dual-greedy | dac", "which stream a page is written to"),
+    (
+        "placement",
+        "one-stream | host-gc | dual-greedy | dac | sepbit | midas | static-quota | oracle",
+        "which stream a page is written to",
+    ),
     (
         "placement.unknown",
         "class | fetch",
@@ -52,6 +57,29 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
         "dac.page-times",
         "ram | spare",
         "whether dac has a page's age from a table in RAM or from the old copy's spare area",
+    ),
+    (
+        "sepbit.page-times",
+        "ram | spare",
+        "whether sepbit has a page's last write from a table in RAM or from the old copy's spare area",
+    ),
+    ("midas.groups", "1 to 8 (default 6)", "groups of midas's chain at the most, without HOT"),
+    (
+        "midas.epoch",
+        "1 to 1000 (default 4)",
+        "logical capacities written after which midas chooses its configuration anew",
+    ),
+    ("quota.classes", "1 to 32 (default 2)", "classes of static-quota, which the workload names: an oracle"),
+    ("oracle.windows", "2 to 32 (default 16)", "windows of what pages have left to live"),
+    (
+        "oracle.reach",
+        "1 to 100000 (default 400)",
+        "where the last window of oracle begins, in percent of the logical pages written by the host",
+    ),
+    (
+        "oracle.spread",
+        "1 to 900 (default 50)",
+        "percent by which each window of oracle reaches further than the one before",
     ),
     ("power", "scan | battery | gecko-rec | synchronize | nothing", "how a power cut is survived"),
     ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),

@@ -134,6 +134,16 @@ pub enum VictimPart {
     /// The largest a (1 - u) / 2u of all, where u is the live share of a block and a the time since it lost a page
     /// (Kawaguchi, as Dual Greedy section II-C has it).
     CostBenefit,
+    /// The same, where a is the time since the block was closed (SepBIT's paper has it so).
+    CostBenefitSealed,
+    /// The block that was closed first in the group that is over its size, the emptiest of the last group where none is
+    /// (MiDAS). Only with the placement part `Midas`.
+    Midas,
+    /// The emptiest block of the class that is over its quota. Only with the placement part `StaticQuota`.
+    StaticQuota,
+    /// The largest L (1 - u) / u of all, where L is the mean of what its live pages have left to live. Only with the
+    /// placement part `Oracle`.
+    Oracle,
     /// The smallest u t / ((1 - u) a) of all, where t is the erase count (CAT, as Dual Greedy section II-C has it).
     Cat {
         /// Whether t counts; 1 otherwise.
@@ -168,7 +178,45 @@ pub enum PlacementPart {
         /// Where the times of pages are.
         page_times: PageTimes,
     },
+    /// Six classes by how long pages are likely to live (SepBIT).
+    SepBit {
+        /// What becomes of a page whose old copy is not known.
+        unknown: UnknownOld,
+        /// Where the times of pages are.
+        page_times: PageTimes,
+    },
+    /// A HOT group and a chain of groups that pages go down as they grow old, of sizes that follow from how the host
+    /// writes (MiDAS).
+    Midas {
+        /// Groups of the chain at the most, from 1 to [`MIDAS_GROUPS_MAX`].
+        groups: u8,
+        /// After so many logical capacities written the configuration is chosen anew.
+        epoch: u32,
+    },
+    /// Classes that the host names. An oracle.
+    StaticQuota {
+        /// How many there are, from 1 to [`QUOTA_CLASSES_MAX`].
+        classes: u8,
+    },
+    /// Windows of the time that pages have left to live, which the host says. An oracle.
+    Oracle {
+        /// How many there are, from 2 to [`ORACLE_WINDOWS_MAX`].
+        windows: u8,
+        /// Where the last window begins, in percent of the logical pages written by the host.
+        reach: u32,
+        /// By how many percent each window reaches further than the one before it.
+        spread: u32,
+    },
 }
+
+/// The most groups of a chain that MiDAS can have.
+pub const MIDAS_GROUPS_MAX: usize = 8;
+
+/// The most classes that static quota can have.
+pub const QUOTA_CLASSES_MAX: u8 = 32;
+
+/// The most windows that the oracle can have.
+pub const ORACLE_WINDOWS_MAX: usize = 32;
 
 /// The most regions that DAC can have.
 pub const DAC_REGIONS_MAX: usize = 8;
@@ -243,6 +291,19 @@ pub(crate) const DAC: PlacementPart = PlacementPart::Dac {
     thresholds: [50; DAC_REGIONS_MAX],
     page_times: PageTimes::Ram,
 };
+
+/// SepBIT's placement with its defaults.
+pub(crate) const SEPBIT: PlacementPart =
+    PlacementPart::SepBit { unknown: UnknownOld::Class, page_times: PageTimes::Ram };
+
+/// MiDAS's placement with its defaults.
+pub(crate) const MIDAS: PlacementPart = PlacementPart::Midas { groups: 6, epoch: 4 };
+
+/// Known classes with their defaults.
+pub(crate) const STATIC_QUOTA: PlacementPart = PlacementPart::StaticQuota { classes: 2 };
+
+/// Future knowledge with its defaults.
+pub(crate) const ORACLE: PlacementPart = PlacementPart::Oracle { windows: 16, reach: 400, spread: 50 };
 
 /// Levelling of wear with its defaults.
 pub(super) const LEVELLING: WearPart = WearPart::Levelling { threshold: 12, looks: 8 };

@@ -53,8 +53,15 @@ impl PageParts {
             ("victim", "dual-greedy") => self.victim = VictimPart::DualGreedy,
             ("victim", "cost-benefit") => self.victim = VictimPart::CostBenefit,
             ("victim", "cat") => self.victim = VictimPart::Cat { wear: true },
+            ("victim", "cost-benefit-sealed") => self.victim = VictimPart::CostBenefitSealed,
+            ("victim", "midas") => self.victim = VictimPart::Midas,
+            ("victim", "static-quota") => self.victim = VictimPart::StaticQuota,
+            ("victim", "oracle") => self.victim = VictimPart::Oracle,
             ("victim", _) => {
-                return Err(bad("it can be greedy, fifo, d-choices, sampled, dual-greedy, cost-benefit or cat"));
+                return Err(bad(
+                    "it can be greedy, fifo, d-choices, sampled, dual-greedy, cost-benefit, cost-benefit-sealed, cat, midas, \
+                     static-quota or oracle",
+                ));
             }
             ("cat.wear", _) => self.set_cat(name, value)?,
             ("victim.sample" | "victim.looks", _) => self.set_sample(name, value)?,
@@ -64,6 +71,13 @@ impl PageParts {
                 _ => return Err(bad("it can be a whole number from 1 to 1000")),
             },
             ("placement" | "placement.unknown" | "placement.on-random", _) => self.set_placement(name, value)?,
+            ("sepbit.page-times", _) => self.set_sepbit(name, value)?,
+            (
+                "midas.groups" | "midas.epoch" | "quota.classes" | "oracle.windows" | "oracle.reach" | "oracle.spread",
+                _,
+            ) => {
+                self.set_numbers(name, value)?;
+            }
             ("dac.regions" | "dac.thresholds" | "dac.page-times", _) => self.set_dac(name, value)?,
             ("power", "scan") => self.power = PowerPart::Scan,
             ("power", "battery") => self.power = PowerPart::Battery,

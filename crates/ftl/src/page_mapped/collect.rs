@@ -150,6 +150,7 @@ impl PageMapped {
         let at = self.count_victim(nand, victim, at);
         self.count_examined(victim, why);
         self.blocks.notes.purely_random = self.placement.is_purely_random();
+        self.blocks.notes.groups = self.placement.groups();
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
         let stream = self.blocks.stream_of(victim);
@@ -359,6 +360,7 @@ impl PageMapped {
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
             self.validity.leave(self.blocks.geometry(), page.from);
+            self.blocks.note_death(to, self.blocks.left_of(page.from));
             self.drop_count(page.from);
             self.tally.pages_moved += 1;
             self.tally.wear_pages_moved += u64::from(why == Why::Wear);

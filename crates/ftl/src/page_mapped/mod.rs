@@ -26,7 +26,7 @@ mod wear;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
-use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
+use crate::ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{BlockLook, Counter, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -41,7 +41,7 @@ use sampling::Sampling;
 use shape::{Streams, cache_entries};
 use sorting::{Sorting, placement_of};
 use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
-use victim::{CostAge, DChoices, DualGreedy, Fifo, Greedy, Sampled, Victim};
+use victim::{Chain, CostAge, DChoices, DualGreedy, Fifo, Greedy, Oracle, Sampled, StaticQuota, Victim};
 
 /// An FTL of this family.
 type Config = crate::Config<PageParts>;
@@ -169,13 +169,17 @@ impl PageMapped {
             VictimPart::Sampled { .. } => Box::new(Sampled),
             VictimPart::DualGreedy => Box::new(DualGreedy),
             VictimPart::CostBenefit => Box::new(CostAge::cost_benefit()),
+            VictimPart::CostBenefitSealed => Box::new(CostAge::cost_benefit_sealed()),
+            VictimPart::Midas => Box::new(Chain::new(geometry.blocks())),
+            VictimPart::StaticQuota => Box::new(StaticQuota),
+            VictimPart::Oracle => Box::new(Oracle),
             VictimPart::Cat { wear } => Box::new(CostAge::cost_age_times(wear)),
         };
         let sampling = match composition.victim {
             VictimPart::Sampled { blocks, looks } => Some(Sampling::new(geometry.blocks(), blocks, looks)),
             _ => None,
         };
-        let placement = placement_of(config);
+        let placement = placement_of(composition.placement, logical_pages);
         let sorting = Sorting::of(placement.asks());
         let streams = Streams::of(config);
         let collects_metadata = composition.metadata == MetadataPart::Collected;
@@ -320,6 +324,7 @@ impl PageMapped {
     fn drop_count(&mut self, page: Page) {
         let block = self.blocks.geometry().block_of(page);
         self.blocks.counters.remove(block);
+        self.blocks.died(page);
         self.blocks.lost_a_page(block);
         self.victim.invalidated(&self.blocks.counters, block);
     }
@@ -441,6 +446,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
             };
             let (to, safe) = self.blocks.append(nand, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);
+            if let Hint::Death(left) = request.hint {
+                self.blocks.note_death(to, Some(left));
+            }
             self.hear_news(nand, at)?;
             if let Before::Known(Place::At(old)) = self.mapping.written(key, to) {
                 self.drop_user_page(nand, old, at)?;

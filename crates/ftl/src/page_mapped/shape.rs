@@ -66,7 +66,8 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn of(config: &Config) -> Self {
-        let part = placement_of(config);
+        // Its streams are the same whatever it has to remember, and a drive may be asked for that cannot be.
+        let part = placement_of(config.composition.placement, 0);
         let placement = part.streams();
         let apart = if part.asks().pages { 1 } else { placement };
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);

@@ -1,11 +1,13 @@
 //! Asking placement for a stream, and looking up what it asks for.
 
-use super::Config;
 use super::PageMapped;
 use super::collect::Why;
 use super::mapping::Place;
 use super::move_buffer::Moving;
-use super::placement::{Asks, Dac, DualGreedy, HostGc, HostWrite, MovedPage, OldCopy, OneStream, Placement};
+use super::placement::{
+    Asks, Dac, DualGreedy, HostGc, HostWrite, Midas, MovedPage, OldCopy, OneStream, Oracle, Placement, SepBit,
+    StaticQuota,
+};
 use crate::config::{PlacementPart, UnknownOld};
 use crate::ftl::Hint;
 use alloc::boxed::Box;
@@ -23,17 +25,25 @@ impl Sorting {
     }
 }
 
-/// The placement part of an FTL.
-pub(super) fn placement_of(config: &Config) -> Box<dyn Placement> {
-    match config.composition.placement {
+/// The placement part of an FTL of so many logical pages: some keep a table of these.
+pub(super) fn placement_of(part: PlacementPart, logical_pages: u32) -> Box<dyn Placement> {
+    match part {
         PlacementPart::OneStream => Box::new(OneStream),
         PlacementPart::HostGc => Box::new(HostGc),
         PlacementPart::DualGreedy { unknown, detect_random } => {
-            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(config.logical_pages)))
+            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(logical_pages)))
         }
         PlacementPart::Dac { unknown, regions, thresholds, page_times } => {
             let fetches = unknown == UnknownOld::Fetch;
-            Box::new(Dac::new(regions, &thresholds, page_times, fetches, config.logical_pages))
+            Box::new(Dac::new(regions, &thresholds, page_times, fetches, logical_pages))
+        }
+        PlacementPart::SepBit { unknown, page_times } => {
+            Box::new(SepBit::new(page_times, unknown == UnknownOld::Fetch, logical_pages))
+        }
+        PlacementPart::Midas { groups, epoch } => Box::new(Midas::new(groups, epoch, logical_pages)),
+        PlacementPart::StaticQuota { classes } => Box::new(StaticQuota::new(classes)),
+        PlacementPart::Oracle { windows, reach, spread } => {
+            Box::new(Oracle::new(windows, reach, spread, logical_pages))
         }
     }
 }
@@ -77,9 +87,9 @@ impl PageMapped {
             Some(Place::Nowhere | Place::Trimmed | Place::Lost) => OldCopy::None,
             None => OldCopy::Unknown,
         };
-        let Hint::None = hint;
-        let write = HostWrite { page: key, old, old_spare, hint: None };
+        let write = HostWrite { page: key, old, old_spare, hint };
         let stream = self.placement.host(&self.blocks.view(), &write);
+        self.blocks.written_to(stream);
         (self.blocks.stream_with_room(stream), at)
     }
 
@@ -94,7 +104,8 @@ impl PageMapped {
             _ => {
                 let from = self.blocks.geometry().block_of(page.from);
                 let key = LogicalPage(page.spare.key);
-                let moved = MovedPage { page: key, from, stream: self.blocks.stream_of(from), spare: page.spare };
+                let (stream, left) = (self.blocks.stream_of(from), self.blocks.left_of(page.from));
+                let moved = MovedPage { page: key, from, stream, spare: page.spare, left };
                 let stream = self.placement.moved(&self.blocks.view(), &moved);
                 if self.sorting.asks.pages { self.blocks.stream_with_room(stream) } else { stream }
             }

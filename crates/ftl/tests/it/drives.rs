@@ -46,7 +46,7 @@ fn flash_that_was_never_written_is_blank() {
 #[test]
 fn flash_with_data_and_neither_copy_of_the_description_is_lost() {
     for preset in surviving() {
-        let geometry = small(32, 40, 1, 1);
+        let geometry = small(32, 64, 1, 1);
         let config = config(preset.name, 300);
         for flip in [false, true] {
             let mut nand = drive(preset.name, geometry);
@@ -153,7 +153,7 @@ fn a_description_of_a_later_layout_or_of_other_structures_is_told() {
 
 #[test]
 fn every_preset_refuses_every_other_ones_drive_and_leaves_it_alone() {
-    let geometry = small(32, 40, 1, 1);
+    let geometry = small(32, 64, 1, 1);
     for preset in surviving() {
         let nand = drive(preset.name, geometry);
         for other in surviving() {

@@ -156,8 +156,11 @@ impl ImageDrive {
     /// it cannot come up from is no drive.
     ///
     /// # Errors
-    /// [`OpenError::Input`]: it survives no power cut.
+    /// [`OpenError::Input`]: it survives no power cut, or is an oracle.
     pub fn may_be(ftl: &str, composition: &Composition) -> Result<(), OpenError> {
+        if let Some(why) = composition.why_oracle() {
+            return Err(OpenError::Input(format!("{ftl} keeps nobody's data: {why}")));
+        }
         composition.why_not_survivable().map_or(Ok(()), |why| {
             Err(OpenError::Input(format!("{ftl} does not survive power cuts, so it is not kept in a file: {why}")))
         })

@@ -51,6 +51,9 @@ impl MemoryOptions {
         let mut composition = preset.composition;
         let settings: Vec<(&str, &str)> = self.settings.iter().map(|(key, value)| (&**key, &**value)).collect();
         composition.set_all(&settings).map_err(|error| wrong(&error))?;
+        if let Some(why) = composition.why_oracle() {
+            return Err(OpenError::Input(format!("{} keeps nobody's data: {why}", self.ftl)));
+        }
         let capacity = self.shape.capacity_bytes.unwrap_or_default();
         let geometry = self.shape.geometry(capacity).map_err(|error| wrong(&error))?;
         let logical_pages = self.shape.logical_pages(&geometry);

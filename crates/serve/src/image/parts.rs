@@ -68,6 +68,10 @@ pub(super) fn as_text(composition: &Composition) -> String {
         }
         VictimPart::DualGreedy => set("victim", "dual-greedy"),
         VictimPart::CostBenefit => set("victim", "cost-benefit"),
+        VictimPart::CostBenefitSealed => set("victim", "cost-benefit-sealed"),
+        VictimPart::Midas => set("victim", "midas"),
+        VictimPart::StaticQuota => set("victim", "static-quota"),
+        VictimPart::Oracle => set("victim", "oracle"),
         VictimPart::Cat { wear } => {
             set("victim", "cat");
             set("cat.wear", if wear { "on" } else { "off" });
@@ -88,6 +92,26 @@ pub(super) fn as_text(composition: &Composition) -> String {
             set("dac.regions", &regions.to_string());
             set("dac.thresholds", &parts.dac_thresholds().unwrap_or_default());
             set("dac.page-times", if page_times == PageTimes::Ram { "ram" } else { "spare" });
+        }
+        PlacementPart::SepBit { unknown, page_times } => {
+            set("placement", "sepbit");
+            set("placement.unknown", of_unknown(unknown));
+            set("sepbit.page-times", if page_times == PageTimes::Ram { "ram" } else { "spare" });
+        }
+        PlacementPart::Midas { groups, epoch } => {
+            set("placement", "midas");
+            set("midas.groups", &groups.to_string());
+            set("midas.epoch", &epoch.to_string());
+        }
+        PlacementPart::StaticQuota { classes } => {
+            set("placement", "static-quota");
+            set("quota.classes", &classes.to_string());
+        }
+        PlacementPart::Oracle { windows, reach, spread } => {
+            set("placement", "oracle");
+            set("oracle.windows", &windows.to_string());
+            set("oracle.reach", &reach.to_string());
+            set("oracle.spread", &spread.to_string());
         }
     }
     let [_, power] = parts.names_of_metadata_and_power();
@@ -122,7 +146,7 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 10] = [
+        let settings: [&[(&str, &str)]; 14] = [
             &[],
             &[("log.blocks", "17")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
@@ -135,6 +159,10 @@ mod tests {
             ],
             &[("mapping", "paged"), ("mapping.directory", "b-tree"), ("mapping.nodes", "9"), ("mapping.fanout", "7")],
             &[("placement", "dual-greedy"), ("placement.unknown", "fetch"), ("placement.on-random", "greedy")],
+            &[("victim", "cost-benefit-sealed"), ("placement", "sepbit"), ("sepbit.page-times", "spare")],
+            &[("victim", "midas"), ("placement", "midas"), ("midas.groups", "3"), ("midas.epoch", "7")],
+            &[("victim", "static-quota"), ("placement", "static-quota"), ("quota.classes", "5")],
+            &[("victim", "oracle"), ("placement", "oracle"), ("oracle.windows", "9"), ("oracle.spread", "30")],
             &[("victim", "cost-benefit"), ("placement", "dac"), ("dac.regions", "7"), ("dac.thresholds", "1/20/300")],
             &[("victim", "cat"), ("cat.wear", "off"), ("placement", "dac"), ("dac.page-times", "spare")],
             &[("validity", "gecko"), ("gecko.size-ratio", "5"), ("gecko.partitions", "4"), ("gecko.merge", "two-way")],
@@ -159,6 +187,10 @@ mod tests {
             ("d-choices", &[][..]),
             ("dual-greedy", &[][..]),
             ("dac", &[][..]),
+            ("sepbit", &[][..]),
+            ("midas", &[][..]),
+            ("static-quota", &[][..]),
+            ("oracle", &[][..]),
             ("fast", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {

@@ -73,6 +73,13 @@ impl Zipf {
     }
 }
 
+impl Zipf {
+    /// The page of each rank, the most popular first.
+    pub(super) fn by_rank(self) -> Permutation {
+        self.place
+    }
+}
+
 impl Address for Zipf {
     #[inline]
     fn draw(&mut self, _: u64, random: &mut impl RngCore) -> u64 {
@@ -96,6 +103,13 @@ impl HotCold {
         let hot = (pages as f64 * (space_percent / 100.0) + 0.5) as u64;
         let hot = hot.clamp(1, pages - 1);
         Ok(HotCold { pages, hot, hot_writes: Share::percent(writes_percent), place: Permutation::new(pages, seed) })
+    }
+}
+
+impl HotCold {
+    /// The pages, the hot ones first, and how many are hot.
+    pub(super) fn by_heat(self) -> (Permutation, u64) {
+        (self.place, self.hot)
     }
 }
 

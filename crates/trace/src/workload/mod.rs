@@ -31,6 +31,7 @@ use crate::TraceError;
 use crate::request::{PageRequest, Source};
 
 mod address;
+mod classes;
 mod files;
 mod generate;
 mod mixed;
@@ -39,6 +40,7 @@ mod permutation;
 mod single;
 mod zipf;
 
+pub use classes::class_of_rank;
 pub use files::{Media, MediaKind};
 pub(crate) use generate::check_drive;
 pub use generate::{GenerateOptions, INTERVAL_NS, generate};

@@ -12,7 +12,7 @@ use crate::lab::subject::Any;
 use crate::lab::verify::{
     Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages, within_bound,
 };
-use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, WriteRequest};
+use phelsuma_ftl::{Ftl, FtlError, HostData, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, LogicalPage, SimNand, Time, Timing};
 use std::sync::Arc;
@@ -237,7 +237,8 @@ impl<'a> Life<'a> {
         let done = match *request {
             Request::Write { first, pages } => (first..first + pages).try_fold(at, |done, page| {
                 let data = HostData::Hollow(tag(number, page));
-                let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint: Hint::None };
+                let hint = self.species.ftl.hint(page, number);
+                let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint };
                 Ok(done.max(ftl.write(nand, &request, at)?))
             }),
             Request::Trim { first, pages } => ftl.trim(nand, LogicalPage(first), pages, at),

@@ -156,10 +156,11 @@ impl Placement for Dac {
 mod tests {
     use super::*;
     use crate::blocks::scene::Scene;
+    use crate::ftl::Hint;
     use phelsuma_nand::{Block, Kind, Spare};
 
     fn write(dac: &mut Dac, scene: &Scene, page: u32, old: OldCopy, old_spare: Option<Spare>) -> u8 {
-        dac.host(&scene.view(), &HostWrite { page: LogicalPage(page), old, old_spare, hint: None })
+        dac.host(&scene.view(), &HostWrite { page: LogicalPage(page), old, old_spare, hint: Hint::None })
     }
 
     fn spare(version: u64) -> Spare {
@@ -167,7 +168,7 @@ mod tests {
     }
 
     fn moved(dac: &mut Dac, scene: &Scene, stream: u8, version: u64) -> u8 {
-        let page = MovedPage { page: LogicalPage(7), from: Block(0), stream, spare: spare(version) };
+        let page = MovedPage { page: LogicalPage(7), from: Block(0), stream, spare: spare(version), left: None };
         dac.moved(&scene.view(), &page)
     }
 

@@ -125,10 +125,11 @@ impl Placement for DualGreedy {
 mod tests {
     use super::*;
     use crate::blocks::scene::Scene;
+    use crate::ftl::Hint;
     use phelsuma_nand::LogicalPage;
 
     fn stream_of(placement: &mut DualGreedy, scene: &Scene, old: OldCopy) -> u8 {
-        placement.host(&scene.view(), &HostWrite { page: LogicalPage(0), old, old_spare: None, hint: None })
+        placement.host(&scene.view(), &HostWrite { page: LogicalPage(0), old, old_spare: None, hint: Hint::None })
     }
 
     #[test]

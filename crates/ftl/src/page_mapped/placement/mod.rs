@@ -7,12 +7,22 @@
 
 mod dac;
 mod dual_greedy;
+mod last_writes;
+mod midas;
+mod oracle;
 mod randomness;
+mod sepbit;
+mod static_quota;
 
 pub(crate) use dac::Dac;
 pub(crate) use dual_greedy::DualGreedy;
+pub(crate) use midas::Midas;
+pub(crate) use oracle::Oracle;
+pub(crate) use sepbit::SepBit;
+pub(crate) use static_quota::StaticQuota;
 
-use crate::blocks::{View, Wants};
+use crate::blocks::{Groups, View, Wants};
+use crate::ftl::Hint;
 use crate::{Counter, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -38,8 +48,7 @@ pub(crate) struct HostWrite {
     /// that is and it can be read.
     pub(crate) old_spare: Option<Spare>,
     /// What the host says about the page besides its data.
-    #[allow(dead_code, reason = "for policies that are told the future")]
-    pub(crate) hint: Option<u64>,
+    pub(crate) hint: Hint,
 }
 
 /// A page that collection moves.
@@ -53,6 +62,8 @@ pub(crate) struct MovedPage {
     pub(crate) stream: u8,
     /// What the page's spare area says there.
     pub(crate) spare: Spare,
+    /// How much the host will write until the page dies, where that is noted and known.
+    pub(crate) left: Option<u64>,
 }
 
 /// What a placement asks for of each page that the host writes.
@@ -99,6 +110,11 @@ pub(crate) trait Placement: Send {
     fn collecting(&mut self, view: &View<'_>, victim: Block) -> u32 {
         let _ = (view, victim);
         0
+    }
+
+    /// The groups that it divides blocks into, where it has such.
+    fn groups(&self) -> Groups {
+        Groups::default()
     }
 
     /// Whether it takes the host's writes for purely random by now.

@@ -3,6 +3,7 @@
 //! u is the share of a block's pages that are live, a the time since it last lost one (since it was begun where it has
 //! lost none), t its erase count:
 //! - cost-benefit collects the block of the largest a (1 - u) / 2u;
+//! - the same with the time since a block was closed for a, as SepBIT's paper has it;
 //! - CAT the one of the smallest u t / ((1 - u) a), or without wear of the smallest u / ((1 - u) a).
 //!
 //! **Every choice scores all blocks**: ages change with time, so no order of theirs lasts. That is what the papers do, and
@@ -20,8 +21,9 @@ use phelsuma_nand::Block;
 /// Which score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Score {
-    CostBenefit,
-    CostAgeTimes { wear: bool },
+    Benefit,
+    BenefitSealed,
+    AgeTimes { wear: bool },
 }
 
 /// The block with the best score of all.
@@ -45,19 +47,28 @@ impl Fraction {
 
 impl CostAge {
     pub(crate) fn cost_benefit() -> Self {
-        Self { score: Score::CostBenefit }
+        Self { score: Score::Benefit }
+    }
+
+    pub(crate) fn cost_benefit_sealed() -> Self {
+        Self { score: Score::BenefitSealed }
+    }
+
+    /// The age that the score goes by.
+    fn age(&self, view: &View<'_>, block: Block) -> u32 {
+        if self.score == Score::BenefitSealed { view.since_closed(block) } else { view.dormant(block) }
     }
 
     pub(crate) fn cost_age_times(wear: bool) -> Self {
-        Self { score: Score::CostAgeTimes { wear } }
+        Self { score: Score::AgeTimes { wear } }
     }
 
-    /// Of pages of which `live` are live, in a block erased `erases` times that lost one so long ago.
+    /// Of pages of which `live` are live, in a block erased `erases` times that lost one, or was closed, so long ago.
     ///
     /// Cost-benefit is the inverse of what it collects the largest of: with v live pages of p that is
     /// 2u / ((1 - u) a) = 2v / ((p - v) a). The 2 changes no order.
     fn of(self, live: u32, pages: u32, dormant: u32, erases: u32) -> Fraction {
-        let times = if self.score == (Score::CostAgeTimes { wear: true }) { u64::from(erases) } else { 1 };
+        let times = if self.score == (Score::AgeTimes { wear: true }) { u64::from(erases) } else { 1 };
         Fraction { cost: u64::from(live) * times, gain: u64::from(pages.saturating_sub(live)) * u64::from(dormant) }
     }
 }
@@ -66,8 +77,8 @@ impl Copy for CostAge {}
 
 impl Victim for CostAge {
     fn wants(&self) -> Wants {
-        let erases = self.score == (Score::CostAgeTimes { wear: true });
-        Wants { times: true, erases, ..Wants::default() }
+        let erases = self.score == (Score::AgeTimes { wear: true });
+        Wants { times: true, closed: self.score == Score::BenefitSealed, erases, ..Wants::default() }
     }
 
     fn closed(&mut self, _counters: &Counters, _block: Block) {}
@@ -80,7 +91,7 @@ impl Victim for CostAge {
         let keys = view.counters.keys();
         for (block, key) in keys.iter().enumerate().filter(|(_, key)| Counters::is_candidate_key(**key)) {
             let (block, live) = (Block(block as u32), u32::from(*key));
-            let fraction = self.of(live, pages, view.dormant(block), view.erases(block));
+            let fraction = self.of(live, pages, self.age(view, block), view.erases(block));
             let is_better = |(than, its_live, _): &(Fraction, u32, Block)| {
                 let nothing_to_gain = |live: u32| live == pages;
                 // A gain of nothing is no number to divide by: all of those are alike.

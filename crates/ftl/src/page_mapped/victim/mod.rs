@@ -3,19 +3,25 @@
 //! A policy never touches flash. It learns of its candidates by the hooks below and sees the counters, and what else is
 //! noted of blocks where it asks for that (`blocks/notes.rs`).
 
+mod chain;
 mod cost_age;
 mod d_choices;
 mod dual_greedy;
 mod fifo;
 mod greedy;
+mod oracle;
 mod sampled;
+mod static_quota;
 
+pub(crate) use chain::Chain;
 pub(crate) use cost_age::CostAge;
 pub(crate) use d_choices::DChoices;
 pub(crate) use dual_greedy::DualGreedy;
 pub(crate) use fifo::Fifo;
 pub(crate) use greedy::Greedy;
+pub(crate) use oracle::Oracle;
 pub(crate) use sampled::Sampled;
+pub(crate) use static_quota::StaticQuota;
 
 use crate::RamLedger;
 use crate::blocks::{Counters, View, Wants};

@@ -151,7 +151,11 @@ impl Host {
 
     pub(crate) fn counter(&self, name: &str) -> u64 {
         let counters = self.ftl.as_ref().unwrap().counters();
-        counters.iter().find(|c| c.name == name).map(|c| c.value).unwrap()
+        counters
+            .iter()
+            .find(|c| c.name == name)
+            .map(|c| c.value)
+            .unwrap_or_else(|| panic!("{}: no {name}", self.config.name))
     }
 
     fn acknowledged(&mut self, done: Time) {

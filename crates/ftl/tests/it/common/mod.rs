@@ -94,9 +94,18 @@ pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let much =
         of_pages.is_some_and(|parts| parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap);
     let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
-    let sorts = of_pages
-        .is_some_and(|parts| matches!(parts.placement, PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. }));
-    let blocks = if sorts && geometry.dies() > 1 { blocks + 4 * geometry.dies() } else { blocks };
+    let streams = of_pages.map_or(1, |parts| match parts.placement {
+        PlacementPart::OneStream => 1,
+        PlacementPart::HostGc => 2,
+        PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. } => 4,
+        PlacementPart::SepBit { .. } => 6,
+        PlacementPart::Midas { groups, .. } => u32::from(groups) + 1,
+        PlacementPart::StaticQuota { classes } => classes.into(),
+        PlacementPart::Oracle { windows, .. } => windows.into(),
+    });
+    let blocks = if streams > 2 && geometry.dies() > 1 { blocks + streams * geometry.dies() } else { blocks };
+    // Future knowledge takes a block open for each of its many windows.
+    let blocks = if streams > 8 { 2 * blocks } else { blocks };
     small(geometry.pages_per_block(), u64::from(blocks), geometry.channels(), geometry.dies_per_channel())
 }
 
