@@ -110,7 +110,9 @@ fn as_text() -> String {
     let parts = table::texts(
         ["FTL", "mapping", "validity", "victim", "placement", "power loss"],
         PRESETS.iter().map(|p| {
-            let [mapping, validity, victim, placement] = p.composition.names();
+            // Where a line may be broken.
+            let names = p.composition.names().map(|name| name.replace('(', " ("));
+            let [mapping, validity, victim, placement] = names;
             [p.name.to_string(), mapping, validity, victim, placement, p.composition.power_loss().to_string()]
         }),
     );
