@@ -163,6 +163,10 @@ impl PageParts {
                     (unknown == UnknownOld::Fetch).then_some("unknown=fetch"),
                 ],
             ),
+            // What is not the default is named, together with what goes with it.
+            MIDAS => "midas".into(),
+            STATIC_QUOTA => "static-quota".into(),
+            ORACLE => "oracle".into(),
             PlacementPart::Midas { groups, epoch } => format!("midas(groups={groups}, epoch={epoch})"),
             PlacementPart::StaticQuota { classes } => format!("static-quota(classes={classes})"),
             PlacementPart::Oracle { windows, reach, spread } => {
