@@ -64,6 +64,19 @@ pub struct WriteRequest<'a> {
     pub hint: Hint,
 }
 
+impl WriteRequest<'_> {
+    /// Whether the drive has its pages, and whether its bytes are theirs.
+    pub(crate) fn check(&self, shape: &Shape, page_bytes: u32) -> Result<(), FtlError> {
+        shape.check_range(self.first, self.pages)?;
+        match self.data {
+            HostData::Bytes(bytes) if bytes.len() as u64 != u64::from(self.pages) * u64::from(page_bytes) => {
+                Err(FtlError::Length { given: bytes.len(), pages: self.pages, page_bytes })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What the host reads of one page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostPage<'a> {
@@ -117,6 +130,21 @@ pub struct Shape {
     /// Programs on battery when the power fails, at the most: one for each translation page that can need it, what else
     /// RAM alone knows, and four that fail. None where there is no battery.
     pub battery_programs: u32,
+}
+
+impl Shape {
+    /// Whether the drive has these pages.
+    pub(crate) fn check_range(&self, first: LogicalPage, pages: u32) -> Result<(), FtlError> {
+        let last = u64::from(first.0) + u64::from(pages);
+        if last > u64::from(self.logical_pages) {
+            return Err(FtlError::OutOfRange {
+                first: u64::from(first.0),
+                last: last - 1,
+                logical_pages: self.logical_pages,
+            });
+        }
+        Ok(())
+    }
 }
 
 /// A flash translation layer. The flash is lent for each call; times are moments of simulated time, and a driver

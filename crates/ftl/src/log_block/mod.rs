@@ -20,7 +20,7 @@ mod trims;
 
 use crate::barriers::Barrier;
 use crate::config::LogParts;
-use crate::ftl::{Ftl, HostData, HostPage, ReadSink, Shape, WriteRequest};
+use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{BlockLook, Counter, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -71,15 +71,6 @@ impl LogBlock {
     fn usable_blocks<N: Nand>(&self, nand: &N) -> Vec<Block> {
         (0..nand.geometry().blocks()).map(Block).filter(|b| !nand.is_bad(*b) && !self.anchors.contains(b)).collect()
     }
-
-    fn check_range(&self, first: LogicalPage, pages: u32) -> Result<(), FtlError> {
-        let logical_pages = self.ground.shape.logical_pages;
-        let last = u64::from(first.0) + u64::from(pages);
-        if last > u64::from(logical_pages) {
-            return Err(FtlError::OutOfRange { first: u64::from(first.0), last: last - 1, logical_pages });
-        }
-        Ok(())
-    }
 }
 
 impl<N: Nand> Ftl<N> for LogBlock {
@@ -88,15 +79,10 @@ impl<N: Nand> Ftl<N> for LogBlock {
     }
 
     fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
-        self.check_range(request.first, request.pages)?;
+        let page_bytes = self.ground.geometry.page_bytes();
+        request.check(&self.ground.shape, page_bytes)?;
         if self.ground.pool.stopped {
             return Err(self.ground.pool.full());
-        }
-        let page_bytes = self.ground.geometry.page_bytes();
-        if let HostData::Bytes(bytes) = request.data
-            && bytes.len() as u64 != u64::from(request.pages) * u64::from(page_bytes)
-        {
-            return Err(FtlError::Length { given: bytes.len(), pages: request.pages, page_bytes });
         }
         let mut done = at;
         for index in 0..request.pages {
@@ -116,7 +102,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
         at: Time,
         sink: &mut dyn ReadSink,
     ) -> Result<Time, FtlError> {
-        self.check_range(first, pages)?;
+        self.ground.shape.check_range(first, pages)?;
         let mut done = at;
         for index in 0..pages {
             let key = LogicalPage(first.0 + index);
@@ -153,7 +139,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
 
     /// Whole logical blocks are unmapped, and that is on flash when this returns; of others the table of trims takes note.
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
-        self.check_range(first, pages)?;
+        self.ground.shape.check_range(first, pages)?;
         let ground = &mut self.ground;
         if ground.pool.stopped {
             return Err(ground.pool.full());

@@ -26,7 +26,7 @@ mod wear;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
-use crate::ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, WriteRequest};
+use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{BlockLook, Counter, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -236,18 +236,6 @@ impl PageMapped {
         (0..nand.geometry().blocks()).map(Block).filter(|b| !nand.is_bad(*b) && !self.anchors.contains(b)).collect()
     }
 
-    fn check_range(&self, first: LogicalPage, pages: u32) -> Result<(), FtlError> {
-        let last = u64::from(first.0) + u64::from(pages);
-        if last > u64::from(self.shape.logical_pages) {
-            return Err(FtlError::OutOfRange {
-                first: u64::from(first.0),
-                last: last - 1,
-                logical_pages: self.shape.logical_pages,
-            });
-        }
-        Ok(())
-    }
-
     /// Passes on what has happened to blocks.
     #[inline]
     fn hear_news<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
@@ -415,13 +403,8 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
-        self.check_range(request.first, request.pages)?;
         let page_bytes = self.blocks.geometry().page_bytes();
-        if let HostData::Bytes(bytes) = request.data
-            && bytes.len() as u64 != u64::from(request.pages) * u64::from(page_bytes)
-        {
-            return Err(FtlError::Length { given: bytes.len(), pages: request.pages, page_bytes });
-        }
+        request.check(&self.shape, page_bytes)?;
         let mut done = at;
         for index in 0..request.pages {
             let key = LogicalPage(request.first.0 + index);
@@ -469,7 +452,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         at: Time,
         sink: &mut dyn ReadSink,
     ) -> Result<Time, FtlError> {
-        self.check_range(first, pages)?;
+        self.shape.check_range(first, pages)?;
         let mut done = at;
         for index in 0..pages {
             let key = LogicalPage(first.0 + index);
@@ -509,7 +492,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
-        self.check_range(first, pages)?;
+        self.shape.check_range(first, pages)?;
         let mut done = at;
         let end = first.0 + pages;
         let mut next = first.0;
