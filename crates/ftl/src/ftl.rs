@@ -66,6 +66,7 @@ pub struct WriteRequest<'a> {
 
 impl WriteRequest<'_> {
     /// Whether the drive has its pages, and whether its bytes are theirs.
+    #[inline]
     pub(crate) fn check(&self, shape: &Shape, page_bytes: u32) -> Result<(), FtlError> {
         shape.check_range(self.first, self.pages)?;
         match self.data {
@@ -134,6 +135,7 @@ pub struct Shape {
 
 impl Shape {
     /// Whether the drive has these pages.
+    #[inline]
     pub(crate) fn check_range(&self, first: LogicalPage, pages: u32) -> Result<(), FtlError> {
         let last = u64::from(first.0) + u64::from(pages);
         if last > u64::from(self.logical_pages) {
