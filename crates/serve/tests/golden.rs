@@ -16,6 +16,10 @@ type Image = ImageNand<Vec<u8>>;
 
 const PAGE: usize = 512;
 
+/// The kinds of pages that there were then: one that was added since changes nothing of what these are written as.
+const KINDS: [Kind; 7] =
+    [Kind::User, Kind::Tombstone, Kind::Anchor, Kind::Translation, Kind::Bitmap, Kind::Gecko, Kind::ValidityLog];
+
 fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.img.zst"))
 }
@@ -60,7 +64,7 @@ fn flash() -> Vec<u8> {
         seq += 1;
         let bytes = data(seq);
         let content = if seq.is_multiple_of(5) { Content::Hollow(seq) } else { Content::Bytes(&bytes) };
-        let kind = Kind::ALL[seq as usize % Kind::ALL.len()];
+        let kind = KINDS[seq as usize % KINDS.len()];
         let spare = Spare {
             kind,
             stream: 3,

@@ -206,20 +206,3 @@ fn a_flushed_trim_stays_where_the_page_written_after_it_turns_bad() {
         }
     }
 }
-
-#[cfg(phelsuma_mutants)]
-mod mutants {
-    use super::*;
-    use phelsuma_ftl::Barrier;
-
-    #[test]
-    fn a_page_that_may_turn_bad_and_undoes_a_flushed_trim_brings_an_older_one_back() {
-        let goes_wrong = |n: u32| {
-            let forgets = Some(Barrier::TrimsOutliveSuspects);
-            let config = Config { forgets, ..config("block", 80) };
-            let drive = || trimmed_written_and_cut_twice(config, 1, (u64::from(n) % 20, u64::from(n) / 20));
-            std::panic::catch_unwind(drive).is_err()
-        };
-        assert!((0..300).any(goes_wrong));
-    }
-}
