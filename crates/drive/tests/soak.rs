@@ -174,7 +174,7 @@ mod mutants {
             ("page", Barrier::EraseBeforeUse),
             ("geckoftl", Barrier::SuspectsVerified),
             ("lazyftl", Barrier::CopiesBeforeErase),
-            ("ib-ftl", Barrier::PagesPointBack),
+            ("ib-ftl", Barrier::SuspectsCopied),
         ] {
             let mut config = config(name, (1, 1));
             config.ftl.forgets = Some(barrier);
