@@ -45,7 +45,7 @@ impl Watch {
         let watch = Self(Arc::new(Mutex::new(Seen {
             geometry,
             blocks: vec![NOWHERE; pages],
-            written: vec![NEVER; pages],
+            written: vec![0; pages],
             versions: vec![0; pages],
             invalidated: vec![NEVER; geometry.blocks() as usize],
             clock: 0,

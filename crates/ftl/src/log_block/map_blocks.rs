@@ -171,11 +171,9 @@ impl Ground {
     }
 
     fn append_part<N: Nand>(&mut self, nand: &mut N, part: u32, at: Time) -> Result<Time, FtlError> {
-        let purpose = match () {
-            () if self.pool.recovering => Purpose::Recovery,
-            () if part == self.map.trims() => Purpose::Trim,
-            () => Purpose::Map,
-        };
+        let is_trims = part == self.map.trims();
+        let of_host = if is_trims { Purpose::Trim } else { Purpose::Map };
+        let purpose = if self.pool.recovering { Purpose::Recovery } else { of_host };
         let earliest = if self.barriers.forget(Barrier::MapAfterData) { at } else { at.max(self.pool.clock.horizon()) };
         // Each round that fails closes a block.
         loop {
@@ -190,7 +188,6 @@ impl Ground {
             self.map.open = (next + 1 < self.map.pages_per_block).then_some((block, next + 1));
             self.bytes.clear();
             self.bytes.resize(self.geometry.page_bytes() as usize, 0);
-            let is_trims = part == self.map.trims();
             if is_trims {
                 self.trims.encode(&mut self.bytes);
             } else {

@@ -206,11 +206,13 @@ mod scale {
         assert!(most > 1 << 12, "DAC's policy scores all blocks: {most}");
     }
 
-    /// The same for drives of up to four million blocks, and DAC's policy beside it: `cargo test -p phelsuma-ftl --lib
-    /// -- --ignored --nocapture four_million`.
+    /// The same for drives of up to four million blocks, which take half a gigabyte and a while, and DAC's policy beside
+    /// it: `PHELSUMA_THOROUGH=1 cargo test -p phelsuma-ftl --lib -- --nocapture four_million`.
     #[test]
-    #[ignore = "takes half a gigabyte and a while; prints times"]
     fn blocks_examined_do_not_grow_up_to_four_million_blocks() {
+        if std::env::var_os("PHELSUMA_THOROUGH").is_none_or(|value| value != "1") {
+            return;
+        }
         no_more_than_a_block_has_pages_and_eight(14..=22);
         for power in (14..=22).step_by(4) {
             let (most, nanos) = examined(1 << power, &mut CostAge::cost_age_times(false), 16);

@@ -27,25 +27,9 @@ struct Class {
     emptiest: Option<(u16, Block)>,
 }
 
-/// The largest whole number of which the square is no larger.
-fn square_root(number: u128) -> u128 {
-    if number < 2 {
-        return number;
-    }
-    // Newton from above comes down without overstepping.
-    let mut root = 1u128 << (number.ilog2() / 2 + 1);
-    loop {
-        let next = (root + number / root) / 2;
-        if next >= root {
-            return root;
-        }
-        root = next;
-    }
-}
-
 /// The class to collect from: of those where there is something to gain, the one that is over its quota by most.
 fn over_by_most(classes: &[Class], pages_per_block: u64) -> Option<usize> {
-    let weight = |class: &Class| square_root((u128::from(class.writes) * u128::from(class.live)) << 32) as i128;
+    let weight = |class: &Class| ((u128::from(class.writes) * u128::from(class.live)) << 32).isqrt() as i128;
     let weights: i128 = classes.iter().map(weight).sum();
     let pages: u64 = classes.iter().map(|class| class.blocks * pages_per_block - class.live).sum();
     let gains = |class: &&(usize, &Class)| class.1.emptiest.is_some_and(|(live, _)| u64::from(live) < pages_per_block);
@@ -112,14 +96,6 @@ mod tests {
 
     fn class(blocks: u64, live: u64, writes: u64) -> Class {
         Class { blocks, live, writes, emptiest: (blocks > 0).then_some((5, Block(0))) }
-    }
-
-    #[test]
-    fn the_root_is_the_root() {
-        for number in (0..2_000u128).chain([u128::from(u64::MAX), 1 << 100, u128::MAX]) {
-            let root = square_root(number);
-            assert!(root * root <= number && (root + 1).checked_mul(root + 1).is_none_or(|next| next > number));
-        }
     }
 
     /// Blocks of 10 pages. 80 % of the writes to 20 % of the pages: √(80 · 200) = √(20 · 800), so both get half of what is
