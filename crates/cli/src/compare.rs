@@ -145,30 +145,55 @@ fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
     text
 }
 
-/// A column: its heading, the cell of a result, and whether it is left out where all its numbers are zero.
-type Column = (&'static str, fn(&RunResult) -> String, Option<fn(&RunResult) -> f64>);
+/// A column: its heading, the cell of a result, and where it is left out.
+type Column = (&'static str, fn(&RunResult) -> String, Shown);
+
+/// Where a column is shown.
+enum Shown {
+    Always,
+    /// Where not all of these are zero.
+    If(fn(&RunResult) -> f64),
+    /// Where not all of these are the same.
+    IfTheyDiffer(fn(&RunResult) -> f64),
+}
+
+impl Shown {
+    fn with(&self, results: &[RunResult]) -> bool {
+        match self {
+            Self::Always => true,
+            Self::If(number) => results.iter().any(|r| number(r) != 0.0),
+            Self::IfTheyDiffer(number) => {
+                results.iter().zip(results.iter().skip(1)).any(|(a, b)| number(a) != number(b))
+            }
+        }
+    }
+}
 
 const COLUMNS: &[Column] = &[
     // A preset with other parts is marked, and the heading says which.
-    ("FTL", |r| remarks::named(&r.ftl, r.oracle) + if remarks::changed(r).is_some() { "*" } else { "" }, None),
-    ("WA", |r| share(r.write_amplification.map(|wa| wa.total)), None),
-    ("host\n+gc", |r| share(r.write_amplification.map(|wa| wa.user)), Some(|r| wa(r, |wa| wa.user))),
-    ("trans-\nlation", |r| share(r.write_amplification.map(|wa| wa.translation)), Some(|r| wa(r, |wa| wa.translation))),
-    ("valid-\nity", |r| share(r.write_amplification.map(|wa| wa.validity)), Some(|r| wa(r, |wa| wa.validity))),
-    ("other", |r| share(r.write_amplification.map(|wa| wa.other)), Some(|r| wa(r, |wa| wa.other))),
-    ("erases", |r| count(r.erases.total), None),
+    ("FTL", |r| remarks::named(&r.ftl, r.oracle) + if remarks::changed(r).is_some() { "*" } else { "" }, Shown::Always),
+    ("WA", |r| share(r.write_amplification.map(|wa| wa.total)), Shown::Always),
+    ("host\n+gc", |r| share(r.write_amplification.map(|wa| wa.user)), Shown::If(|r| wa(r, |wa| wa.user))),
+    (
+        "trans-\nlation",
+        |r| share(r.write_amplification.map(|wa| wa.translation)),
+        Shown::If(|r| wa(r, |wa| wa.translation)),
+    ),
+    ("valid-\nity", |r| share(r.write_amplification.map(|wa| wa.validity)), Shown::If(|r| wa(r, |wa| wa.validity))),
+    ("other", |r| share(r.write_amplification.map(|wa| wa.other)), Shown::If(|r| wa(r, |wa| wa.other))),
+    ("erases", |r| count(r.erases.total), Shown::Always),
     (
         "blocks\nexamined",
         |r| examined(r),
-        Some(|r| r.victim_choices.map_or(0.0, |choices| choices.blocks_examined_mean)),
+        Shown::IfTheyDiffer(|r| r.victim_choices.map_or(0.0, |choices| choices.blocks_examined_mean)),
     ),
-    ("write\nmean", |r| latency(r.latency_us.write, |l| l.mean), Some(|r| there(r.latency_us.write))),
-    ("write\np99", |r| latency(r.latency_us.write, |l| l.p99), Some(|r| there(r.latency_us.write))),
-    ("read\nmean", |r| latency(r.latency_us.read, |l| l.mean), Some(|r| there(r.latency_us.read))),
-    ("read\np99", |r| latency(r.latency_us.read, |l| l.p99), Some(|r| there(r.latency_us.read))),
-    ("RAM\n(papers)", |r| ram(&r.ram_bytes.papers), None),
-    ("RAM\n(all)", |r| ram(&r.ram_bytes.all), None),
-    ("effective\nratio", |r| format!("{:.4}", r.geometry.effective_ratio), None),
+    ("write\nmean", |r| latency(r.latency_us.write, |l| l.mean), Shown::If(|r| there(r.latency_us.write))),
+    ("write\np99", |r| latency(r.latency_us.write, |l| l.p99), Shown::If(|r| there(r.latency_us.write))),
+    ("read\nmean", |r| latency(r.latency_us.read, |l| l.mean), Shown::If(|r| there(r.latency_us.read))),
+    ("read\np99", |r| latency(r.latency_us.read, |l| l.p99), Shown::If(|r| there(r.latency_us.read))),
+    ("RAM\n(papers)", |r| ram(&r.ram_bytes.papers), Shown::Always),
+    ("RAM\n(all)", |r| ram(&r.ram_bytes.all), Shown::Always),
+    ("effective\nratio", |r| format!("{:.4}", r.geometry.effective_ratio), Shown::Always),
 ];
 
 fn latency(of: Option<Latency>, figure: fn(&Latency) -> f64) -> String {
@@ -201,10 +226,7 @@ fn ram(column: &phelsuma_drive::RamColumn) -> String {
 }
 
 fn as_table(results: &[RunResult]) -> comfy_table::Table {
-    let shown: Vec<&Column> = COLUMNS
-        .iter()
-        .filter(|(.., number)| number.is_none_or(|number| results.iter().any(|r| number(r) != 0.0)))
-        .collect();
+    let shown: Vec<&Column> = COLUMNS.iter().filter(|(.., shown)| shown.with(results)).collect();
     let headings: Vec<&str> = shown.iter().map(|(heading, ..)| *heading).collect();
     let mut table = table::narrow(&headings);
     for result in results {

@@ -99,6 +99,10 @@ fn a_comparison_is_sorted_and_explained() {
     let text = prints(&format!("compare --ftl fifo,pl-greedy {SMALL} --warmup 20 --passes 10"));
     assert!(text.contains("pl-greedy wins: ") && !text.contains("raise"), "{text}");
     assert!(!text.contains("translation"), "columns of zeros are left out");
+    // Blocks looked at for a victim, where that tells policies apart.
+    assert!(text.contains("examined"), "{text}");
+    let text = prints(&format!("compare --ftl page,pl-greedy {SMALL}"));
+    assert!(!text.contains("examined"), "{text}");
 }
 
 #[test]
