@@ -55,11 +55,15 @@ fn assert_sound(report: &CrashReport) {
     assert!(report.cuts > 0);
 }
 
-/// Every FTL that survives power cuts, but for oracles, which no data are kept with; with what a branch of it costs here: one of those with a table in RAM is one.
+/// Every FTL that survives power cuts, but for oracles, which no data are kept with; with what a branch of it costs here:
+/// one of those with a table of pages in RAM is one.
 fn survivors() -> impl Iterator<Item = (&'static str, u32)> {
     let survivors = PRESETS.iter().filter(|preset| preset.composition.why_not_survivable().is_none());
     let survivors = survivors.filter(|preset| preset.composition.knowledge().is_none());
-    survivors.map(|preset| (preset.name, if preset.composition.has_cache() { 8 } else { 1 }))
+    survivors.map(|preset| {
+        let is_in_ram = preset.composition.page_mapped().is_some_and(|_| !preset.composition.has_cache());
+        (preset.name, if is_in_ram { 1 } else { 8 })
+    })
 }
 
 fn has_battery(name: &str) -> bool {

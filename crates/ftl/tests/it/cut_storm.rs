@@ -80,7 +80,7 @@ fn storms(geometry: Geometry, share: f64, overlap: bool) {
                 preset: preset.name,
                 geometry,
                 share,
-                cuts: scaled(1000, 20_000),
+                cuts: scaled(500, 20_000),
                 operations_max,
                 overlap,
                 seed,
