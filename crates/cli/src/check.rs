@@ -67,7 +67,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
                 findings.add(format!("the recovery came to {total:?}, more than its bound, {bound:?}"));
             }
             report = Some(recovery);
-            ftl.check(&mut nand).into_iter().for_each(|line| findings.add(line));
+            ftl.check(&mut nand).into_iter().for_each(|finding| findings.add(finding.line));
             pages = read_all(ftl.as_mut(), &mut nand, config.logical_pages, &mut findings)?;
         }
     }

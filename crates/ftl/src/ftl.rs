@@ -1,8 +1,7 @@
 //! The contract of every FTL: the [`Ftl`] trait.
 
-use crate::{BlockLook, Counter, FtlError, GeckoLook, RamLedger};
+use crate::{BlockLook, Counter, Finding, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
 
@@ -254,9 +253,9 @@ pub trait Ftl<N: Nand>: Send {
         None
     }
 
-    /// Holds its RAM structures against each other and against the flash; a line for each disagreement. For tests, and
+    /// Holds its RAM structures against each other and against the flash; a finding for each disagreement. For tests, and
     /// for a drive that has just been recovered. It reads a great deal of flash at no moment in particular, and the flash
     /// counts and times those reads: whoever measures is done with that before. The FTL itself, its counters included,
     /// stays as it is.
-    fn check(&mut self, nand: &mut N) -> Vec<String>;
+    fn check(&mut self, nand: &mut N) -> Vec<Finding>;
 }

@@ -15,6 +15,7 @@ mod blocks;
 mod config;
 mod counter;
 mod error;
+mod finding;
 mod ftl;
 mod log_block;
 mod look;
@@ -35,6 +36,7 @@ pub use config::{
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
+pub use finding::{Disagreement, Finding};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use look::{BlockLook, BlockState, GeckoLook, RunLook};
 pub use presets::{PRESETS, Preset, format, recover};

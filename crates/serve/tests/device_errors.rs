@@ -5,7 +5,7 @@
 mod common;
 
 use common::{PAGE, device, drive, pattern};
-use phelsuma_ftl::{Counter, Ftl, FtlError, RamLedger, ReadSink, Shape, WriteRequest};
+use phelsuma_ftl::{Counter, Finding, Ftl, FtlError, RamLedger, ReadSink, Shape, WriteRequest};
 use phelsuma_nand::sim::{Decay, EraseFault, ProgramFault, SimConfig};
 use phelsuma_nand::{Action, Event, LogicalPage, Observer, Page, Purpose, SimNand, Time};
 use phelsuma_serve::device::{
@@ -169,7 +169,7 @@ impl Ftl<MemoryFlash> for Panics {
         Vec::new()
     }
 
-    fn check(&mut self, _: &mut MemoryFlash) -> Vec<String> {
+    fn check(&mut self, _: &mut MemoryFlash) -> Vec<Finding> {
         Vec::new()
     }
 }

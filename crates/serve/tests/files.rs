@@ -67,7 +67,7 @@ fn a_view_changes_nothing_whatever_is_done_to_it() {
     let (mut ftl, _) = recover(&mut view, &config, Time::ZERO).unwrap();
     let request = WriteRequest { first: LogicalPage(3), pages: 1, data: HostData::Hollow(9), hint: Hint::None };
     ftl.write(&mut view, &request, Time::ZERO).unwrap();
-    assert_eq!(ftl.check(&mut view), Vec::<String>::new());
+    assert_eq!(ftl.check(&mut view), []);
     view.sync().unwrap();
     view.close().unwrap();
     assert!(std::fs::read(&path).unwrap() == before, "the file has changed");

@@ -192,7 +192,7 @@ fn comes_up(preset: &str, blocks: u64) {
     assert!(nand.rolled_back().is_some());
     let config = nand.config().clone();
     let (mut ftl, _) = recover(&mut nand, &config, Time::ZERO).unwrap();
-    assert_eq!(ftl.check(&mut nand), Vec::<String>::new());
+    assert_eq!(ftl.check(&mut nand), []);
     let pages = config.logical_pages;
     let mut expected = vec![0; pages as usize];
     (0..3 * pages).for_each(|n| expected[page_of(n, pages) as usize] = u64::from(n) + 1);

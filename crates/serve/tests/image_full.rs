@@ -168,7 +168,7 @@ fn a_full_disk_puts_the_drive_off_with_a_line_and_takes_nothing_that_was_acknowl
                 continue;
             }
             let Opened { mut flash, mut ftl, .. } = disk.open().unwrap();
-            assert_eq!(ftl.check(&mut flash), Vec::<String>::new(), "{what}");
+            assert_eq!(ftl.check(&mut flash), [], "{what}");
             drop((flash, ftl));
             let served = Served::open(disk, &Serving::default(), Box::new(Kept::default())).unwrap();
             let connection = served.connect();

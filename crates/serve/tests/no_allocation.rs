@@ -6,7 +6,7 @@
 mod common;
 
 use common::{PAGE, drive};
-use phelsuma_ftl::{Counter, Ftl, FtlError, HostData, HostPage, RamLedger, ReadSink, Shape, WriteRequest};
+use phelsuma_ftl::{Counter, Finding, Ftl, FtlError, HostData, HostPage, RamLedger, ReadSink, Shape, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Content, LogicalPage, Purpose, SimNand, Time};
 use phelsuma_serve::device::{Device, MemoryFlash, Opened};
@@ -98,7 +98,7 @@ impl Ftl<MemoryFlash> for Array {
         Vec::new()
     }
 
-    fn check(&mut self, _: &mut MemoryFlash) -> Vec<String> {
+    fn check(&mut self, _: &mut MemoryFlash) -> Vec<Finding> {
         Vec::new()
     }
 }

@@ -6,7 +6,7 @@ use super::cut_nand::CutNand;
 use super::decay::Decayed;
 use super::model::{Expectation, Model, Wrong, tag};
 use super::subject::Subject;
-use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest};
+use phelsuma_ftl::{Disagreement, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest};
 use phelsuma_nand::{Content, LogicalPage, Purpose, Time};
 
 /// What was found wrong with a branch.
@@ -207,25 +207,16 @@ pub(crate) fn exactly(model: &Model, first: u32, found: &[Option<u64>], when: &s
 /// Whether the FTL's structures agree with each other and with the flash. Where they stand on metadata that has decayed
 /// they need not.
 pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model, when: &str) -> Checked<()> {
-    let is_unreadable = |finding: &str| {
-        finding.ends_with("whose spare area says Unreadable")
-            || finding.contains("pages that are bad, or replaced by bad ones, are valid")
-    };
-    let is_expected = |finding: &str| match model.has_decayed() {
-        Decayed::Nothing => false,
+    let is_expected = |finding: &Finding| match (model.has_decayed(), finding.about) {
+        (Decayed::Nothing, _) => false,
         // A page that is mapped and has decayed is a finding, and here it is to be expected. So is one that has decayed,
         // was given up, and counts as live until its block is collected: the power failed before validity had heard of it.
-        Decayed::Host => is_unreadable(finding),
+        (Decayed::Host, _) => finding.is_of_unreadable_pages(),
         // What named a page is gone with the table's page, or what told that it is stale with the store's: it is taken for
         // live, or read and found to be another. That no page has two owners, no free block a live page, and each block
         // one use, holds whatever has decayed.
-        Decayed::Metadata => {
-            is_unreadable(finding)
-                || finding.contains("whose spare area says")
-                || finding.contains("are valid, and neither mapped nor unidentified")
-                || finding.contains("are mapped, or unidentified, and not valid")
-                || finding.ends_with(" counted") && finding.contains("live pages and")
-        }
+        (Decayed::Metadata, Disagreement::Structure) => false,
+        (Decayed::Metadata, _) => true,
     };
     match ftl.check(nand).iter().find(|finding| !is_expected(finding)) {
         None => Ok(()),

@@ -26,7 +26,8 @@ mod tree;
 use layout::{DEPTH_MAX, Layout, Meta, NOWHERE};
 use phelsuma_drive::lab::{CutNand, Ready, Subject};
 use phelsuma_ftl::{
-    Counter, Ftl, FtlError, HostData, HostPage, RamLedger, ReadSink, RecoveryReport, SetAside, Shape, WriteRequest,
+    Counter, Finding, Ftl, FtlError, HostData, HostPage, RamLedger, ReadSink, RecoveryReport, SetAside, Shape,
+    WriteRequest,
 };
 use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Purpose, Time};
 
@@ -307,10 +308,10 @@ impl<N: Nand + 'static> Ftl<N> for JournalFtl {
         Vec::new()
     }
 
-    fn check(&mut self, nand: &mut N) -> Vec<String> {
+    fn check(&mut self, nand: &mut N) -> Vec<Finding> {
         let done = self.done;
         let findings = self.findings(nand).unwrap_or_else(|error| vec![format!("the tree cannot be walked: {error}")]);
         self.done = done;
-        findings
+        findings.into_iter().map(Finding::from).collect()
     }
 }

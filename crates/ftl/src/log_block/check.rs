@@ -2,6 +2,7 @@
 
 use super::LogBlock;
 use super::pool::Use;
+use crate::finding::Finding;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -9,7 +10,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Op, Page, Purpose, SpareRead, Time};
 
 impl LogBlock {
-    /// A line for each disagreement:
+    /// A finding for each disagreement:
     ///
     /// - each block has one use, and it is the one that the structures say;
     /// - a data block's pages are those of its logical block at their own offsets, and none is written after the merge;
@@ -17,31 +18,31 @@ impl LogBlock {
     ///   that is younger than the merge is newer;
     /// - live pages are counted as they are, and no page is both in a log block and trimmed;
     /// - the scheme knows of the log blocks that there are.
-    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<String> {
-        let mut findings = Vec::new();
+    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<Finding> {
+        let mut findings = Vec::<Finding>::new();
         self.uses(&mut findings);
         self.data_blocks(nand, &mut findings);
         self.log_blocks(nand, &mut findings);
         let ground = &self.ground;
         if let Some(block) = ground.map.miscounted(&ground.geometry) {
-            findings.push(format!("map {block} has another number of live parts than is counted"));
+            findings.push(format!("map {block} has another number of live parts than is counted").into());
         }
         for part in 0..ground.map.parts() {
             let kind = if part == ground.map.trims() { Kind::Tombstone } else { Kind::Map };
             if let Some(page) = ground.map.place(part)
                 && !spare(nand, page).is_some_and(|spare| spare.kind == kind && spare.key == part)
             {
-                findings.push(format!("part {part} of the map is not at {page}"));
+                findings.push(format!("part {part} of the map is not at {page}").into());
             }
         }
         // A drive that came up to be read has no use for its scheme.
         if !ground.pool.stopped && !self.scheme.knows(ground) {
-            findings.push("the scheme does not know the log blocks that there are".into());
+            findings.push(String::from("the scheme does not know the log blocks that there are").into());
         }
         findings
     }
 
-    fn uses(&self, findings: &mut Vec<String>) {
+    fn uses(&self, findings: &mut Vec<Finding>) {
         let ground = &self.ground;
         let mut said = vec![Vec::new(); ground.geometry.blocks() as usize];
         for logical_block in 0..ground.data.logical_blocks() {
@@ -61,15 +62,15 @@ impl LogBlock {
             free += u32::from(used_for == Use::Free);
             let taken = matches!(used_for, Use::Log | Use::Data | Use::Map);
             if said.len() > 1 || taken == said.is_empty() {
-                findings.push(format!("{block} is {used_for:?} and {}", said.join(" and ")));
+                findings.push(format!("{block} is {used_for:?} and {}", said.join(" and ")).into());
             }
         }
         if free != ground.pool.free() {
-            findings.push(format!("{free} blocks are free, and {} are counted", ground.pool.free()));
+            findings.push(format!("{free} blocks are free, and {} are counted", ground.pool.free()).into());
         }
     }
 
-    fn data_blocks<N: Nand>(&self, nand: &mut N, findings: &mut Vec<String>) {
+    fn data_blocks<N: Nand>(&self, nand: &mut N, findings: &mut Vec<Finding>) {
         let ground = &self.ground;
         for logical_block in 0..ground.data.logical_blocks() {
             let Some(block) = ground.data.block(logical_block) else { continue };
@@ -81,13 +82,13 @@ impl LogBlock {
                         || spare.key != key
                         || spare.version > ground.data.version(logical_block))
                 {
-                    findings.push(format!("{page} of the data block of {logical_block} holds {spare:?}"));
+                    findings.push(format!("{page} of the data block of {logical_block} holds {spare:?}").into());
                 }
             }
         }
     }
 
-    fn log_blocks<N: Nand>(&self, nand: &mut N, findings: &mut Vec<String>) {
+    fn log_blocks<N: Nand>(&self, nand: &mut N, findings: &mut Vec<Finding>) {
         let ground = &self.ground;
         let geometry = &ground.geometry;
         let mut live = vec![0; geometry.blocks() as usize];
@@ -98,16 +99,16 @@ impl LogBlock {
             of_logical_block[logical_block as usize] += 1;
             let merged = ground.data.version(logical_block);
             if spare(nand, page).is_some_and(|s| s.kind != Kind::User || s.key != key || s.version <= merged) {
-                findings.push(format!("{page} is no page of {key} younger than {merged}"));
+                findings.push(format!("{page} is no page of {key} younger than {merged}").into());
             }
             if ground.trims.is_trimmed(logical_block, offset) {
-                findings.push(format!("{key} is trimmed, and in a log block"));
+                findings.push(format!("{key} is trimmed, and in a log block").into());
             }
         }
         for slot in ground.log.slots() {
             let state = ground.log.get(slot);
             if live[state.block.index()] != state.live || state.live > state.used {
-                findings.push(format!("{state:?} has {} live pages", live[state.block.index()]));
+                findings.push(format!("{state:?} has {} live pages", live[state.block.index()]).into());
             }
             for index in 0..state.next {
                 let page = geometry.page(state.block, index);
@@ -118,13 +119,13 @@ impl LogBlock {
                     && read.version > ground.data.version(logical_block);
                 let newest = ground.log.place(read.key).and_then(|place| spare(nand, place));
                 if counts && newest.is_some_and(|newest| newest.version < read.version) {
-                    findings.push(format!("{page} is newer than what counts of {}", read.key));
+                    findings.push(format!("{page} is newer than what counts of {}", read.key).into());
                 }
             }
         }
         for (logical_block, count) in (0..).zip(of_logical_block) {
             if ground.log.live_of(logical_block) != count {
-                findings.push(format!("{count} pages of logical block {logical_block} are in log blocks"));
+                findings.push(format!("{count} pages of logical block {logical_block} are in log blocks").into());
             }
         }
     }

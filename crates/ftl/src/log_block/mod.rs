@@ -21,9 +21,8 @@ mod trims;
 use crate::barriers::Barrier;
 use crate::config::LogParts;
 use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{BlockLook, Counter, FtlError, RamLedger, anchor};
+use crate::{BlockLook, Counter, Finding, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use ground::{Ground, is_hole};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
@@ -203,7 +202,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
         true
     }
 
-    fn check(&mut self, nand: &mut N) -> Vec<String> {
+    fn check(&mut self, nand: &mut N) -> Vec<Finding> {
         // Asking counts: that is left to the copy.
         self.clone().findings(nand)
     }

@@ -6,8 +6,8 @@ use super::meta_io::MetaIo;
 use super::validity::{Answer, Validity};
 use super::{mapping_io, validity_io};
 use crate::blocks::BlockUse;
+use crate::finding::{Disagreement, Finding};
 use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
@@ -46,9 +46,9 @@ impl PageSet {
 }
 
 impl PageMapped {
-    /// A line for each disagreement between its structures, or between them and the flash.
-    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<String> {
-        let mut findings = Vec::new();
+    /// A finding for each disagreement between its structures, or between them and the flash.
+    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<Finding> {
+        let mut findings = Vec::<Finding>::new();
         let geometry = *nand.geometry();
         let mut live = vec![0u16; geometry.blocks() as usize];
         // What a lost part of the table named may have been given up (`recount.rs`) before its blocks are collected.
@@ -58,30 +58,37 @@ impl PageMapped {
             if let Place::At(page) = self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) {
                 // A table on flash may say anything, with a checksum that fits.
                 if !geometry.contains(page) {
-                    findings.push(format!("{key} is mapped to {page}, and the drive has no such page"));
+                    findings.push(format!("{key} is mapped to {page}, and the drive has no such page").into());
                     continue;
                 }
                 if mapped.insert(page) {
                     live[geometry.block_of(page).index()] += 1;
                 } else {
-                    findings.push(format!("{page} is mapped twice, the second time by {key}"));
+                    findings.push(format!("{page} is mapped twice, the second time by {key}").into());
                 }
                 match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
                     SpareRead::Written(s) if s.kind == Kind::User && s.key == key.0 => {}
-                    other => findings.push(format!("{key} is mapped to {page}, whose spare area says {other:?}")),
+                    other => {
+                        let about = match other {
+                            SpareRead::Unreadable => Disagreement::MappedUnreadable,
+                            SpareRead::Written(_) | SpareRead::Erased => Disagreement::MappedAnother,
+                        };
+                        let line = format!("{key} is mapped to {page}, whose spare area says {other:?}");
+                        findings.push(Finding::new(about, line));
+                    }
                 }
             }
         }
         // Pages that nobody has identified as stale count as live until somebody does.
         for page in self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false) {
             if !geometry.contains(page) {
-                findings.push(format!("{page} is unidentified, and the drive has no such page"));
+                findings.push(format!("{page} is unidentified, and the drive has no such page").into());
                 continue;
             }
             if mapped.insert(page) {
                 live[geometry.block_of(page).index()] += 1;
             } else {
-                findings.push(format!("{page} is unidentified twice, or mapped as well"));
+                findings.push(format!("{page} is unidentified twice, or mapped as well").into());
             }
         }
         let (valid, blank) = self.valid_pages(nand);
@@ -143,13 +150,15 @@ impl PageMapped {
                     place => place == Place::Lost,
                 }
         });
-        for (pages, what) in [
-            (&only_mapped, "are mapped, or unidentified, and not valid"),
-            (&only_valid_good, "are valid, and neither mapped nor unidentified"),
-            (&only_valid_bad, "that are bad, or replaced by bad ones, are valid, and neither mapped nor unidentified"),
+        let only_valid_bad_are =
+            "that are bad, or replaced by bad ones, are valid, and neither mapped nor unidentified";
+        for (pages, about, what) in [
+            (&only_mapped, Disagreement::MappedNotValid, "are mapped, or unidentified, and not valid"),
+            (&only_valid_good, Disagreement::ValidNotMapped, "are valid, and neither mapped nor unidentified"),
+            (&only_valid_bad, Disagreement::ValidNotMappedBad, only_valid_bad_are),
         ] {
             if let Some(first) = pages.first() {
-                findings.push(format!("{} pages {what}, the first {first:?}", pages.len()));
+                findings.push(Finding::new(about, format!("{} pages {what}, the first {first:?}", pages.len())));
             }
         }
         // Counters go with validity: where they do not, it is another finding.
@@ -183,27 +192,28 @@ impl PageMapped {
             });
             if !right {
                 let (stream, live) = (self.blocks.stream_of(block), live[block.index()]);
-                findings.push(format!("{block} of stream {stream} has {live} live pages and {counted:?} counted"));
+                let line = format!("{block} of stream {stream} has {live} live pages and {counted:?} counted");
+                findings.push(Finding::new(Disagreement::LiveCount, line));
             }
             let use_of = self.blocks.use_of(block);
             free += u32::from(matches!(use_of, BlockUse::Free | BlockUse::Held));
             let waits = self.blocks.waiting().contains(&block);
             if self.blocks.is_candidate(block) != (use_of == BlockUse::Closed && !waits) {
-                findings.push(format!("{block} is {use_of:?}, and being a candidate disagrees"));
+                findings.push(format!("{block} is {use_of:?}, and being a candidate disagrees").into());
             }
             if matches!(use_of, BlockUse::Free | BlockUse::Held) && live[block.index()] > 0 {
-                findings.push(format!("{block} is free with {} live pages", live[block.index()]));
+                findings.push(format!("{block} is free with {} live pages", live[block.index()]).into());
             }
         }
         self.check_sample(&live, &mut findings);
         if free != self.blocks.free() {
-            findings.push(format!("{free} blocks are free and {} counted", self.blocks.free()));
+            findings.push(format!("{free} blocks are free and {} counted", self.blocks.free()).into());
         }
         findings
     }
 
     /// Whether what must be counted is, and what a sample says of the rest, where each block has so many live pages.
-    fn check_sample(&self, live: &[u16], findings: &mut Vec<String>) {
+    fn check_sample(&self, live: &[u16], findings: &mut Vec<Finding>) {
         let counters = &self.blocks.counters;
         let Some(sample) = counters.sample() else { return };
         for block in (0..self.blocks.geometry().blocks()).map(Block) {
@@ -216,7 +226,7 @@ impl PageMapped {
                 BlockUse::Free | BlockUse::Held | BlockUse::Fixed => !counted,
             };
             if !right {
-                findings.push(format!("{block} is {use_of:?}, and being counted disagrees"));
+                findings.push(format!("{block} is {use_of:?}, and being counted disagrees").into());
             }
             // Where counters may be low, blocks hold more than they say, and never less than a member that is sure.
             if let Some(least) = sample.sure_of(block)
@@ -225,12 +235,12 @@ impl PageMapped {
                 && live[block.index()] < least
                 && !self.mapping.is_damaged()
             {
-                findings.push(format!("{block} is emptier than the sample is sure of"));
+                findings.push(format!("{block} is emptier than the sample is sure of").into());
             }
         }
         let total: u64 = live.iter().map(|pages| u64::from(*pages)).sum();
         if sample.total() != total && !counters.may_be_low && !self.mapping.is_damaged() {
-            findings.push(format!("{total} pages are live and {} counted", sample.total()));
+            findings.push(format!("{total} pages are live and {} counted", sample.total()).into());
         }
     }
 

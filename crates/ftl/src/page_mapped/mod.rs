@@ -27,9 +27,8 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{BlockLook, Counter, FtlError, GeckoLook, PageParts, RamLedger, anchor};
+use crate::{BlockLook, Counter, Finding, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use mapping::{Before, LastPlace, Mapping, PagedMapping, Place, RamMapping};
@@ -629,7 +628,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         }
     }
 
-    fn check(&mut self, nand: &mut N) -> Vec<String> {
+    fn check(&mut self, nand: &mut N) -> Vec<Finding> {
         // Asking counts, and finds pages that cannot be read: both are left to the copy.
         self.clone().findings(nand)
     }

@@ -309,8 +309,7 @@ impl Host {
     /// The FTL's own check, which may find pages that are bad, and whatever these may have left behind.
     pub(crate) fn check_but_for_bad_pages(&mut self) {
         let mut findings = self.ftl.as_mut().unwrap().check(&mut self.plug);
-        let of_bad = |finding: &String| finding.ends_with("says Unreadable") || finding.contains("pages that are bad");
-        findings.retain(|finding| !of_bad(finding));
+        findings.retain(|finding| !finding.is_of_unreadable_pages());
         assert!(findings.is_empty(), "the FTL's structures disagree: {findings:#?}");
     }
 

@@ -197,7 +197,7 @@ fn a_file_that_cannot_be_written_puts_the_image_off_and_retires_no_block() {
         let mut nand = ImageNand::open_on(bytes, Durability::Flush).unwrap();
         assert!((0..nand.geometry().blocks()).all(|block| !nand.is_bad(Block(block))));
         let (mut ftl, _) = recover(&mut nand, &drive.config, Time::ZERO).unwrap();
-        assert_eq!(ftl.check(&mut nand), Vec::<String>::new());
+        assert_eq!(ftl.check(&mut nand), []);
     }
 }
 
