@@ -10,7 +10,8 @@ use nbd::{Folder, PATIENCE, Server, client, succeeds, there};
 use phelsuma_ftl::PRESETS;
 use phelsuma_trace::{Op, OpenOptions, TraceFile};
 use std::fs;
-use std::os::unix::net::UnixListener;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -309,7 +310,16 @@ fn the_plug_is_pulled_by_hand() {
     let server = Server::start("plug", &format!("{SMALL} --control FOLDER/control"));
     let control = server.folder.file("control");
     let plug = |what: &str| prints(&format!("plug {} {what}", control.display()));
+    // Others who say nothing, or nothing yet, are in nobody's way.
+    let mut silent: Vec<UnixStream> = (0..3).map(|_| UnixStream::connect(&control).unwrap()).collect();
+    silent[1].write_all(b"sta").unwrap();
+    let asked = Instant::now();
     assert!(plug("status").starts_with("on; 0 requests; power on 1 times"));
+    assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+    silent[1].write_all(b"tus\n").unwrap();
+    let mut answer = String::new();
+    silent[1].read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("on; "), "{answer}");
     succeeds("qemu-io", &["-f", "raw", "-c", "write -P 3 0 10000", &server.uri]);
     assert!(plug("cycle").contains("power on 2 times"));
     let said = succeeds("qemu-io", &["-f", "raw", "-c", "read -P 3 0 10000", &server.uri]);

@@ -11,23 +11,46 @@ use super::Served;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 /// A line that is longer is none of ours.
-const LINE_MAX: u64 = 256;
+const LINE_MAX: usize = 256;
 /// Who is slower is not waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// While one is waited for, whether the drive is closed is looked at so often.
+const LOOK_UP: Duration = Duration::from_millis(100);
 
-/// Answers one after the other, until the drive is closed and somebody knocks ([`wake`]).
+/// So many are heard at a time. Others have to ask again.
+const CLIENTS_MAX: usize = 16;
+
+/// Answers, each on a thread of its own, until the drive is closed and somebody knocks ([`wake`]). Who says nothing is let
+/// go before this returns.
 pub fn listen(listener: &UnixListener, served: &Served) {
-    for client in listener.incoming() {
-        if served.is_closed() {
-            return;
+    let clients = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for client in listener.incoming() {
+            if served.is_closed() {
+                return;
+            }
+            let Ok(client) = client else { continue };
+            if clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS_MAX {
+                let _ = writeln!(&client, "error: {CLIENTS_MAX} others are asking; try again");
+                clients.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let clients = &clients;
+            let answering = Builder::new().name("control client".into()).spawn_scoped(scope, move || {
+                // Whoever went away does not want the answer.
+                let _ = answer(&client, served);
+                clients.fetch_sub(1, Ordering::Relaxed);
+            });
+            if answering.is_err() {
+                clients.fetch_sub(1, Ordering::Relaxed);
+            }
         }
-        let Ok(client) = client else { continue };
-        // Whoever went away does not want the answer.
-        let _ = answer(client, served);
-    }
+    });
 }
 
 /// Has [`listen`] on the socket at `path` look whether the drive is closed.
@@ -48,10 +71,28 @@ pub fn ask(path: &Path, line: &str) -> io::Result<String> {
     Ok(answer.trim_end().to_string())
 }
 
-fn answer(client: UnixStream, served: &Served) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new((&client).take(LINE_MAX)).read_line(&mut line)?;
+/// Its line, of which the end of what it sends is an end as well.
+fn line_of(mut client: &UnixStream, served: &Served) -> io::Result<String> {
+    let until = Instant::now() + PATIENCE;
+    let mut bytes = Vec::with_capacity(LINE_MAX);
+    while bytes.len() < LINE_MAX && !bytes.contains(&b'\n') {
+        if Instant::now() >= until || served.is_closed() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        client.set_read_timeout(Some(LOOK_UP))?;
+        let mut some = [0; LINE_MAX];
+        match client.read(&mut some[..LINE_MAX - bytes.len()]) {
+            Ok(0) => break,
+            Ok(read) => bytes.extend_from_slice(&some[..read]),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(String::from_utf8_lossy(&bytes).lines().next().unwrap_or_default().to_string())
+}
+
+fn answer(mut client: &UnixStream, served: &Served) -> io::Result<()> {
+    let line = line_of(client, served)?;
     let said = match Command::read(line.trim()) {
         Err(wrong) => format!("error: {wrong}"),
         Ok(Command::Status) => served.status(),
@@ -62,7 +103,7 @@ fn answer(client: UnixStream, served: &Served) -> io::Result<()> {
         Ok(Command::Cut { after: None, comes_back }) => {
             // If the process ends with it, there is no time to answer later.
             if !comes_back {
-                writeln!(&client, "ok: the power is cut")?;
+                writeln!(client, "ok: the power is cut")?;
             }
             served.cut(None, comes_back);
             served.status()
@@ -72,7 +113,7 @@ fn answer(client: UnixStream, served: &Served) -> io::Result<()> {
             format!("ok: the power is cut after {operations} programs and erases")
         }
     };
-    writeln!(&client, "{said}")
+    writeln!(client, "{said}")
 }
 
 #[derive(PartialEq, Eq, Debug)]
