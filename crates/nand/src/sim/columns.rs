@@ -3,8 +3,9 @@
 //! Key and version are four bytes a page each, the version against a base per block. Kind and stream are the block's.
 //! Program order costs nothing where a block's pages were programmed one after the other, a byte a page once some
 //! block's were not (the gap to the page before), and four bytes a page in blocks that stayed open for long. The FTL's
-//! own word is the block's where only its first page has one, and otherwise four bytes a page in such blocks. A page that
-//! does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
+//! own word is the block's where only its first page has one, and otherwise four bytes a page in such blocks. Pages that an
+//! ascending program has passed over are a bit each. A page that does not fit these columns is *odd* and held whole,
+//! elsewhere; so are all that follow it in its block.
 
 use crate::{Block, Geometry, Kind, Page, Spare};
 use alloc::boxed::Box;
@@ -44,6 +45,8 @@ pub(crate) struct BlockState {
     kind: u8,
     stream: u8,
     pub(crate) flags: u8,
+    /// Some pages were passed over: `left_out` says which.
+    pub(crate) has_left_out: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -55,6 +58,8 @@ pub(crate) struct Columns {
     wide: BTreeMap<u32, Box<[u32]>>,
     /// `aux` of pages behind the first of a block; empty until it is needed.
     aux: Vec<u32>,
+    /// A bit for each page that was passed over; empty until it is needed.
+    left_out: Vec<u64>,
     /// Of a few blocks, the page whose gaps were summed up last, and their sum: who reads a block from front to back pays
     /// for each gap once, though he looks elsewhere in between.
     summed: [Cell<(u32, u32)>; SUMS],
@@ -83,6 +88,7 @@ impl Columns {
             kind: 0,
             stream: 0,
             flags: 0,
+            has_left_out: false,
         };
         Self {
             key: vec![0; geometry.page_numbers()],
@@ -90,6 +96,7 @@ impl Columns {
             gap: Vec::new(),
             wide: BTreeMap::new(),
             aux: Vec::new(),
+            left_out: Vec::new(),
             summed: [const { Cell::new(NOTHING_SUMMED) }; SUMS],
             blocks: vec![fresh; geometry.blocks() as usize],
         }
@@ -187,6 +194,29 @@ impl Columns {
         true
     }
 
+    /// The page is passed over: it stays blank until its block is erased.
+    #[inline(never)]
+    pub(crate) fn leave_out(&mut self, geometry: &Geometry, page: Page) {
+        if self.left_out.is_empty() {
+            self.left_out = vec![0; geometry.page_numbers().div_ceil(64)];
+        }
+        let block = geometry.block_of(page);
+        if !self.blocks[block.index()].has_left_out {
+            self.blocks[block.index()].has_left_out = true;
+            let first = page.index() - geometry.index_of(page) as usize;
+            for page in first..first + geometry.pages_per_block() as usize {
+                self.left_out[page / 64] &= !(1 << (page % 64));
+            }
+        }
+        self.left_out[page.index() / 64] |= 1 << (page.index() % 64);
+    }
+
+    /// Whether the page of this block was passed over.
+    #[inline]
+    pub(crate) fn is_left_out(&self, block: Block, page: Page) -> bool {
+        self.blocks[block.index()].has_left_out && self.left_out[page.index() / 64] >> (page.index() % 64) & 1 == 1
+    }
+
     #[inline(never)]
     fn store_aux(&mut self, geometry: &Geometry, page: Page, block: Block, index: u32, aux: u32) {
         if self.aux.is_empty() {
@@ -207,6 +237,7 @@ impl Columns {
         let state = &mut self.blocks[block.index()];
         let first = page.index() - index as usize;
         let gap = offset - state.last_seq_offset;
+        let next = usize::from(state.next);
         if state.flags & (GAPS | WIDE) == 0 {
             state.flags |= GAPS;
             if self.gap.is_empty() {
@@ -216,6 +247,8 @@ impl Columns {
             self.gap[first + 1..first + index as usize].fill(1);
         }
         if state.flags & WIDE == 0 {
+            // Those passed over have no place in the order.
+            self.gap[first + next..first + index as usize].fill(0);
             if let Ok(gap) = u8::try_from(gap) {
                 self.gap[first + index as usize] = gap;
                 return;
@@ -243,6 +276,7 @@ impl Columns {
         }
         let state = &mut self.blocks[block.index()];
         state.flags &= BAD | FAILS_PROGRAM | FAILS_ERASE;
+        state.has_left_out = false;
         state.next = 0;
         state.erases += 1;
     }
@@ -254,6 +288,7 @@ impl Columns {
             + self.version.capacity() * 4
             + self.gap.capacity()
             + self.aux.capacity() * 4
+            + self.left_out.capacity() * 8
             + wide
             + self.blocks.capacity() * size_of::<BlockState>()) as u64
     }

@@ -48,10 +48,7 @@ impl SimNand {
             ProgramFault::TornUnseen => torn_unseen(content, spare, seed),
         };
         let next = u32::from(self.columns.blocks[block.index()].next);
-        for skipped in next..index {
-            let page = self.geometry.page(block, skipped);
-            self.put_odd(page, OddPage::LeftOut);
-        }
+        self.leave_out(block, next, index);
         let blank = matches!(became, OddPage::LooksErased);
         self.put_odd(page, became);
         // A page that looks erased can still be programmed, to its ruin.
@@ -138,13 +135,9 @@ impl SimNand {
         let span = self.busy.program(die, self.geometry.channel_of(die), op.at);
         self.stats.of_mut(op.purpose).programs += 1;
         self.tell(Action::Program(page), op.purpose, span);
-        if index >= u32::from(self.columns.blocks[block.index()].next) {
-            for skipped in u32::from(self.columns.blocks[block.index()].next)..index {
-                let page = self.geometry.page(block, skipped);
-                if !self.odd.contains_key(&page.0) {
-                    self.put_odd(page, OddPage::LeftOut);
-                }
-            }
+        let next = u32::from(self.columns.blocks[block.index()].next);
+        if index >= next {
+            self.leave_out(block, next, index);
             // The chip promises nothing of the page. Here, in every other block, it reads as what was to be written, as
             // if nothing had gone wrong.
             let reads = block.0 % 2 == 1;

@@ -170,7 +170,7 @@ impl SimNand {
             return Err(ProgramError::Failed(page));
         }
         if index < u32::from(state.next) {
-            let left_out = matches!(self.odd.get(&page.0), Some(OddPage::LeftOut));
+            let left_out = self.columns.is_left_out(block, page) && !self.odd.contains_key(&page.0);
             return Err(if left_out { ProgramError::OutOfOrder(page) } else { ProgramError::NotErased(page) });
         }
         Ok((block, index))
@@ -180,9 +180,13 @@ impl SimNand {
     #[inline]
     fn put(&mut self, page: Page, block: Block, index: u32, content: Content<'_>, spare: &Spare) {
         let state = &self.columns.blocks[block.index()];
-        if index != u32::from(state.next) || state.flags & ODD != 0 {
+        if state.flags & ODD != 0 {
             self.put_beside_others(page, block, index, content, spare);
             return;
+        }
+        let next = u32::from(state.next);
+        if index != next {
+            self.leave_out(block, next, index);
         }
         let fits = match content {
             Content::Hollow(tag) => self.payload.holds_hollow(tag) && content.crc() == spare.data_crc,
@@ -230,7 +234,7 @@ impl Nand for SimNand {
         if state.flags & ODD != 0 && self.odd.contains_key(&page.0) {
             return (self.read_odd(page), span.done);
         }
-        if index >= u32::from(state.next) {
+        if index >= u32::from(state.next) || self.columns.is_left_out(block, page) {
             return (PageRead::Erased, span.done);
         }
         let (content, crc) = self.payload.read(page);
@@ -250,7 +254,7 @@ impl Nand for SimNand {
         {
             return (odd.spare_read(), span.done);
         }
-        if index >= u32::from(state.next) {
+        if index >= u32::from(state.next) || self.columns.is_left_out(block, page) {
             return (SpareRead::Erased, span.done);
         }
         let crc = self.payload.crc(page);

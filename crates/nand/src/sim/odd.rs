@@ -1,4 +1,5 @@
-//! Pages that the columns cannot hold: left out, torn, unstable, or unlike their block's others.
+//! Pages that the columns cannot hold: torn, unstable, or unlike their block's others. And those that are left out, which
+//! they can.
 
 use super::SimNand;
 use super::columns::ODD;
@@ -37,8 +38,6 @@ pub(crate) enum Lasts {
 /// A page held whole.
 #[derive(Clone, Debug)]
 pub(crate) enum OddPage {
-    /// Left out by an ascending program: blank, and to stay so.
-    LeftOut,
     /// Reads as erased, is not.
     LooksErased,
     /// ECC gives up.
@@ -58,7 +57,6 @@ impl OddPage {
     /// What it adds to the chip's fingerprint.
     pub(crate) fn hash(&self, page: Page) -> u128 {
         match self {
-            Self::LeftOut => fingerprint::odd(page, Oddity::LeftOut),
             Self::LooksErased => fingerprint::odd(page, Oddity::LooksErased),
             Self::Unreadable => fingerprint::odd(page, Oddity::Unreadable),
             Self::Written(w) => {
@@ -88,7 +86,7 @@ impl OddPage {
 
     pub(crate) fn spare_read(&self) -> SpareRead {
         match self {
-            Self::LeftOut | Self::LooksErased => SpareRead::Erased,
+            Self::LooksErased => SpareRead::Erased,
             Self::Unreadable => SpareRead::Unreadable,
             Self::Written(w) if w.lasts == Lasts::Reads(0) => SpareRead::Unreadable,
             Self::Written(w) => w.spare.map_or(SpareRead::Unreadable, SpareRead::Written),
@@ -97,7 +95,7 @@ impl OddPage {
 
     fn page_read(&self) -> PageRead<'_> {
         match self {
-            Self::LeftOut | Self::LooksErased => PageRead::Erased,
+            Self::LooksErased => PageRead::Erased,
             Self::Unreadable => PageRead::Unreadable,
             Self::Written(w) => {
                 let content = w.content.as_content();
@@ -150,6 +148,9 @@ impl SimNand {
         if let Some(odd) = self.odd.get(&page.0) {
             return odd.hash(page);
         }
+        if self.columns.is_left_out(block, page) {
+            return fingerprint::odd(page, Oddity::LeftOut);
+        }
         if self.geometry.index_of(page) >= u32::from(self.columns.blocks[block.index()].next) {
             return 0;
         }
@@ -157,7 +158,22 @@ impl SimNand {
         fingerprint::written(page, content, &self.columns.spare(&self.geometry, page, crc))
     }
 
-    /// Writes a page into a block where pages are left out or odd: none of the fast path's assumptions hold.
+    /// The pages of the block from `next` up to `index` are passed over: blank, and to stay so. Those that are odd already
+    /// are left as they are.
+    #[inline(never)]
+    pub(super) fn leave_out(&mut self, block: Block, next: u32, index: u32) {
+        for page in (next..index).map(|index| self.geometry.page(block, index)) {
+            if self.odd.contains_key(&page.0) {
+                continue;
+            }
+            self.columns.leave_out(&self.geometry, page);
+            if let Some(fingerprint) = &mut self.fingerprint {
+                fingerprint.toggle(block, fingerprint::odd(page, Oddity::LeftOut));
+            }
+        }
+    }
+
+    /// Writes a page into a block where pages are odd: none of the fast path's assumptions hold.
     #[inline(never)]
     pub(super) fn put_beside_others(
         &mut self,
@@ -169,12 +185,7 @@ impl SimNand {
     ) {
         let next = u32::from(self.columns.blocks[block.index()].next);
         let mut became = OddPage::written(content, Some(*spare));
-        for skipped in next..index {
-            let page = self.geometry.page(block, skipped);
-            if !self.odd.contains_key(&page.0) {
-                self.put_odd(page, OddPage::LeftOut);
-            }
-        }
+        self.leave_out(block, next, index);
         if matches!(self.odd.get(&page.0), Some(OddPage::LooksErased)) {
             became = OddPage::Unreadable;
         }
