@@ -7,7 +7,7 @@
 mod common;
 
 use common::{json, tiny_trace};
-use phelsuma_drive::lab::{Failed, SoakFound};
+use phelsuma_drive::lab::{Failed, FailureKind, SoakFound};
 use phelsuma_serve::device::options::{Backing, Options};
 use phelsuma_serve::device::{Host, Served, Serving};
 use serde_json::Value;
@@ -102,8 +102,8 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let failed = Failed {
         workload: "mixed",
         seed: 1,
-        id: "1.torn-seen".into(),
-        kind: "lost",
+        id: "1.torn-seen".parse().unwrap(),
+        kind: FailureKind::Lost,
         message: "page 7".into(),
         script: vec!["write 7".into()],
     };

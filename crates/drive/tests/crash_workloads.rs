@@ -278,7 +278,7 @@ mod mutants {
             assert!(report.failed(), "{workload:?} does not notice {barrier:?}");
             for failed in report.failures.iter().take(3) {
                 assert_eq!(failed.workload, workload.name());
-                let again = run(&LabConfig { points: Points::Replay(failed.id.parse().unwrap()), ..config.clone() });
+                let again = run(&LabConfig { points: Points::Replay(failed.id.clone()), ..config.clone() });
                 let found = again.failures.iter().any(|f| (f.kind, &f.message) == (failed.kind, &failed.message));
                 assert!(found, "{barrier:?} under {workload:?}: {} replays as {:?}", failed.id, again.failures);
             }
@@ -320,8 +320,9 @@ mod mutants {
             config.ftl.forgets = Some(barrier);
             let report = run(&config);
             println!("{barrier:?} under {workload:?}: {:?}", report.failures);
-            assert_eq!((report.replay.as_deref(), report.failures.len(), report.cuts), (Some("uncut"), 1, 0));
-            let again = run(&LabConfig { points: Points::Replay("uncut".parse().unwrap()), ..config.clone() });
+            let uncut: phelsuma_drive::lab::Path = "uncut".parse().unwrap();
+            assert_eq!((report.replay.as_ref(), report.failures.len(), report.cuts), (Some(&uncut), 1, 0));
+            let again = run(&LabConfig { points: Points::Replay(uncut), ..config.clone() });
             assert_eq!(again.failures[0].message, report.failures[0].message);
             config.ftl.forgets = None;
             assert_sound(&run(&config));

@@ -6,7 +6,7 @@
 mod journal;
 
 use journal::{Journal, TORN_GROUP};
-use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, SoakConfig, SoakState, Sweep, Workload};
+use phelsuma_drive::lab::{CrashReport, FailureKind, Fault, LabConfig, Points, SoakConfig, SoakState, Sweep, Workload};
 use phelsuma_nand::{Geometry, Timing};
 
 fn thorough() -> bool {
@@ -54,7 +54,7 @@ fn assert_stuck(report: &CrashReport) {
     assert_eq!((report.lost, report.corrupt, report.panics), (0, 0, 0), "{:#?}", report.failures);
     assert!(report.stuck > 0);
     for failed in &report.failures {
-        assert_eq!(failed.kind, "stuck");
+        assert_eq!(failed.kind, FailureKind::Stuck);
         // It has come up and shown everything: it is the next writes that it does not take.
         assert!(failed.message.starts_with("writing logical page"), "{failed:?}");
         assert!(failed.message.ends_with(&TORN_GROUP.to_string()), "{failed:?}");
@@ -67,7 +67,7 @@ fn the_flaw_is_found_as_stuck_and_nothing_else_is() {
     let report = run(&flawed);
     assert_stuck(&report);
     let id = report.replay.unwrap();
-    let again = run(&LabConfig { points: Points::Replay(id.parse().unwrap()), ..flawed });
+    let again = run(&LabConfig { points: Points::Replay(id.clone()), ..flawed });
     assert_eq!((again.stuck, again.replay), (1, Some(id)));
 }
 

@@ -1,6 +1,7 @@
 //! Where the power was cut, how often, and what became of the operation: an id that replays a branch.
 
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -116,6 +117,13 @@ impl fmt::Display for Path {
             }
         }
         Ok(())
+    }
+}
+
+/// As its id.
+impl Serialize for Path {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -20,10 +20,10 @@ pub struct Failed {
     pub workload: &'static str,
     /// With this seed.
     pub seed: u64,
-    /// The id that replays it, with this workload; `uncut` is the workload itself.
-    pub id: String,
+    /// What replays it, with this workload; `uncut` is the workload itself.
+    pub id: Path,
     /// `lost`, `corrupt`, `stuck` or `panic`.
-    pub kind: &'static str,
+    pub kind: FailureKind,
     /// What was found.
     pub message: String,
     /// Requests that lead to the same kind of failure, a line each, as few as were found: of the first failure alone, and
@@ -79,7 +79,7 @@ pub struct CrashReport {
     /// The longest recovery, in simulated microseconds.
     pub worst_recovery_us: f64,
     /// The id that replays the first failure.
-    pub replay: Option<String>,
+    pub replay: Option<Path>,
     /// How deep cuts were nested: 1 is the workload alone.
     pub depth: u32,
     /// The faults tried.
@@ -159,16 +159,13 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
     let failures: Vec<Failed> = found
         .iter()
         .take(SHOWN_MAX)
-        .map(|(path, f)| {
-            let (id, kind) = (path.to_string(), f.kind.name());
-            Failed {
-                workload: config.workload.name(),
-                seed: config.seed,
-                id,
-                kind,
-                message: f.message.clone(),
-                script: Vec::new(),
-            }
+        .map(|(path, f)| Failed {
+            workload: config.workload.name(),
+            seed: config.seed,
+            id: path.clone(),
+            kind: f.kind,
+            message: f.message.clone(),
+            script: Vec::new(),
         })
         .collect();
     let mut faults: Vec<&'static str> = config.faults.iter().map(|f| f.name()).collect();

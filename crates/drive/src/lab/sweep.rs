@@ -12,7 +12,6 @@ use super::script::{Plan, Script};
 use super::seen::Seen;
 use super::shrink;
 use super::subject::{Any, Subject, entries_drawn_for};
-use super::verify::FailureKind;
 use super::workload::Workload;
 use phelsuma_ftl::{Config, FtlError};
 use phelsuma_nand::{Geometry, Timing};
@@ -238,11 +237,8 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
 
     /// A short way to what failed.
     fn shortest_to(&self, shared: &Shared, failed: &Failed) -> Vec<String> {
-        let (path, kind) = (failed.id.parse::<Path>().ok(), FailureKind::named(failed.kind));
-        let found = path.zip(kind).and_then(|(path, kind)| {
-            shrink::shortest(&shared.config, self.extras, &shared.config.script(), &path, kind)
-        });
-        found.unwrap_or_default()
+        let script = shared.config.script();
+        shrink::shortest(&shared.config, self.extras, &script, &failed.id, failed.kind).unwrap_or_default()
     }
 
     fn cut_everywhere(

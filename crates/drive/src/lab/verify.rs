@@ -8,6 +8,8 @@ use super::model::{Expectation, Model, Wrong, tag};
 use super::subject::Subject;
 use phelsuma_ftl::{Disagreement, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest};
 use phelsuma_nand::{Content, LogicalPage, Purpose, Time};
+use serde::{Serialize, Serializer};
+use std::fmt;
 
 /// What was found wrong with a branch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -23,11 +25,6 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// The kind with this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        [Self::Lost, Self::Corrupt, Self::Stuck, Self::Panic].into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -36,6 +33,18 @@ impl FailureKind {
             Self::Stuck => "stuck",
             Self::Panic => "panic",
         }
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for FailureKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

@@ -150,7 +150,7 @@ impl Trap {
             [("lost", report.lost), ("corrupt", report.corrupt), ("stuck", report.stuck), ("panic", report.panics)];
         let kinds = kinds.into_iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.into(), count));
         let cuts = report.cuts + report.nested_cuts;
-        report.replay.map(|id| Caught { kinds: kinds.collect(), cuts, id, lives: 0 })
+        report.replay.map(|id| Caught { kinds: kinds.collect(), cuts, id: id.to_string(), lives: 0 })
     }
 
     fn soak(&self, forgets: Option<Barrier>, goes_on: impl Fn(&SoakState) -> bool) -> Option<Caught> {
