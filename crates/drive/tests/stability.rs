@@ -3,7 +3,7 @@
 //!
 //! An observer of the flash counts the live pages of each block, as an FTL with an unlimited memory could. What it sees
 //! stands in docs/GARBAGE_COLLECTION.md: `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test stability --
-//! --nocapture` prints it for drives of 1 GiB.
+//! --nocapture` prints it, for drives of 1 and 8 GiB at ratio 0.90.
 //!
 //! Not tested: that it is so on other workloads and at other ratios.
 
@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex};
 
 const NOWHERE: u32 = u32::MAX;
 const PAGES: u32 = 128;
+const RATIO: f64 = 0.90;
 const SIXTEENTHS: usize = 16;
 
 /// Collections, and what they moved and gained.
@@ -150,10 +151,10 @@ impl Observer for Watch {
 
 /// Fills a drive of so many bytes, writes it over twice, and counts while it is written over once more. Programs per page
 /// that the host wrote, and what was seen.
-fn watched(settings: &[(&str, &str)], workload: &str, ratio: f64, bytes: u64) -> (f64, Seen) {
+fn watched(settings: &[(&str, &str)], workload: &str, bytes: u64) -> (f64, Seen) {
     let geometry = Geometry::new(4096, PAGES, bytes / (u64::from(PAGES) * 4096), 1, 1).unwrap();
     let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
-    let logical_pages = (geometry.pages() as f64 * ratio) as u32;
+    let logical_pages = (geometry.pages() as f64 * RATIO) as u32;
     let mut composition = Preset::named("dual-greedy").unwrap().composition;
     composition.set_all(settings).unwrap();
     let config = Config::new("dual-greedy", composition, logical_pages, 1);
@@ -201,17 +202,25 @@ const GREEDY: &[(&str, &str)] = &[("victim", "greedy")];
 #[test]
 fn victims_of_the_stability_mode_gain_little_and_those_that_it_spares_lose_little() {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
-    let (bytes, workloads) = match thorough {
-        true => (1 << 30, &["uniform", "hotcold:80/20", "hotcold:90/10", "hotcold:95/5", "zipf:0.99", "desktop"][..]),
-        false => (128 << 20, &["hotcold:90/10"][..]),
+    let workloads: &[(&str, u64)] = match thorough {
+        true => &[
+            ("uniform", 1),
+            ("hotcold:80/20", 1),
+            ("hotcold:90/10", 1),
+            ("hotcold:90/10", 8),
+            ("hotcold:95/5", 1),
+            ("zipf:0.99", 1),
+            ("desktop", 1),
+            ("desktop", 8),
+        ],
+        false => &[("hotcold:90/10", 1)],
     };
-    for workload in workloads {
-        let ratio = 0.90;
-        let (dual, seen) = watched(&[], workload, ratio, bytes);
-        let (greedy, by_greedy) = watched(GREEDY, workload, ratio, bytes);
+    for (workload, gib) in workloads {
+        let (dual, seen) = watched(&[], workload, gib << 30);
+        let (greedy, by_greedy) = watched(GREEDY, workload, gib << 30);
         assert_eq!(by_greedy.others.collections, 0, "greedy collects the emptiest");
         let Seen { emptiest, others, .. } = seen;
-        println!("{workload} at {ratio}: WA {dual:.3}, with greedy victims {greedy:.3}");
+        println!("{workload} on {gib} GiB: WA {dual:.3}, with greedy victims {greedy:.3}");
         for (what, sum) in [("the emptiest", emptiest), ("others", others), ("greedy's", by_greedy.emptiest)] {
             println!(
                 "  {what}: {} collections, {:.1} live of {PAGES} (the emptiest: {:.1}), {:.2} moved for each page gained; \
@@ -230,8 +239,13 @@ fn victims_of_the_stability_mode_gain_little_and_those_that_it_spares_lose_littl
             seen.died_spared as f64 / seen.spared_ended.max(1) as f64
         );
         if *workload == "hotcold:90/10" {
-            assert!(dual > greedy, "{dual} and {greedy}");
-            assert!(others.collections > 0 && others.price() > 2.0 * emptiest.price(), "{emptiest:?} {others:?}");
+            assert!(dual > 1.1 * greedy, "{dual} and {greedy}");
+            // The emptiest block is alone at the top nearly always, and stays there: few of its pages die meanwhile.
+            assert!(others.collections > 50 * emptiest.collections, "{emptiest:?} {others:?}");
+            assert!(4 * seen.died_spared < seen.spared_had && seen.spared_ended > 0);
+            assert!(others.moved > 4 * others.emptiest && others.price() > by_greedy.emptiest.price());
+            // Most of them are nearly full.
+            assert!(2 * others.by_live[SIXTEENTHS - 1] > others.collections, "{others:?}");
         }
     }
 }
