@@ -31,9 +31,6 @@ pub(crate) fn run_all(
     let outcomes: Vec<Result<RunResult, RunError>> = pool.install(|| {
         // One by one: those that take long need not be neighbours.
         let runs_at_work = runs.par_iter().with_max_len(1).map(|(name, config)| {
-            if failed.load(Relaxed) {
-                return Err(RunError::Stopped);
-            }
             let bar = bars.add(name);
             let result = phelsuma_drive::run(config, &|progress| {
                 bar.show(&progress);
