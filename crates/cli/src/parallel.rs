@@ -8,9 +8,9 @@ use phelsuma_nand::Geometry;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Does all of these, each with a name for its progress and its errors, as many at a time as were asked for, or as there
-/// are cores and as fit the memory; what they give, in the same order. `all` is the name of the progress of all of them
-/// together, where that is to be shown.
+/// Does all of these, each with a name for its progress and its errors, as many at a time as were asked for, or as
+/// there are cores and as fit the memory; what they give, in the same order. `all` is the name of the progress of all
+/// of them together, where that is to be shown.
 ///
 /// # Errors
 /// What went wrong with the first of them for which something did; the others are stopped then.

@@ -1,8 +1,8 @@
-//! `geckoftl` with placements that sort pages by age, and the victims that go with them: sweeps of power cuts with every
-//! fault that it promises, and what is read to know the old copies of pages.
+//! `geckoftl` with placements that sort pages by age, and the victims that go with them: sweeps of power cuts with
+//! every fault that it promises, and what is read to know the old copies of pages.
 //!
-//! `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test crash_compositions -- --nocapture` goes over every
-//! workload with many cuts and prints their numbers.
+//! `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test crash_compositions -- --nocapture` goes over
+//! every workload with many cuts and prints their numbers.
 //!
 //! Not tested: the same placements where the mapping is in RAM, which presets have and `crash_workloads.rs` goes over.
 
@@ -85,8 +85,8 @@ impl Sum {
     }
 }
 
-/// `cuts` of each. Not in the long mode it is a sample: each composition under one or two of the workloads, each workload
-/// with one or two compositions.
+/// `cuts` of each. Not in the long mode it is a sample: each composition under one or two of the workloads, each
+/// workload with one or two compositions.
 fn sweep_all(what: &str, cuts: (u32, u32), writes: (u32, u32), depth: u32, dies: (u32, u32)) {
     let of = |(few, many): (u32, u32)| if thorough() { many } else { few };
     for (number, settings) in COMPOSITIONS.into_iter().enumerate() {
@@ -144,8 +144,8 @@ fn every_placement_that_asks_for_old_copies_has_them_looked_up_where_that_is_ask
         let looked_up = entries(&fetched);
         for (unknown, result) in [("class", &by_class), ("fetch", &fetched)] {
             println!(
-                "{placement}, {unknown}: {} pages written, {} translation pages read, {} entries fetched, WA {:.3}, with \
-                 reads weighted {:.3}",
+                "{placement}, {unknown}: {} pages written, {} translation pages read, {} entries fetched, WA {:.3}, \
+                 with reads weighted {:.3}",
                 result.host.write_pages,
                 reads(result),
                 entries(result),

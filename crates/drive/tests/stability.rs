@@ -2,8 +2,8 @@
 //! collected though others are emptier, and what becomes of those that are spared.
 //!
 //! An observer of the flash counts the live pages of each block, as an FTL with an unlimited memory could. What it sees
-//! stands in docs/GARBAGE_COLLECTION.md: `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test stability --
-//! --nocapture` prints it, for drives of 1 and 8 GiB at ratio 0.90.
+//! stands in docs/GARBAGE_COLLECTION.md: `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test stability
+//! -- --nocapture` prints it, for drives of 1 and 8 GiB at ratio 0.90.
 //!
 //! Not tested: that it is so on other workloads and at other ratios.
 
@@ -71,8 +71,8 @@ struct Seen {
     /// Victims that were among the emptiest, and others.
     emptiest: Sum,
     others: Sum,
-    /// Spared blocks that were collected in the end, or lost their last page; the pages that they had had, and the pages
-    /// that died while they were spared.
+    /// Spared blocks that were collected in the end, or lost their last page; the pages that they had had, and the
+    /// pages that died while they were spared.
     spared_ended: u64,
     spared_had: u64,
     died_spared: u64,
@@ -149,8 +149,8 @@ impl Observer for Watch {
     }
 }
 
-/// Fills a drive of so many bytes, writes it over twice, and counts while it is written over once more. Programs per page
-/// that the host wrote, and what was seen.
+/// Fills a drive of so many bytes, writes it over twice, and counts while it is written over once more. Programs per
+/// page that the host wrote, and what was seen.
 fn watched(settings: &[(&str, &str)], workload: &str, bytes: u64) -> (f64, Seen) {
     let geometry = Geometry::new(4096, PAGES, bytes / (u64::from(PAGES) * 4096), 1, 1).unwrap();
     let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
@@ -223,8 +223,8 @@ fn victims_of_the_stability_mode_gain_little_and_those_that_it_spares_lose_littl
         println!("{workload} on {gib} GiB: WA {dual:.3}, with greedy victims {greedy:.3}");
         for (what, sum) in [("the emptiest", emptiest), ("others", others), ("greedy's", by_greedy.emptiest)] {
             println!(
-                "  {what}: {} collections, {:.1} live of {PAGES} (the emptiest: {:.1}), {:.2} moved for each page gained; \
-                 by sixteenths of a block {:?}",
+                "  {what}: {} collections, {:.1} live of {PAGES} (the emptiest: {:.1}), {:.2} moved for each page \
+                 gained; by sixteenths of a block {:?}",
                 sum.collections,
                 sum.mean(sum.moved),
                 sum.mean(sum.emptiest),

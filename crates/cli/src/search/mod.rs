@@ -145,7 +145,8 @@ fn as_text(args: &Args, results: &[Found]) -> String {
     let (Some(best), Some(worst)) = (results.first(), results.last()) else { return String::new() };
     let (g, host) = (&best.run.geometry, &best.run.host);
     let mut lines = vec![format!(
-        "{} with {} combinations of settings: {} on {} of flash{} at ratio {:.4}: {} pages written, {} read; latencies in µs",
+        "{} with {} combinations of settings: {} on {} of flash{} at ratio {:.4}: {} pages written, {} read; \
+         latencies in µs",
         remarks::named(&args.ftl, best.run.oracle),
         count(results.len() as u64),
         best.run.workload,
