@@ -2,13 +2,10 @@
 
 use crate::drive_args::DriveArgs;
 use crate::errors::{Failure, Outcome};
-use crate::progress::Bars;
 use crate::table::{count, number};
-use crate::{memory, output, remarks, settings, size, table, verdict};
-use phelsuma_drive::{Latency, RunError, RunResult};
-use rayon::prelude::*;
+use crate::{output, parallel, remarks, settings, size, table, verdict};
+use phelsuma_drive::{Latency, RunConfig, RunResult};
 use std::cmp::Ordering;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Options of `compare`.
 #[derive(clap::Args)]
@@ -33,42 +30,8 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let (mut configs, lacking): (Vec<_>, Vec<_>) = made.into_iter().unzip();
     let not_set = settings::remarks(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
     let geometry = args.drive.settle(&mut configs)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let fitting = memory::at_a_time(&geometry);
-    let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).min(configs.len()).max(1);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
-    let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
-    let bars = Bars::new();
-    let failed = AtomicBool::new(false);
-    let outcomes: Vec<Result<RunResult, RunError>> = pool.install(|| {
-        let runs = configs.par_iter().map(|config| {
-            let bar = bars.add(&config.ftl);
-            let result = phelsuma_drive::run(config, &|progress| {
-                bar.show(&progress);
-                !failed.load(Relaxed)
-            });
-            bar.done();
-            failed.fetch_or(result.is_err(), Relaxed);
-            result
-        });
-        runs.collect()
-    });
-    // What is wrong with the input is wrong for all; what is not is about one of them.
-    let one_of_them = outcomes.iter().any(|o| !matches!(o, Err(RunError::Input(_))));
-    let mut results = Vec::with_capacity(outcomes.len());
-    let mut stopped = None;
-    for (outcome, name) in outcomes.into_iter().zip(&names) {
-        match outcome {
-            Ok(result) => results.push(result),
-            Err(RunError::Stopped) => stopped = Some(RunError::Stopped),
-            Err(RunError::Input(text)) if one_of_them => return Err(Failure::Input(format!("{name}: {text}"))),
-            Err(RunError::Input(text)) => return Err(Failure::Input(text)),
-            Err(RunError::Failed(text)) => return Err(Failure::Failed(format!("{name}: {text}"))),
-        }
-    }
-    if let Some(error) = stopped {
-        return Err(error.into());
-    }
+    let runs: Vec<(String, RunConfig)> = names.into_iter().zip(configs).collect();
+    let mut results = parallel::run_all(&runs, None, &geometry, args.jobs)?;
     results.sort_by(by_write_amplification);
     if args.json {
         not_set.iter().for_each(|remark| output::remark(remark));
@@ -196,7 +159,7 @@ const COLUMNS: &[Column] = &[
     ("effective\nratio", |r| format!("{:.4}", r.geometry.effective_ratio), Shown::Always),
 ];
 
-fn latency(of: Option<Latency>, figure: fn(&Latency) -> f64) -> String {
+pub(crate) fn latency(of: Option<Latency>, figure: fn(&Latency) -> f64) -> String {
     of.as_ref().map_or_else(|| "-".to_string(), |latency| number(figure(latency)))
 }
 
@@ -217,11 +180,11 @@ fn wa(result: &RunResult, part: fn(&phelsuma_drive::WriteAmplification) -> f64) 
     result.write_amplification.as_ref().map_or(0.0, part)
 }
 
-fn share(programs: Option<f64>) -> String {
+pub(crate) fn share(programs: Option<f64>) -> String {
     programs.map_or_else(|| "-".to_string(), |p| format!("{p:.3}"))
 }
 
-fn ram(column: &phelsuma_drive::RamColumn) -> String {
+pub(crate) fn ram(column: &phelsuma_drive::RamColumn) -> String {
     column.get("total").map_or_else(String::new, |bytes| size::show(*bytes))
 }
 

@@ -1,7 +1,7 @@
-//! Options that `run` and `compare` have in common: the drive, the input, the protocol.
+//! Options that `run`, `compare` and `search` have in common: the drive, the input, the protocol.
 
 use crate::errors::{Failure, Outcome};
-use crate::settings::{check_cache_is_used, set_parts};
+use crate::settings::{Setting, check_cache_is_used, set_parts};
 use crate::shape_args::ShapeArgs;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
@@ -133,6 +133,16 @@ impl DriveArgs {
         config.distributions = self.distributions;
         config.cut_at_end = self.cut_at_end;
         Ok((config, lacking))
+    }
+
+    /// What `--set` says.
+    pub(crate) fn settings(&self) -> &[Setting] {
+        &self.shape.set
+    }
+
+    /// The same with other settings.
+    pub(crate) fn with_settings(&self, set: Vec<Setting>) -> Self {
+        Self { shape: ShapeArgs { set, ..self.shape.clone() }, ..self.clone() }
     }
 
     /// Gives all of `configs` their capacity; the drive's geometry, checked against the machine's memory.

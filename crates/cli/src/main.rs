@@ -13,11 +13,13 @@ mod limits;
 mod list;
 mod memory;
 mod output;
+mod parallel;
 mod plug;
 mod progress;
 mod remarks;
 mod replay;
 mod run;
+mod search;
 mod serve;
 mod settings;
 mod shape_args;
@@ -47,6 +49,8 @@ enum Command {
     Run(run::Args),
     /// Run the same on several FTLs, in parallel, and say which does best and why
     Compare(compare::Args),
+    /// Run the same on one FTL with every combination of settings, and say which does best
+    Search(search::Args),
     /// Cut the power at every program and erase, with every fault, and check what survives
     Crash(crash::Args),
     /// Lives of random requests, power cuts, decay and bad blocks, as many as one likes
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
             Command::List(args) => list::main(&args),
             Command::Run(args) => run::main(&args),
             Command::Compare(args) => compare::main(&args),
+            Command::Search(args) => search::main(&args),
             Command::Crash(args) => crash::main(&args),
             Command::Soak(args) => soak::main(&args),
             Command::Create(args) => create::main(&args),

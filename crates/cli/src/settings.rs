@@ -6,7 +6,7 @@ use crate::table::count;
 use phelsuma_ftl::{Composition, ConfigError, ENTRY_BYTES};
 
 /// A parameter and its value.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Setting {
     pub(crate) key: String,
     pub(crate) value: String,

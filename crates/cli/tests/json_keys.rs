@@ -16,12 +16,13 @@ use std::collections::BTreeSet;
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/JSON.md");
 
 /// Objects whose keys are names of things, and what the document writes for those.
-const NAMED: [(&str, &str); 8] = [
+const NAMED: [(&str, &str); 9] = [
     ("flash", "PURPOSE"),
     ("ram_bytes.papers", "STRUCTURE"),
     ("ram_bytes.all", "STRUCTURE"),
     ("counters", "NAME"),
     ("skipped", "REASON"),
+    ("results[].settings", "KEY"),
     ("claims[].runs", "RUN"),
     ("figures", "FIGURE"),
     ("figures.FIGURE", "RUN"),
@@ -96,6 +97,15 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
         let all = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(all(result), all(&run));
     }
+
+    // And so are those of each combination that is searched.
+    let mut searched = json(&format!("search --ftl page --workload uniform {shape} --set victim=greedy,fifo --json"));
+    for found in searched["results"].as_array_mut().unwrap() {
+        let all = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(all(&found["run"]), all(&run));
+        found["run"] = "a phelsuma.run/1".into();
+    }
+    check("phelsuma.search/1", &[searched]);
 
     // No FTL here fails, so the one failure is made up.
     let mut crash = json("crash --ftl page --writes 10 --cuts 2 --json");
