@@ -123,11 +123,11 @@ fn as_text(args: &Args, nand: &View, census: &Census, disk_bytes: u64) -> String
     );
     let closed = if nand.rolled_back().is_none() { "closed in good order" } else { "not closed in good order" };
     text += &format!(
-        "file: {} long, {} on disk; {} slots beyond one for each block; opened {} times, {closed}\n",
+        "file: {} long, {} on disk; {} slots beyond one for each block; opened {}, {closed}\n",
         size::show(nand.file_bytes()),
         size::show(disk_bytes),
         nand.spare_slots(),
-        nand.session() - 1
+        if nand.session() == 2 { "once".to_string() } else { format!("{} times", nand.session() - 1) }
     );
     let mut blocks = table::numbers(&["blocks of", "blocks", "full", "pages", "filled, %"]);
     for of in &census.blocks {

@@ -206,6 +206,7 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
         "decayed",
         "bad blocks",
         "failed",
+        "not promised",
         "cycles/s",
     ];
     let mut table = table::numbers(&headings);
@@ -220,6 +221,7 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
             count(s.decayed),
             count(s.grown_bad),
             count(s.failed),
+            count(s.not_promised),
             number(s.cycles as f64 / s.seconds.max(1e-9)),
         ]);
     }

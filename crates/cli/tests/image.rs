@@ -97,7 +97,7 @@ fn wrong_usage_and_files_that_are_no_images_are_refused_in_a_line() {
     let made = fresh("there.img");
     prints(&format!("create {} --size 256KiB --ftl page {SMALL}", made.display()));
     let again = refused(&format!("create {} --size 256KiB --ftl page {SMALL}", made.display()));
-    assert!(again.contains("File exists"), "{again}");
+    assert!(again.contains("is there already"), "{again}");
 }
 
 #[test]

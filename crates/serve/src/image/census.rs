@@ -1,8 +1,9 @@
 //! Everything that is in an image, counted: blocks by what they hold, wear, and what does not hold what it should.
 
 use super::gecko_runs::{Run, Runs};
+use super::layout::MARK_BYTES;
 use super::nand::{BAD, DIRTY};
-use super::record::{PageRecord, Read};
+use super::record::{PageRecord, Read, mark_of};
 use super::{ImageError, ImageNand, Storage};
 use phelsuma_nand::{Block, Content, Kind, Nand, Op, Purpose, SpareRead, Time};
 
@@ -134,6 +135,12 @@ impl<S: Storage> ImageNand<S> {
         let geometry = *self.geometry();
         let mut data = vec![0; geometry.page_bytes() as usize];
         for block in (0..geometry.blocks()).map(Block) {
+            let mut mark = [0; MARK_BYTES];
+            if self.storage.read_at(self.layout.mark_at(block.0), &mut mark).is_err()
+                || mark != [0; MARK_BYTES] && mark != mark_of(block.0)
+            {
+                found(format!("the mark of {block} is none: it counts as bad"));
+            }
             if self.look_at(block).is_none() {
                 found(format!("the records of {block} cannot be read"));
                 continue;

@@ -15,6 +15,9 @@ pub enum ImageError {
         /// What it said.
         source: io::Error,
     },
+    /// An image was to be made where there is a file.
+    #[error("a file is there already (or what a `create` that was stopped has left); a new name would be right")]
+    Exists,
     /// Another process has it open.
     #[error("the image is in use by another process")]
     Locked,
@@ -36,7 +39,7 @@ pub enum ImageError {
     #[error("the image's header says what cannot be: {0}")]
     Absurd(String),
     /// The file has another length than its header says.
-    #[error("the image is {found} bytes long and should be {expected}: it was truncated, or not copied in full")]
+    #[error("the image is {found} bytes long and should be {expected}: {}", if found < expected { "it was truncated, or not copied in full" } else { "something was written behind its end" })]
     Length {
         /// Bytes of the file.
         found: u64,

@@ -17,10 +17,13 @@ impl ImageFile {
     /// Makes a file that was not there, of so many bytes, all of them holes.
     ///
     /// # Errors
-    /// [`ImageError::Io`], also where there is a file of this name; [`ImageError::Locked`].
+    /// [`ImageError::Exists`]; [`ImageError::Io`]; [`ImageError::Locked`].
     pub fn create(path: &Path, bytes: u64) -> Result<Self, ImageError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = open(path, flags, Mode::from_raw_mode(0o644)).map_err(io_error("making the image"))?;
+        let file = open(path, flags, Mode::from_raw_mode(0o644)).map_err(|error| match error {
+            Errno::EXIST => ImageError::Exists,
+            error => io_error("making the image")(error),
+        })?;
         let file = Self::locked(file, FlockOperation::NonBlockingLockExclusive)?;
         if let Err(error) = ftruncate(&file.file, bytes) {
             // What is half made is taken back; that it cannot be is no better news.

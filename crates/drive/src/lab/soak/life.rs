@@ -5,10 +5,11 @@ use super::cycle::{Breaks, Cut, Cycle};
 use crate::lab::announced::save;
 use crate::lab::beside;
 use crate::lab::cut_nand::{CutFlash, CutNand, CutPoint};
-use crate::lab::decay::decay;
+use crate::lab::decay::{Decayed, decay};
 use crate::lab::model::{Expectation, InProgress, Model, tag};
+use crate::lab::path::{Defect, Fault};
 use crate::lab::script::Request;
-use crate::lab::subject::Any;
+use crate::lab::subject::{Any, Promise};
 use crate::lab::verify::{
     Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages, within_bound,
 };
@@ -93,6 +94,14 @@ impl<'a> Life<'a> {
             self.model.acknowledged(request, number);
         }
         Ok(())
+    }
+
+    /// Whether anything is promised of it still, after the pages of metadata that have decayed. (Where the host's have, all
+    /// that a life asks holds, whether promised or not.)
+    pub(crate) fn is_promised(&self) -> bool {
+        let decays = Fault::Defect(Defect::MetadataDecays);
+        self.model.has_decayed() != Decayed::Metadata
+            || !matches!(self.species.ftl.promise(decays), Promise::Nothing(_))
     }
 
     /// One cycle.

@@ -12,7 +12,7 @@ use super::panics::{in_branch, quiet_in_branches};
 use super::script::{Plan, Request, Script};
 use super::subject::{Any, Subject, entries_drawn_for};
 use super::sweep::LabError;
-use super::verify::Failure;
+use super::verify::{Failure, FailureKind};
 use super::workload::Workload;
 use cycle::{Chance, Cycle, Odds};
 use life::{Life, Species, Tally};
@@ -84,6 +84,10 @@ pub struct SoakState {
     pub grown_bad: u64,
     /// Lives that showed something wrong.
     pub failed: u64,
+    /// Lives that did so after something had befallen the drive for which its design promises nothing
+    /// ([`Subject::promise`](super::Subject::promise)); those that panicked are among the failed.
+    #[serde(default)]
+    pub not_promised: u64,
     /// Seconds that it took.
     pub seconds: f64,
     /// The first of what is wrong.
@@ -103,6 +107,7 @@ impl SoakState {
             decayed: 0,
             grown_bad: 0,
             failed: 0,
+            not_promised: 0,
             seconds: 0.0,
             found: Vec::new(),
         }
@@ -117,6 +122,7 @@ impl SoakState {
         self.decayed += decayed;
         self.grown_bad += grown_bad;
         self.failed += u64::from(lived.found.is_some());
+        self.not_promised += u64::from(lived.ended_unpromised);
         self.found.extend(lived.found);
         self.found.truncate(FOUND_MAX);
     }
@@ -126,6 +132,8 @@ impl SoakState {
 struct Lived {
     tally: Tally,
     found: Option<SoakFound>,
+    /// Something is wrong, and nothing else was promised.
+    ended_unpromised: bool,
 }
 
 impl<F: Subject + Clone + 'static> SoakConfig<F> {
@@ -212,6 +220,10 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         let mut life = Life::new(&species)?;
         let failed = live(&mut life, &requests[..preconditioning], &cycles);
         let tally = life.tally;
+        let (failed, ended_unpromised) = match failed {
+            Some(failed) if failed.failure.kind != FailureKind::Panic && !life.is_promised() => (None, true),
+            failed => (failed, false),
+        };
         let found = failed.map(|failed| {
             let shortest = shrink::shortest(&species, &requests[..preconditioning], &cycles, &failed);
             SoakFound {
@@ -222,7 +234,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
                 script: shortest,
             }
         });
-        Ok(Lived { tally, found })
+        Ok(Lived { tally, found, ended_unpromised })
     }
 }
 
