@@ -233,10 +233,10 @@ pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: 
     }
 }
 
-/// Writes every logical page once: scattered over the space in the first round, one after the other in the second.
+/// Writes every logical page once, scattered over the space.
 fn overwrite(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, round: u32, at: Time) -> Checked<Time> {
     let pages = model.logical_pages();
-    let stride = if round == 0 { stride_of(pages) } else { 1 };
+    let stride = stride_of(pages);
     // Numbers that no write of the workload has.
     let write = (1 << 30) + round;
     let mut at = at;
