@@ -11,7 +11,7 @@ use phelsuma_ftl::{Config, FtlError, Preset};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, Nand, SimNand, TIMINGS, Time};
 use phelsuma_serve::device::ImageDrive;
-use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageNand};
+use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageFile, ImageNand};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -44,11 +44,17 @@ pub(crate) fn main(args: &Args) -> Outcome {
     // A drive that is not there yet has nothing to lose: it is made durable when it is done.
     let options = CreateOptions { durability: Durability::Process, ..CreateOptions::default() };
     let wrong = |error: ImageError| image_failure(&args.image, &error);
-    let nand = ImageNand::create(&args.image, &geometry, &config, &options).map_err(wrong)?;
+    // Nobody is to find half an image under its name, also where this is stopped.
+    let making = beside(&args.image);
+    if args.image.exists() {
+        return Err(wrong(ImageError::Exists));
+    }
+    clear(&making)?;
+    let nand = ImageNand::create(&making, &geometry, &config, &options).map_err(wrong)?;
     let (file_bytes, spare_slots) = (nand.file_bytes(), nand.spare_slots());
-    if let Err(failure) = formatted(nand, args, &config) {
+    if let Err(failure) = formatted(nand, &making, args, &config) {
         // What is half made is taken back.
-        let _ = std::fs::remove_file(&args.image);
+        let _ = std::fs::remove_file(&making);
         return Err(failure);
     }
     let logical_bytes = u64::from(config.logical_pages) * u64::from(geometry.page_bytes());
@@ -82,6 +88,27 @@ pub(crate) fn main(args: &Args) -> Outcome {
         config.name,
         size::show(file_bytes)
     ))
+}
+
+/// Where an image is until it is made.
+fn beside(image: &Path) -> PathBuf {
+    let mut name = image.as_os_str().to_owned();
+    name.push(".making");
+    name.into()
+}
+
+/// Takes away what an earlier `create` that was stopped has left, unless one is at work.
+fn clear(making: &Path) -> Outcome {
+    match ImageFile::open(making) {
+        // What is there and no regular file is in the way, and says so when the image is made.
+        Err(ImageError::Io { .. } | ImageError::NotAnImage) => Ok(()),
+        Err(error) => Err(image_failure(making, &error)),
+        Ok(file) => {
+            let removed = std::fs::remove_file(making);
+            drop(file);
+            removed.map_err(|error| Failure::Failed(format!("{}: {error}", making.display())))
+        }
+    }
 }
 
 /// The flash and the FTL that are asked for.
@@ -167,8 +194,8 @@ fn too_small(args: &Args, config: &Config) -> Option<Failure> {
     )))
 }
 
-/// Makes the drive on the flash, and closes the image.
-fn formatted(mut nand: ImageNand, args: &Args, config: &Config) -> Outcome {
+/// Makes the drive on the flash, gives the image its name, and closes it.
+fn formatted(mut nand: ImageNand, making: &Path, args: &Args, config: &Config) -> Outcome {
     let path = &args.image;
     let refused = |error: FtlError, geometry: &Geometry| match error {
         FtlError::DoesNotFit { .. } => {
@@ -186,6 +213,7 @@ fn formatted(mut nand: ImageNand, args: &Args, config: &Config) -> Outcome {
     }
     done?;
     let failed = |error: ImageError| Failure::Failed(format!("{}: {error}", path.display()));
+    ImageFile::rename(making, path).map_err(|error| image_failure(path, &error))?;
     nand.sync_with_name(path).map_err(failed)?;
     nand.close().map(drop).map_err(failed)
 }

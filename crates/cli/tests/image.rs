@@ -98,6 +98,12 @@ fn wrong_usage_and_files_that_are_no_images_are_refused_in_a_line() {
     prints(&format!("create {} --size 256KiB --ftl page {SMALL}", made.display()));
     let again = refused(&format!("create {} --size 256KiB --ftl page {SMALL}", made.display()));
     assert!(again.contains("is there already"), "{again}");
+    // Of a `create` that was stopped nothing stays in the way of the next.
+    let stopped = fresh("stopped.img");
+    let making = PathBuf::from(format!("{}.making", stopped.display()));
+    std::fs::write(&making, [1; 5_000]).unwrap();
+    prints(&format!("create {} --size 256KiB --ftl page {SMALL}", stopped.display()));
+    assert!(stopped.exists() && !making.exists());
 }
 
 #[test]

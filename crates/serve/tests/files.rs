@@ -50,7 +50,7 @@ fn nobody_else_works_on_an_image_that_is_open_and_a_file_that_is_there_is_not_ma
     ImageNand::open(&path, Durability::Flush).unwrap();
     let geometry = Geometry::new(512, 8, 48, 1, 1).unwrap();
     let again = ImageNand::create(&path, &geometry, &config, &CreateOptions::default());
-    assert!(matches!(again, Err(ImageError::Io { .. })));
+    assert!(matches!(again, Err(ImageError::Exists)));
 }
 
 #[test]

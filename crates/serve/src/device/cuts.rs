@@ -84,12 +84,23 @@ impl FromStr for Faults {
     fn from_str(text: &str) -> Result<Self, String> {
         let (mut programs, mut erases) = (Vec::new(), Vec::new());
         for name in text.split(',') {
-            for fault in Fault::named(name.trim())? {
+            let before = programs.len() + erases.len();
+            for fault in Fault::all().into_iter().filter(|fault| fault.name() == name.trim()) {
                 match fault {
                     Fault::Program(fault) => programs.push(fault),
                     Fault::Erase(fault) => erases.push(fault),
-                    _ => return Err(format!("'{}' is nothing that a power cut does", name.escape_debug())),
+                    Fault::Announced | Fault::Defect(_) => {}
                 }
+            }
+            if programs.len() + erases.len() == before {
+                let mut known: Vec<&str> = Fault::all().into_iter().map(Fault::name).collect();
+                known.sort_unstable();
+                known.dedup();
+                return Err(format!(
+                    "'{}' is nothing that a power cut does; it does {}",
+                    name.escape_debug(),
+                    known.join(", ")
+                ));
             }
         }
         let all = Self::default();

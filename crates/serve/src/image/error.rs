@@ -16,7 +16,7 @@ pub enum ImageError {
         source: io::Error,
     },
     /// An image was to be made where there is a file.
-    #[error("a file is there already (or what a `create` that was stopped has left); a new name would be right")]
+    #[error("a file is there already; a new name would be right")]
     Exists,
     /// Another process has it open.
     #[error("the image is in use by another process")]

@@ -1,7 +1,10 @@
 //! The real file: explicit reads and writes at a place, `fdatasync`, and a lock that keeps a second process out.
 
 use super::{ImageError, Storage};
-use rustix::fs::{FlockOperation, Mode, OFlags, fdatasync, flock, fstat, fsync, ftruncate, open};
+use rustix::fs::{
+    CWD, FlockOperation, Mode, OFlags, RenameFlags, fdatasync, flock, fstat, fsync, ftruncate, open, rename,
+    renameat_with,
+};
 use rustix::io::{Errno, pread, pwrite};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -65,6 +68,19 @@ impl ImageFile {
             Ok(()) => Ok(Self { file }),
             Err(Errno::WOULDBLOCK) => Err(ImageError::Locked),
             Err(error) => Err(io_error("locking the image")(error)),
+        }
+    }
+
+    /// Gives an image its name, once it is made; it may be open. What has that name already stays.
+    ///
+    /// # Errors
+    /// [`ImageError::Exists`]; [`ImageError::Io`].
+    pub fn rename(from: &Path, to: &Path) -> Result<(), ImageError> {
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Not every file system can do both at once.
+            Err(Errno::INVAL | Errno::NOSYS) if !to.exists() => rename(from, to).map_err(io_error("naming the image")),
+            Err(Errno::EXIST | Errno::INVAL | Errno::NOSYS) => Err(ImageError::Exists),
+            done => done.map_err(io_error("naming the image")),
         }
     }
 
