@@ -39,7 +39,7 @@ pub enum ImageError {
     #[error("the image's header says what cannot be: {0}")]
     Absurd(String),
     /// The file has another length than its header says.
-    #[error("the image is {found} bytes long and should be {expected}: {}", if found < expected { "it was truncated, or not copied in full" } else { "something was written behind its end" })]
+    #[error("the image is {found} bytes long and should be {expected}: {}", why(*found, *expected))]
     Length {
         /// Bytes of the file.
         found: u64,
@@ -52,6 +52,11 @@ pub enum ImageError {
     /// The description of the FTL is too long for the header.
     #[error("the FTL's name and parameters take {0} bytes; the header has room for fewer")]
     TooLong(usize),
+}
+
+/// Why a file may have another length than it should.
+fn why(found: u64, expected: u64) -> &'static str {
+    if found < expected { "it was truncated, or not copied in full" } else { "something was written behind its end" }
 }
 
 impl ImageError {
