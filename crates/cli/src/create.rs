@@ -50,7 +50,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
         return Err(wrong(ImageError::Exists));
     }
     clear(&making)?;
-    let nand = ImageNand::create(&making, &geometry, &config, &options).map_err(wrong)?;
+    let nand = ImageNand::create(&making, &geometry, &config, &options).map_err(|error| match error {
+        ImageError::Exists => image_failure(&making, &error),
+        error => wrong(error),
+    })?;
     let (file_bytes, spare_slots) = (nand.file_bytes(), nand.spare_slots());
     if let Err(failure) = formatted(nand, &making, args, &config) {
         // What is half made is taken back.
@@ -100,13 +103,15 @@ fn beside(image: &Path) -> PathBuf {
 /// Takes away what an earlier `create` that was stopped has left, unless one is at work.
 fn clear(making: &Path) -> Outcome {
     match ImageFile::open(making) {
-        // What is there and no regular file is in the way, and says so when the image is made.
-        Err(ImageError::Io { .. } | ImageError::NotAnImage) => Ok(()),
+        // What is there and cannot be opened is in the way, and says so when the image is made.
+        Err(ImageError::Io { .. }) => Ok(()),
         Err(error) => Err(image_failure(making, &error)),
         Ok(file) => {
-            let removed = std::fs::remove_file(making);
-            drop(file);
-            removed.map_err(|error| Failure::Failed(format!("{}: {error}", making.display())))
+            // Somebody else's is not taken away.
+            if !file.may_become_an_image() {
+                return Err(image_failure(making, &ImageError::Exists));
+            }
+            std::fs::remove_file(making).map_err(|error| Failure::Failed(format!("{}: {error}", making.display())))
         }
     }
 }
@@ -214,6 +219,10 @@ fn formatted(mut nand: ImageNand, making: &Path, args: &Args, config: &Config) -
     done?;
     let failed = |error: ImageError| Failure::Failed(format!("{}: {error}", path.display()));
     ImageFile::rename(making, path).map_err(|error| image_failure(path, &error))?;
-    nand.sync_with_name(path).map_err(failed)?;
-    nand.close().map(drop).map_err(failed)
+    let closed = nand.sync_with_name(path).and_then(|()| nand.close().map(drop));
+    closed.map_err(|error| {
+        // The name is its own by now.
+        let _ = std::fs::remove_file(path);
+        failed(error)
+    })
 }

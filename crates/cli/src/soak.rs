@@ -129,7 +129,7 @@ fn relive(args: &Args, configs: &[SoakConfig], life: u64) -> Outcome {
         for (name, found) in &found {
             match found {
                 Some(found) => text += &about(name, found),
-                None => _ = writeln!(text, "{name}: life {life} holds"),
+                None => _ = writeln!(text, "{name}: life {life} holds what is promised"),
             }
         }
         output::print(&text)?;

@@ -101,9 +101,18 @@ fn wrong_usage_and_files_that_are_no_images_are_refused_in_a_line() {
     // Of a `create` that was stopped nothing stays in the way of the next.
     let stopped = fresh("stopped.img");
     let making = PathBuf::from(format!("{}.making", stopped.display()));
-    std::fs::write(&making, [1; 5_000]).unwrap();
-    prints(&format!("create {} --size 256KiB --ftl page {SMALL}", stopped.display()));
-    assert!(stopped.exists() && !making.exists());
+    let create = format!("create {} --size 256KiB --ftl page {SMALL}", stopped.display());
+    for left in [vec![], vec![0; 5_000], b"PHELSIMG".repeat(600)] {
+        std::fs::write(&making, left).unwrap();
+        prints(&create);
+        assert!(stopped.exists() && !making.exists());
+        std::fs::remove_file(&stopped).unwrap();
+    }
+    // And nothing of somebody else's is taken away.
+    std::fs::write(&making, b"my own notes").unwrap();
+    assert!(refused(&create).contains("stopped.img.making: a file is there already"));
+    assert!(!stopped.exists() && std::fs::read(&making).unwrap() == b"my own notes");
+    std::fs::remove_file(&making).unwrap();
 }
 
 #[test]

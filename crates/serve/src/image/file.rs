@@ -1,5 +1,6 @@
 //! The real file: explicit reads and writes at a place, `fdatasync`, and a lock that keeps a second process out.
 
+use super::header::MAGIC;
 use super::{ImageError, Storage};
 use rustix::fs::{
     CWD, FlockOperation, Mode, OFlags, RenameFlags, fdatasync, flock, fstat, fsync, ftruncate, open, rename,
@@ -68,6 +69,16 @@ impl ImageFile {
             Ok(()) => Ok(Self { file }),
             Err(Errno::WOULDBLOCK) => Err(ImageError::Locked),
             Err(error) => Err(io_error("locking the image")(error)),
+        }
+    }
+
+    /// Whether this is an image, or one of which nothing is written yet: empty, or a hole where its header is to be.
+    pub fn may_become_an_image(&self) -> bool {
+        let mut begin = [0; MAGIC.len()];
+        match self.len() {
+            Ok(0) => true,
+            Ok(_) => self.read_at(0, &mut begin).is_ok() && (begin == [0; MAGIC.len()] || begin == *MAGIC),
+            Err(_) => false,
         }
     }
 

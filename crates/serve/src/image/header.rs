@@ -8,7 +8,7 @@ use phelsuma_nand::Geometry;
 
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
-const MAGIC: &[u8; 8] = b"PHELSIMG";
+pub(super) const MAGIC: &[u8; 8] = b"PHELSIMG";
 /// More operations and headers than any drive lives to see.
 const NUMBER_MAX: u64 = 1 << 62;
 const TEXT_AT: usize = 76;
