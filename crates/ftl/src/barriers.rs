@@ -162,6 +162,9 @@ barriers! {
     EraseOverrulesInMerges,
     /// Erase flags stay while there are older runs.
     FlagsKept,
+    /// Where a page of a run cannot be read, what runs say is stale or free is not believed any more: erase flags went with
+    /// it (no paper takes notice).
+    DamagedGeckoDoubted,
     /// A flush is not written before what it reports as replaced is on flash.
     ReportsAfterReplacements,
     /// Metadata that takes too much space is collected (against GeckoFTL section 4.2): a page that stays live keeps its

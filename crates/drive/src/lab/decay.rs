@@ -21,7 +21,9 @@ pub(crate) enum Decayed {
     Nothing,
     /// Pages of the host.
     Host,
-    /// Also metadata.
+    /// Also pages that say what is stale; of the host's pages only the mapping table tells where they are.
+    Validity,
+    /// Also other metadata.
     Metadata,
 }
 
@@ -108,7 +110,11 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     if spare.kind == Kind::Gecko && written.last.contains(&page) {
         return false;
     }
-    model.decayed(if decays.metadata { Decayed::Metadata } else { Decayed::Host });
+    model.decayed(match spare.kind {
+        Kind::User => Decayed::Host,
+        Kind::Gecko | Kind::ValidityLog | Kind::Bitmap => Decayed::Validity,
+        _ => Decayed::Metadata,
+    });
     let in_ram = subject.cache_entries().is_none();
     // A block's last page may have been in flight when the power failed.
     let looks_torn = written.last.contains(&page);

@@ -221,11 +221,13 @@ pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: 
         // A page that is mapped and has decayed is a finding, and here it is to be expected. So is one that has decayed,
         // was given up, and counts as live until its block is collected: the power failed before validity had heard of it.
         (Decayed::Host, _) => finding.is_of_unreadable_pages(),
-        // What named a page is gone with the table's page, or what told that it is stale with the store's: it is taken for
-        // live, or read and found to be another. That no page has two owners, no free block a live page, and each block
-        // one use, holds whatever has decayed.
-        (Decayed::Metadata, Disagreement::Structure) => false,
-        (Decayed::Metadata, _) => true,
+        // What told that a page is stale is gone, and it is taken for live; nothing that the table names is taken for stale.
+        (Decayed::Validity, Disagreement::MappedNotValid) => false,
+        // What named a page is gone: it is taken for live, or an older version of what named it answers, and names what is
+        // known to be stale, or is read and found to be another. That no page has two owners, no free block a live page,
+        // and each block one use, holds whatever has decayed.
+        (Decayed::Validity | Decayed::Metadata, Disagreement::Structure) => false,
+        (Decayed::Validity | Decayed::Metadata, _) => true,
     };
     match ftl.check(nand).iter().find(|finding| !is_expected(finding)) {
         None => Ok(()),
@@ -233,10 +235,11 @@ pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: 
     }
 }
 
-/// Writes every logical page once, scattered over the space.
+/// Writes every logical page once: scattered over the space in the first round, in order in the second, so that blocks with
+/// much that is live are collected as well as such with little.
 fn overwrite(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, round: u32, at: Time) -> Checked<Time> {
     let pages = model.logical_pages();
-    let stride = stride_of(pages);
+    let stride = if round == 0 { stride_of(pages) } else { 1 };
     // Numbers that no write of the workload has.
     let write = (1 << 30) + round;
     let mut at = at;

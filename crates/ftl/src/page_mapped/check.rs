@@ -128,9 +128,10 @@ impl PageMapped {
                 given_up[geometry.block_of(page).index()] += u16::from(self.recounted.is_some());
             }
         }
-        let is_uncertain = matches!(self.validity, Validity::Log(_)) && self.validity.is_damaged();
+        let is_uncertain = matches!(self.validity, Validity::Log(_) | Validity::Gecko(_)) && self.validity.is_damaged();
         if is_uncertain {
-            // A log that does not know all takes for live what it has not heard of, until a collection asks the mapping.
+            // A log that does not know all takes for live what it has not heard of, or all that there is, until a collection
+            // asks the mapping.
             for page in valid.without(&mapped).collect::<Vec<Page>>() {
                 mapped.insert(page);
                 live[geometry.block_of(page).index()] += 1;

@@ -174,7 +174,8 @@ impl PageMapped {
         }
         self.settle(nand, at)?;
         let young = self.blocks.is_young(victim) && !self.barriers.forget(Barrier::YoungFlushed);
-        if young || self.gives_up_pages() {
+        let damage = self.validity.has_untold_damage() && !self.barriers.forget(Barrier::DamageWritten);
+        if young || damage || self.gives_up_pages() {
             self.validity.checkpoint(validity_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
         }

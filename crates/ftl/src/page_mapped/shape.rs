@@ -150,10 +150,15 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &Config) -> Result<Rec
     let live = mapping_needs(geometry, config, config.logical_pages).and(validity_needs(geometry, config, 0, None)?);
     let live = live.live_pages + u64::from(ANCHOR_BLOCKS);
     let blocks = u64::from(geometry.blocks());
-    // A log's chains are followed where a block may be wholly stale.
-    let chains = if config.composition.validity == ValidityPart::PageValidityLog { geometry.pages() } else { 0 };
+    let more = match config.composition.validity {
+        // A log's chains are followed where a block may be wholly stale.
+        ValidityPart::PageValidityLog => geometry.pages(),
+        // The table is read once more where a page of a run is lost.
+        ValidityPart::Gecko { .. } => live,
+        _ => 0,
+    };
     Ok(RecoveryBound {
-        reads: 2 * blocks + 6 * live + chains,
+        reads: 2 * blocks + 6 * live + more,
         spare_reads: 3 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages),
         programs: blocks + 2 * live,
     })

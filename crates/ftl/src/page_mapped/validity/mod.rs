@@ -233,8 +233,14 @@ impl Validity {
         match self {
             Self::Flash(bitmap) => bitmap.is_damaged(),
             Self::Log(log) => log.is_damaged(),
-            Self::Ram(_) | Self::Gecko(_) => false,
+            Self::Gecko(gecko) => gecko.is_damaged(),
+            Self::Ram(_) => false,
         }
+    }
+
+    /// Whether pages of a run that are lost are to be written down before the block that held them is erased.
+    pub(crate) fn has_untold_damage(&self) -> bool {
+        matches!(self, Self::Gecko(gecko) if gecko.has_untold_damage())
     }
 
     /// Something is lost that a log should know.

@@ -1,11 +1,12 @@
 //! Step 5 of GeckoRec: how many pages are live in each block, and which blocks are free (GeckoFTL appendix C).
 
 use super::Gathered;
+use super::lost::Lost;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::mapping::PagedMapping;
+use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::last_page::Silent;
@@ -13,7 +14,7 @@ use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::validity::Validity;
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Nand, Page, Purpose};
+use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page, Purpose};
 
 impl Gathered {
     /// Step 5: live pages by block, and with that the pool; the last flush had heard of everything up to `frozen`, and
@@ -54,6 +55,10 @@ impl Gathered {
             }
             _ => Vec::new(),
         });
+        let by_table = ftl.validity.is_damaged() && !ftl.barriers.forget(Barrier::DamagedGeckoDoubted);
+        if by_table {
+            stale = self.not_named(ftl, nand, steps, translation);
+        }
         // What Gecko has on flash already is no news.
         let mut known = known.into_iter();
         asked.retain(|page| {
@@ -99,7 +104,7 @@ impl Gathered {
         let fallbacks = blocks_of(&mut self.fallbacks.iter().copied());
         let hold_fallbacks = !ftl.barriers.forget(Barrier::FallbacksHeld);
         let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();
-        for page in &self.reports {
+        for page in self.reports.iter().filter(|_| !by_table) {
             stale[geometry.block_of(*page).index()] += 1;
         }
         let mut emptied = Vec::new();
@@ -139,6 +144,36 @@ impl Gathered {
         self.reports.retain(|page| ftl.blocks.is_in_use(geometry.block_of(*page)));
         ftl.blocks.counters.may_be_low = true;
         Ok(emptied)
+    }
+
+    /// Of each block of user pages, how many of its pages nothing names: where pages of Gecko's are lost, erase flags went
+    /// with them, and neither what older runs say is stale nor what they say is free can be believed.
+    fn not_named<N: Nand>(
+        &self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+        translation: &TranslationPages,
+    ) -> Vec<u16> {
+        let geometry: Geometry = *nand.geometry();
+        let mut rest = vec![geometry.pages_per_block() as u16; geometry.blocks() as usize];
+        let mut name = |page: Page| {
+            if geometry.contains(page) {
+                let rest = &mut rest[geometry.block_of(page).index()];
+                *rest = rest.saturating_sub(1);
+            }
+        };
+        ftl.paged().found_pages().into_iter().for_each(&mut name);
+        self.lost.iter().flat_map(Lost::learnt_pages).for_each(&mut name);
+        for (part, version, _) in translation.versions() {
+            let Some(bytes) = ftl.read_translation_page(nand, steps, part, version) else { continue };
+            for key in ftl.paged().range_of(part).map(LogicalPage) {
+                if let (None, Place::At(page)) = (ftl.paged().found(key), ftl.paged().place_in(&bytes, key)) {
+                    name(page);
+                }
+            }
+        }
+        rest
     }
 
     /// Tells Gecko of free blocks: the next recovery takes them for written otherwise. Those that were written anew it has

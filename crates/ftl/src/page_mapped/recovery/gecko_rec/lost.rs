@@ -66,6 +66,11 @@ impl Lost {
         }
     }
 
+    /// The pages that will be written into translation pages, if Gecko does not know them to be stale.
+    pub(super) fn learnt_pages(&self) -> impl Iterator<Item = Page> + '_ {
+        self.learnt.values().map(|found| found.page)
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         // A node of the tree holds up to eleven.
         (self.learnt.len() * size_of::<(u32, Found)>() * 3 / 2) as u64

@@ -92,8 +92,11 @@ pub(crate) struct LogarithmicGecko {
     stale: Vec<u32>,
     /// Flushes so far.
     flushes: u64,
-    /// A page of a run could not be read: from now on only the mapping tells what is live.
+    /// A page of a run could not be read: from now on only the mapping tells what is live. Erase flags went with it, so
+    /// what older runs say may be of pages that are gone.
     damaged: bool,
+    /// No run on flash says so yet.
+    damage_untold: bool,
     tells_of_leaving: bool,
     tally: Tally,
 }
@@ -123,6 +126,7 @@ impl LogarithmicGecko {
             stale: vec![0; tuning.layout.parts as usize * tuning.layout.words],
             flushes: 0,
             damaged: false,
+            damage_untold: false,
             tells_of_leaving: false,
             tally: Tally::default(),
         }
@@ -251,6 +255,7 @@ impl LogarithmicGecko {
             scan_from,
             damaged: self.damaged && !self.barriers.forget(Barrier::DamageWritten),
         };
+        self.damage_untold &= !header.damaged;
         let oldest = runs == self.runs.len() || self.barriers.forget(Barrier::FlagsKept);
         let buffer = with_buffer.then_some(&self.buffer);
         let (directory, lost) = self.merging.merge(io, buffer, merged, &header, oldest)?;
@@ -270,9 +275,13 @@ impl LogarithmicGecko {
         Ok(())
     }
 
-    /// A GC query: the pages of `block` that are not known to be stale.
+    /// A GC query: the pages of `block` that are not known to be stale; all of them where some page of a run is lost.
     pub(super) fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
         self.tally.queries += 1;
+        if !self.is_believed() {
+            out.extend(0..self.pages_per_block as u16);
+            return Answer::Uncertain;
+        }
         let layout = self.tuning.layout;
         let first = block.0 * layout.parts;
         let stale = &mut self.stale;
@@ -294,8 +303,12 @@ impl LogarithmicGecko {
             let Some(place) = run.place_for(block.0) else { continue };
             self.tally.query_reads += 1;
             if !merge::read_page(io, run, place, &mut self.page) {
-                self.damaged = true;
-                continue;
+                (self.damaged, self.damage_untold) = (true, true);
+                if self.barriers.forget(Barrier::DamagedGeckoDoubted) {
+                    continue;
+                }
+                out.extend(0..self.pages_per_block as u16);
+                return Answer::Uncertain;
             }
             let view = GeckoPage::new(layout, &self.page);
             for index in view.lower_bound(first)..view.entries() {
@@ -317,6 +330,21 @@ impl LogarithmicGecko {
             }
         }
         if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
+    }
+
+    /// Whether a page that it takes for stale is.
+    fn is_believed(&self) -> bool {
+        !self.damaged || self.barriers.forget(Barrier::DamagedGeckoDoubted)
+    }
+
+    /// A page of a run could not be read.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    /// Whether that is to be written down before what tells of it now is erased.
+    pub(super) fn has_untold_damage(&self) -> bool {
+        self.damage_untold
     }
 
     /// Copies Gecko pages out of a victim.
@@ -353,7 +381,7 @@ impl LogarithmicGecko {
                     }
                     None => {
                         entry.page = LOST_PAGE;
-                        self.damaged = true;
+                        (self.damaged, self.damage_untold) = (true, true);
                     }
                 }
                 io.drop_page(from);
