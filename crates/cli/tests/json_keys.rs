@@ -122,8 +122,8 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     check("phelsuma.crash/1", &[crash, json("crash --ftl dftl --workload hot,slow --writes 10 --cuts 2 --json")]);
 
     let mut soak = json("soak --ftl page,dftl --cycles 1 --threads 1 --json");
-    let found =
-        SoakFound { life: 1, cycle: 2, kind: "lost".into(), message: "page 7".into(), script: vec!["trim 1".into()] };
+    let (kind, message, script) = ("lost".into(), "page 7".into(), vec!["trim 1".into()]);
+    let found = SoakFound { life: 1, cycle: 2, kind, message, script, promised: true };
     soak[0]["found"] = serde_json::to_value([found]).unwrap();
     check("phelsuma.soak/1", &[soak]);
 

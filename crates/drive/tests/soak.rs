@@ -185,3 +185,14 @@ mod mutants {
         }
     }
 }
+
+#[test]
+fn what_is_not_promised_is_counted_apart_and_shown_when_the_life_is_lived_again() {
+    let config = SoakConfig { decay: 3, ..config("bast", (1, 1)) };
+    let state = soak(&config, 12_000);
+    assert_eq!((state.failed, &state.found), (0, &Vec::new()), "{}", state.of);
+    assert!(state.not_promised > 0, "{state:?}");
+    let shown: Vec<_> = (0..state.lives).filter_map(|life| config.relive(life).unwrap()).collect();
+    assert_eq!(shown.len() as u64, state.not_promised);
+    assert!(shown.iter().all(|found| !found.promised && !found.script.is_empty()), "{shown:#?}");
+}

@@ -110,16 +110,23 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     if spare.kind == Kind::Gecko && written.last.contains(&page) {
         return false;
     }
-    model.decayed(match spare.kind {
-        Kind::User => Decayed::Host,
-        Kind::Gecko | Kind::ValidityLog | Kind::Bitmap => Decayed::Validity,
-        _ => Decayed::Metadata,
-    });
     let in_ram = subject.cache_entries().is_none();
     // A block's last page may have been in flight when the power failed.
     let looks_torn = written.last.contains(&page);
     // Where all of a block is stale but for this page, an erase may have been cut.
     let looks_torn = looks_torn || (spare.kind == Kind::Translation && written.is_alone_in_use(sim, page));
+    // Then an older version answers, and where the table is not read nothing comes to know that what it names may have been
+    // written anew, nor that pages which it does not name are live no more once they are written anew.
+    let is_newest = || written.newest_of(spare.key) == Some((spare.version, spare.seq));
+    let is_trusted = spare.kind == Kind::Translation && !subject.has_battery() && !subject.reads_table();
+    if looks_torn && is_trusted && is_newest() {
+        return false;
+    }
+    model.decayed(match spare.kind {
+        Kind::User => Decayed::Host,
+        Kind::Gecko | Kind::ValidityLog | Kind::Bitmap => Decayed::Validity,
+        _ => Decayed::Metadata,
+    });
     let all = model.logical_pages();
     let entries = sim.geometry().page_bytes() / 4;
     // A cache without a battery: what its translation page does not know yet only the page itself says.
@@ -134,7 +141,7 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
                 PageRead::Written { content: Content::Hollow(tag), .. } => tag,
                 _ => 0,
             };
-            if spare.key < all && model.now(spare.key) == tag {
+            if spare.key < all && model.content_decayed(spare.key, tag) {
                 model.doubt(spare.key, doubt);
             }
         }

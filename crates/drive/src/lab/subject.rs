@@ -3,7 +3,7 @@
 
 use super::cut_nand::CutNand;
 use super::path::{Defect, Fault};
-use phelsuma_ftl::{Config, Ftl, FtlError, Hint, Knowledge, PowerPart, RecoveryReport};
+use phelsuma_ftl::{Config, Ftl, FtlError, Hint, Knowledge, PowerPart, RecoveryReport, ValidityPart};
 use phelsuma_nand::Time;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -93,6 +93,11 @@ pub trait Subject: Debug + Send + Sync {
         false
     }
 
+    /// Whether every recovery reads the whole mapping table, where that is on flash.
+    fn reads_table(&self) -> bool {
+        true
+    }
+
     /// Whether it is told what no real FTL knows.
     fn is_oracle(&self) -> bool {
         false
@@ -153,6 +158,11 @@ impl Subject for Config {
 
     fn has_battery(&self) -> bool {
         self.composition.has_battery()
+    }
+
+    fn reads_table(&self) -> bool {
+        // What is stale stands on flash as well, and recovery goes by that.
+        self.composition.page_mapped().is_none_or(|parts| parts.validity == ValidityPart::RamBitmap)
     }
 
     fn is_oracle(&self) -> bool {

@@ -61,6 +61,13 @@ pub struct SoakFound {
     pub message: String,
     /// The shortest way to it that was found, a line a step; after the drive was filled.
     pub script: Vec<String>,
+    /// Whether the FTL promises that this cannot be; false is told by [`SoakConfig::relive`] alone.
+    #[serde(default = "yes")]
+    pub promised: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// How far a soak is; `phelsuma.soak/1`.
@@ -178,7 +185,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
             let threads = self.threads.max(1) as u64;
             let lived: Vec<Result<Lived, LabError>> = std::thread::scope(|scope| {
                 let lives: Vec<_> =
-                    (state.lives..state.lives + threads).map(|n| scope.spawn(move || self.live(n))).collect();
+                    (state.lives..state.lives + threads).map(|n| scope.spawn(move || self.live(n, false))).collect();
                 lives.into_iter().map(|l| l.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
             });
             for lived in lived {
@@ -192,16 +199,17 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         Ok(())
     }
 
-    /// Lives the life with this number once more; what is wrong with it.
+    /// Lives the life with this number once more; what is wrong with it, promised or not.
     ///
     /// # Errors
     /// As [`SoakConfig::soak`].
     pub fn relive(&self, number: u64) -> Result<Option<SoakFound>, LabError> {
         quiet_in_branches();
-        Ok(self.live(number)?.found)
+        Ok(self.live(number, true)?.found)
     }
 
-    fn live(&self, number: u64) -> Result<Lived, LabError> {
+    /// `tells_all`: what is wrong is found also where nothing else was promised.
+    fn live(&self, number: u64, tells_all: bool) -> Result<Lived, LabError> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let workload = Workload::ALL[(rng.next_u64() >> 32) as usize % Workload::ALL.len()];
         let plan = Plan {
@@ -220,10 +228,9 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         let mut life = Life::new(&species)?;
         let failed = live(&mut life, &requests[..preconditioning], &cycles);
         let tally = life.tally;
-        let (failed, ended_unpromised) = match failed {
-            Some(failed) if failed.failure.kind != FailureKind::Panic && !life.is_promised() => (None, true),
-            failed => (failed, false),
-        };
+        let is_promised = |failed: &Failed| failed.failure.kind == FailureKind::Panic || life.is_promised();
+        let ended_unpromised = failed.as_ref().is_some_and(|failed| !is_promised(failed));
+        let failed = failed.filter(|_| !ended_unpromised || tells_all);
         let found = failed.map(|failed| {
             let shortest = shrink::shortest(&species, &requests[..preconditioning], &cycles, &failed);
             SoakFound {
@@ -232,6 +239,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
                 kind: failed.failure.kind.name().into(),
                 message: failed.failure.message,
                 script: shortest,
+                promised: !ended_unpromised,
             }
         });
         Ok(Lived { tally, found, ended_unpromised })

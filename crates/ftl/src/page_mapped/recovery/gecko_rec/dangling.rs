@@ -16,6 +16,7 @@
 use super::Gathered;
 use super::translation::TranslationPages;
 use crate::FtlError;
+use crate::barriers::Barrier;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
@@ -53,7 +54,8 @@ impl Places {
 }
 
 impl Gathered {
-    /// Asks Gecko what it knows to be stale, but for blocks that were `erased` since it was told.
+    /// Asks Gecko what it knows to be stale, but for blocks that were `erased` since it was told. One that has lost a page is
+    /// not believed.
     pub(super) fn look_at_places<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
@@ -66,7 +68,9 @@ impl Gathered {
             user_since[information.block.index()] = information.first_seq;
         }
         let mut stale = vec![0; (nand.geometry().pages() as usize).div_ceil(64)];
-        if let Validity::Gecko(gecko) = &mut ftl.validity {
+        if let Validity::Gecko(gecko) = &mut ftl.validity
+            && (!gecko.is_damaged() || ftl.barriers.forget(Barrier::DamagedGeckoDoubted))
+        {
             steps.with_io(nand, &mut ftl.blocks, |io| {
                 gecko.stale_pages(io, erased, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
             });
