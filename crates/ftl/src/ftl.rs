@@ -10,6 +10,9 @@ use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
 pub enum HostData<'a> {
     /// Every page of the request repeats these eight bytes ([`Content::Hollow`]).
     Hollow(u64),
+    /// The first page of the request repeats these eight bytes, and each other one the number after that of the page before
+    /// it.
+    Numbered(u64),
     /// The bytes of all pages of the request, one after the other.
     Bytes(&'a [u8]),
 }
@@ -20,6 +23,7 @@ impl<'a> HostData<'a> {
     pub(crate) fn page(&self, index: u32, page_bytes: u32) -> Content<'a> {
         match self {
             Self::Hollow(tag) => Content::Hollow(*tag),
+            Self::Numbered(first) => Content::Hollow(first.wrapping_add(u64::from(index))),
             Self::Bytes(bytes) => {
                 let start = index as usize * page_bytes as usize;
                 Content::Bytes(&bytes[start..start + page_bytes as usize])
@@ -197,7 +201,14 @@ pub trait Ftl<N: Nand>: Send {
     /// [`FtlError::Full`].
     fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError>;
 
-    /// Does a piece of work that can be done while the host is idle.
+    /// From which moment on [`Ftl::background_step`] has work that must not wait until the host is idle, if there is such
+    /// work: a driver with a clock calls it then, and before it hands in a request that comes later. It may change with
+    /// each request. A driver without a clock need not ask.
+    fn due(&self) -> Option<Time> {
+        None
+    }
+
+    /// Does a piece of work that can be done while the host is idle, or that is [due](Ftl::due).
     ///
     /// # Errors
     /// [`FtlError::Full`].

@@ -114,6 +114,27 @@ pub(crate) fn run_workload(
     }
 }
 
+/// Write `number` of an experiment, of so many pages from the first on. Each page has its own tag.
+pub(crate) fn write_pages(
+    ftl: &mut dyn Ftl<CutNand>,
+    nand: &mut CutNand,
+    subject: &dyn Subject,
+    (first, pages): (u32, u32),
+    number: u32,
+    at: Time,
+) -> Result<Time, FtlError> {
+    // Hints are of pages: who is told any gets each page in a request of its own.
+    let each = if subject.is_oracle() { 1 } else { pages };
+    let mut done = at;
+    for page in (first..first + pages).step_by(each.max(1) as usize) {
+        let data = HostData::Numbered(tag(number, page));
+        let hint = subject.hint(page, number);
+        let request = WriteRequest { first: LogicalPage(page), pages: each, data, hint };
+        done = done.max(ftl.write(nand, &request, at)?);
+    }
+    Ok(done)
+}
+
 /// The host, with its drive.
 pub(crate) struct Host<'a> {
     pub(crate) subject: &'a dyn Subject,
@@ -253,15 +274,7 @@ impl<'a> Host<'a> {
     }
 
     fn write(&mut self, first: u32, pages: u32, number: u32) -> Result<Time, FtlError> {
-        // Each page has its own tag, so each is a request to the FTL; the host sees one.
-        let mut done = self.at;
-        for page in first..first + pages {
-            let data = HostData::Hollow(tag(number, page));
-            let hint = self.subject.hint(page, number);
-            let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint };
-            done = done.max(self.ftl.write(&mut self.nand, &request, self.at)?);
-        }
-        Ok(done)
+        write_pages(self.ftl.as_mut(), &mut self.nand, self.subject, (first, pages), number, self.at)
     }
 
     /// A power cut of the script's own, and the recovery from it; the moment that one is done. What is shown after it

@@ -6,6 +6,7 @@ use crate::lab::announced::save;
 use crate::lab::beside;
 use crate::lab::cut_nand::{CutFlash, CutNand, CutPoint};
 use crate::lab::decay::{Decayed, decay};
+use crate::lab::host::write_pages;
 use crate::lab::model::{Expectation, InProgress, Model, tag};
 use crate::lab::path::{Defect, Fault};
 use crate::lab::script::Request;
@@ -13,7 +14,7 @@ use crate::lab::subject::{Any, Promise};
 use crate::lab::verify::{
     Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages, within_bound,
 };
-use phelsuma_ftl::{Ftl, FtlError, HostData, WriteRequest};
+use phelsuma_ftl::{Ftl, FtlError};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, LogicalPage, SimNand, Time, Timing};
 use std::sync::Arc;
@@ -244,12 +245,9 @@ impl<'a> Life<'a> {
     fn request(&mut self, request: &Request, number: u32) -> Result<Time, Stop> {
         let (ftl, nand, at) = (self.ftl.as_mut(), &mut self.nand, self.at);
         let done = match *request {
-            Request::Write { first, pages } => (first..first + pages).try_fold(at, |done, page| {
-                let data = HostData::Hollow(tag(number, page));
-                let hint = self.species.ftl.hint(page, number);
-                let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint };
-                Ok(done.max(ftl.write(nand, &request, at)?))
-            }),
+            Request::Write { first, pages } => {
+                write_pages(ftl, nand, self.species.ftl.as_ref(), (first, pages), number, at)
+            }
             Request::Trim { first, pages } => ftl.trim(nand, LogicalPage(first), pages, at),
             Request::Flush => ftl.flush(nand, at),
             Request::Read { first, pages } => match read_pages(ftl, nand, first, pages, at) {

@@ -19,6 +19,8 @@
 //! - **A translation page that does not say any more which one it was** leaves an older version as the newest. What it had
 //!   learnt the spare areas of user pages tell: all of them are read then, and the block that says so is not erased before
 //!   the table is written. That a page was trimmed they do not tell: such a trim may be undone.
+//! - **[`PowerPart::Fast`]** looks for no user page: the table is all that counts (`integrity.rs` has what is in it when). Of
+//!   user blocks it reads the first spare area, which tells which entries name what has been erased since.
 //! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
 //!   than the drive synchronizes anything by itself does not add up to ever longer scans.
 
@@ -32,7 +34,8 @@ use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, NewPage};
+use crate::blocks::{BlockUse, NewPage, ScanFrom};
+use crate::config::PowerPart;
 use crate::page_mapped::Config;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
@@ -97,7 +100,8 @@ impl PageMapped {
 
         steps.begin("global mapping directory");
         let mut translation = g.scan_translation(&mut ftl, nand, &mut steps);
-        let mut scan_from = translation.scan_from();
+        let fast = config.composition.power == PowerPart::Fast;
+        let mut scan_from = if fast { ScanFrom::NOTHING } else { translation.scan_from() };
 
         if has_log {
             steps.begin("page validity log");
@@ -107,10 +111,17 @@ impl PageMapped {
             scan_from = scan_from.and(log.heard_until);
         }
 
-        steps.begin("pages written last");
+        if !fast {
+            steps.begin("pages written last");
+        }
         let mut found = g.scan_user(&mut ftl, nand, &mut steps, &translation, scan_from);
         g.scan_for_lost(&mut ftl, nand, &mut steps, &translation, &mut found);
-        ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
+        // Where no page of the host's is looked at, what was written behind the first pages of blocks that were open.
+        let unseen = match fast {
+            true => u64::from(ftl.shape.open_blocks) * u64::from(geometry.pages_per_block()),
+            false => 0,
+        };
+        ftl.blocks.begin_session(g.bid.version_max + unseen, g.bid.seq_max + unseen);
         g.keep_suspects(&mut translation, &mut found);
         found.choose(&mut ftl, &translation);
         g.find_stale(&mut ftl, nand, &mut steps, &translation, &found);
@@ -160,6 +171,7 @@ impl PageMapped {
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
+        report.lost_entries = g.lost.len() as u64;
         report.scratch_bytes = g.bytes() + translation.bytes() + found.bytes();
         report.done = steps.now;
         ftl.note_first_pages(&steps.first, &mut report);
@@ -335,6 +347,7 @@ impl Gathered {
         found: &FoundEntries,
     ) {
         let geometry = *nand.geometry();
+        let believed = ftl.barriers.forget(Barrier::StaleEntriesGivenUp);
         for part in 0..ftl.paged().translation_pages() {
             let range = ftl.paged().range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
@@ -361,7 +374,7 @@ impl Gathered {
                                 true => self.user_since[geometry.block_of(page).index()],
                                 false => 0,
                             };
-                            if since > 0 && version.is_some_and(|version| since < version.synchronized) {
+                            if since > 0 && version.is_some_and(|version| believed || since < version.synchronized) {
                                 live.push(page);
                             } else {
                                 self.lost.push(key);
