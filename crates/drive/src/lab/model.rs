@@ -13,7 +13,40 @@ struct Expected {
     now: u64,
     /// What it may read as after a power cut besides: a trim not yet flushed brought back.
     or: Option<u64>,
+    /// It was written since the last flush, where that may be taken back.
+    since: Option<Since>,
+    /// A cut has taken it back, and it is a read error until it is written again.
+    gone: bool,
     doubt: Doubt,
+}
+
+/// What a page that was written since the last flush may read as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Since {
+    /// Zeros: it was trimmed, or never written, when the last flush was done.
+    zeros: bool,
+    /// The tag that it had then, or the first since.
+    from: u64,
+}
+
+impl Since {
+    /// A page that holds this is written, with this tag.
+    fn written(before: &Expected, tag: u64) -> Self {
+        match before.since {
+            Some(since) => since,
+            None if before.gone => Self { zeros: false, from: tag },
+            None if before.now == 0 => Self { zeros: true, from: tag },
+            None => Self { zeros: false, from: before.now },
+        }
+    }
+
+    fn allows(self, page: u32, read: Option<u64>) -> bool {
+        match read {
+            None => true,
+            Some(0) => self.zeros,
+            Some(read) => once_written_here(page, read) && read >= self.from,
+        }
+    }
 }
 
 /// What a page may read as besides, because a page of flash has decayed.
@@ -34,6 +67,8 @@ pub(crate) struct Model {
     pages: Vec<Expected>,
     hash: u128,
     decayed: Decayed,
+    /// Whether a cut may take back what was not flushed.
+    may_lose: bool,
 }
 
 /// A request that was in progress when the power failed.
@@ -88,7 +123,8 @@ pub(crate) fn tag(write: u32, page: u32) -> u64 {
 
 fn page_hash(page: u32, e: &Expected) -> u128 {
     let mut h = 0x6d6f_6465_6c00u128 ^ u128::from(page);
-    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555), e.doubt as u64] {
+    let since = e.since.map_or(u64::MAX, |since| since.from << 1 | u64::from(since.zeros));
+    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555), e.doubt as u64, since, e.gone.into()] {
         h = (h ^ u128::from(word)).wrapping_mul(0x2545_f491_4f6c_dd1d_9e37_79b9_7f4a_7c15);
         h ^= h >> 61;
     }
@@ -99,7 +135,29 @@ impl Model {
     pub(crate) fn new(logical_pages: u32) -> Self {
         let pages = vec![Expected::default(); logical_pages as usize];
         let hash = pages.iter().enumerate().fold(0, |h, (n, e)| h ^ page_hash(n as u32, e));
-        Self { pages, hash, decayed: Decayed::Nothing }
+        Self { pages, hash, decayed: Decayed::Nothing, may_lose: false }
+    }
+
+    /// Of a drive of which a cut may take back what was not flushed, or not.
+    #[must_use]
+    pub(crate) fn may_lose_what_is_not_flushed(mut self, may_lose: bool) -> Self {
+        self.may_lose = may_lose;
+        self
+    }
+
+    /// Whether a cut may take anything back.
+    pub(crate) fn may_lose(&self) -> bool {
+        self.may_lose
+    }
+
+    /// The FTL has flushed everything.
+    pub(crate) fn flushed(&mut self) {
+        for page in 0..self.logical_pages() {
+            let before = self.pages[page as usize];
+            if before.since.is_some() {
+                self.set(page, Expected { since: None, ..before });
+            }
+        }
     }
 
     pub(crate) fn logical_pages(&self) -> u32 {
@@ -132,19 +190,22 @@ impl Model {
         match *request {
             Request::Write { first, pages } => {
                 for page in first..first + pages {
-                    self.set(page, Expected { now: tag(write, page), ..Expected::default() });
+                    self.written(page, tag(write, page));
                 }
             }
             Request::Trim { first, pages } => {
                 for page in first..first + pages {
                     let before = self.pages[page as usize];
-                    if before.now != 0 {
-                        self.set(page, Expected { now: 0, or: Some(before.now), ..before });
+                    if before.gone {
+                        self.set(page, Expected { now: 0, gone: false, ..before });
+                    } else if before.now != 0 {
+                        self.set(page, Expected { now: 0, or: Some(before.now), since: None, ..before });
                     }
                 }
             }
             Request::Read { .. } | Request::Cut => {}
             Request::Flush => {
+                self.flushed();
                 for page in 0..self.logical_pages() {
                     let before = self.pages[page as usize];
                     if before.or.is_some() {
@@ -158,9 +219,11 @@ impl Model {
 
     /// Whether `page` may read as this with the power on; None stands for a page that cannot be read.
     pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
+        let expected = &self.pages[page as usize];
         match read {
-            Some(read) if read == self.pages[page as usize].now => Ok(()),
-            read if self.pages[page as usize].doubt.allows(page, read) => Ok(()),
+            None if expected.gone => Ok(()),
+            Some(read) if read == expected.now && !expected.gone => Ok(()),
+            read if expected.doubt.allows(page, read) => Ok(()),
             Some(read) => Err(Wrong::of(page, read)),
             None => Err(Wrong::Lost),
         }
@@ -170,12 +233,14 @@ impl Model {
     pub(crate) fn observed(&mut self, page: u32, read: Option<u64>) {
         let before = self.pages[page as usize];
         let now = read.unwrap_or(before.now);
-        self.set(page, Expected { now, or: None, ..before });
+        let gone = read.is_none() && !before.doubt.allows(page, None);
+        self.set(page, Expected { now, or: None, since: None, gone, ..before });
     }
 
     /// The page was written, and nobody cut the power.
     pub(crate) fn written(&mut self, page: u32, tag: u64) {
-        self.set(page, Expected { now: tag, ..Expected::default() });
+        let since = self.may_lose.then(|| Since::written(&self.pages[page as usize], tag));
+        self.set(page, Expected { now: tag, since, ..Expected::default() });
     }
 
     /// What the page holds is doubtful from now on.
@@ -219,22 +284,35 @@ impl Expectation {
         if expected.doubt.allows(page, read) {
             return Ok(());
         }
-        let Some(read) = read else { return Err(Wrong::Lost) };
-        if read == expected.now || expected.or == Some(read) {
+        if expected.since.is_some_and(|since| since.allows(page, read)) || (expected.gone && read.is_none()) {
             return Ok(());
         }
-        if let Some(InProgress { request, tag }) = &self.in_progress {
-            let new = match *request {
-                Request::Write { first, pages } if (first..first + pages).contains(&page) => {
-                    Some(*tag | u64::from(page))
-                }
-                Request::Trim { first, pages } if (first..first + pages).contains(&page) => Some(0),
-                _ => None,
-            };
-            if new == Some(read) {
-                return Ok(());
-            }
+        let Some(read) = read else { return Err(Wrong::Lost) };
+        if (read == expected.now && !expected.gone) || expected.or == Some(read) {
+            return Ok(());
+        }
+        if let Some(new) = self.in_progress(page)
+            && new == read
+        {
+            return Ok(());
         }
         Err(Wrong::of(page, read))
+    }
+
+    /// What the request in progress makes of `page`, if it is one of its pages.
+    fn in_progress(&self, page: u32) -> Option<u64> {
+        let InProgress { request, tag } = self.in_progress?;
+        match request {
+            Request::Write { first, pages } if (first..first + pages).contains(&page) => Some(tag | u64::from(page)),
+            Request::Trim { first, pages } if (first..first + pages).contains(&page) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Whether the cut took back what was acknowledged of `page`, which reads as this.
+    pub(crate) fn is_taken_back(&self, page: u32, read: Option<u64>) -> bool {
+        let expected = &self.model.pages[page as usize];
+        let is_new = || self.in_progress(page).is_some_and(|new| read == Some(new));
+        expected.since.is_some() && read != Some(expected.now) && !is_new()
     }
 }

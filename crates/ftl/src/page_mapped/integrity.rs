@@ -120,6 +120,11 @@ impl Integrity {
         }
     }
 
+    /// Whether what is acknowledged is safe only when it is flushed.
+    pub(super) fn is_safe_when_flushed(&self) -> bool {
+        self.fast && !self.method.acknowledges_what_is_mapped()
+    }
+
     /// From when on there is something to flush.
     pub(super) fn due(&self) -> Option<Time> {
         match (self.method, self.changed) {

@@ -534,6 +534,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
         Ok(flushed.max(self.blocks.clock.horizon()))
     }
 
+    fn is_safe_when_flushed(&self) -> bool {
+        self.integrity.is_safe_when_flushed()
+    }
+
     fn due(&self) -> Option<Time> {
         self.integrity.due()
     }
