@@ -287,6 +287,11 @@ impl Expectation {
         if expected.since.is_some_and(|since| since.allows(page, read)) || (expected.gone && read.is_none()) {
             return Ok(());
         }
+        let is_written = || matches!(self.in_progress, Some(InProgress { request: Request::Write { .. }, .. }));
+        if read.is_none() && self.model.may_lose && is_written() && self.in_progress(page).is_some() {
+            // Its older version need not be there once it is written, acknowledged or not.
+            return Ok(());
+        }
         let Some(read) = read else { return Err(Wrong::Lost) };
         if (read == expected.now && !expected.gone) || expected.or == Some(read) {
             return Ok(());
@@ -314,5 +319,73 @@ impl Expectation {
         let expected = &self.model.pages[page as usize];
         let is_new = || self.in_progress(page).is_some_and(|new| read == Some(new));
         expected.since.is_some() && read != Some(expected.now) && !is_new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u32 = 3;
+
+    fn write(model: &mut Model, number: u32) {
+        model.acknowledged(&Request::Write { first: PAGE, pages: 1 }, number);
+    }
+
+    /// What the page may read as after a cut: of zeros, nothing readable, and writes 1 to 5 of it.
+    fn allowed(model: &Model, in_progress: Option<Request>) -> Vec<&'static str> {
+        let in_progress = in_progress.map(|request| InProgress { request, tag: tag(5, 0) });
+        let expectation = Expectation { model: Arc::new(model.clone()), in_progress };
+        let writes = ["1", "2", "3", "4", "5"].into_iter().zip(1..).map(|(name, n)| (name, Some(tag(n, PAGE))));
+        let all = [("zeros", Some(0)), ("nothing", None)].into_iter().chain(writes);
+        all.filter(|(_, read)| expectation.judge(PAGE, *read).is_ok()).map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_cut_takes_back_what_was_not_flushed_and_nothing_more() {
+        let mut model = Model::new(8).may_lose_what_is_not_flushed(true);
+        assert_eq!(allowed(&model, None), ["zeros"]);
+        write(&mut model, 1);
+        assert_eq!(allowed(&model, None), ["zeros", "nothing", "1", "2", "3", "4", "5"]);
+        model.acknowledged(&Request::Flush, 2);
+        assert_eq!(allowed(&model, None), ["1"]);
+        // Acknowledged or not: what is written may be lost with what it took the place of.
+        assert_eq!(allowed(&model, Some(Request::Write { first: PAGE, pages: 1 })), ["nothing", "1", "5"]);
+        assert_eq!(allowed(&model, Some(Request::Trim { first: PAGE, pages: 1 })), ["zeros", "1"]);
+        write(&mut model, 3);
+        assert_eq!(allowed(&model, None), ["nothing", "1", "2", "3", "4", "5"]);
+        write(&mut model, 4);
+        model.flushed();
+        assert_eq!(allowed(&model, None), ["4"]);
+        model.acknowledged(&Request::Trim { first: PAGE, pages: 1 }, 4);
+        assert_eq!(allowed(&model, None), ["zeros", "4"]);
+        // What was there before it was trimmed does not come back once it is written again.
+        write(&mut model, 5);
+        assert_eq!(allowed(&model, None), ["zeros", "nothing", "5"]);
+        let other = Expectation { model: Arc::new(model), in_progress: None };
+        assert_eq!(other.judge(PAGE, Some(tag(5, PAGE + 1))), Err(Wrong::Corrupt));
+    }
+
+    #[test]
+    fn what_a_recovery_has_shown_to_be_gone_stays_gone_until_it_is_written() {
+        let mut model = Model::new(8).may_lose_what_is_not_flushed(true);
+        write(&mut model, 1);
+        model.observed(PAGE, None);
+        assert_eq!(allowed(&model, None), ["nothing"]);
+        assert!(model.judge(PAGE, None).is_ok() && model.judge(PAGE, Some(tag(1, PAGE))).is_err());
+        write(&mut model, 2);
+        assert!(model.judge(PAGE, None).is_err());
+        assert_eq!(allowed(&model, None), ["nothing", "2", "3", "4", "5"]);
+        model.observed(PAGE, Some(tag(2, PAGE)));
+        assert_eq!(allowed(&model, None), ["2"]);
+    }
+
+    #[test]
+    fn where_nothing_may_be_lost_an_acknowledged_write_is_all_there_is() {
+        let mut model = Model::new(8);
+        write(&mut model, 1);
+        write(&mut model, 2);
+        assert_eq!(allowed(&model, None), ["2"]);
+        assert_eq!(allowed(&model, Some(Request::Write { first: PAGE, pages: 1 })), ["2", "5"]);
     }
 }

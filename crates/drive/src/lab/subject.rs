@@ -100,6 +100,12 @@ pub trait Subject: Debug + Send + Sync {
         false
     }
 
+    /// Whether it comes up from pages of metadata alone: where one does not say any more which it was, nothing else tells
+    /// what it said, and all that it may have said is a read error.
+    fn recovers_from_metadata_alone(&self) -> bool {
+        self.has_battery()
+    }
+
     /// Whether it is told what no real FTL knows.
     fn is_oracle(&self) -> bool {
         false
@@ -167,6 +173,10 @@ impl Subject for Config {
 
     fn may_lose_what_is_not_flushed(&self) -> bool {
         self.composition.may_lose_what_is_not_flushed()
+    }
+
+    fn recovers_from_metadata_alone(&self) -> bool {
+        self.has_battery() || self.composition.power() == Some(PowerPart::Fast)
     }
 
     fn is_oracle(&self) -> bool {

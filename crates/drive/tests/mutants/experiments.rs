@@ -177,6 +177,18 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::PagesPointBack, soak("ib-ftl")),
         (B::TrimsPointBack, soak("ib-ftl")),
         (B::YoungFlushed, one_die_short),
+        // A recovery from translation pages alone.
+        (B::EntriesBeforeAcknowledged, soak("dftl-page")),
+        (B::EntriesBeforeAcknowledged, soak("dftl-req")),
+        (B::MovedFlushed, soak("dftl-page")),
+        (B::MovedFlushed, soak("dftl-timeout")),
+        (B::RequestFlushedBeforeReuse, soak("dftl-req")),
+        (B::StaleEntriesGivenUp, soak_on(Drive { set: &[("power", "fast")], ..SMALL }, "dftl-noflush")),
+        (B::SuspectsVerified, soak("dftl-req")),
+        (B::SuspectsCopied, soak("dftl-req")),
+        (B::FallbacksHeld, soak("dftl-req")),
+        (B::CopiesBeforeErase, soak("dftl-page")),
+        (B::EntriesAfterPages, soak_on(DIES, "dftl-req")),
         // Log-block FTLs keep many rules of others by code of their own, and these besides.
         (B::SuspectsVerified, soak("bast")),
         (B::SuspectsCopied, soak("bast")),

@@ -219,8 +219,12 @@ impl PageMapped {
             return Ok(at);
         }
         if self.blocks.free() < self.shape.reserve_blocks {
-            // It may flush this one.
-            self.make_space(nand, at)?;
+            // It may flush this one. A drive that is full acknowledges what it has written from what is left of its reserve,
+            // and refuses the next request.
+            let made = self.make_space(nand, at);
+            if cause != Cause::Host {
+                made?;
+            }
         }
         self.flush_now(nand, part, cause, at)
     }

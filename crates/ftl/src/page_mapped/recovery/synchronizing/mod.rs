@@ -20,7 +20,9 @@
 //!   learnt the spare areas of user pages tell: all of them are read then, and the block that says so is not erased before
 //!   the table is written. That a page was trimmed they do not tell: such a trim may be undone.
 //! - **[`PowerPart::Fast`]** looks for no user page: the table is all that counts (`integrity.rs` has what is in it when). Of
-//!   user blocks it reads the first spare area, which tells which entries name what has been erased since.
+//!   user blocks it reads the first spare area, which tells which entries name what has been erased since. Where a
+//!   translation page does not say any more which one it was, those that may have been it are lost, all of their entries:
+//!   user pages would bring back what was in flight at some cut, or not flushed, and has been shown to be gone.
 //! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
 //!   than the drive synchronizes anything by itself does not add up to ever longer scans.
 
@@ -115,7 +117,9 @@ impl PageMapped {
             steps.begin("pages written last");
         }
         let mut found = g.scan_user(&mut ftl, nand, &mut steps, &translation, scan_from);
-        g.scan_for_lost(&mut ftl, nand, &mut steps, &translation, &mut found);
+        if !fast {
+            g.scan_for_lost(&mut ftl, nand, &mut steps, &translation, &mut found);
+        }
         // Where no page of the host's is looked at, what was written behind the first pages of blocks that were open.
         let unseen = match fast {
             true => u64::from(ftl.shape.open_blocks) * u64::from(geometry.pages_per_block()),
@@ -130,7 +134,10 @@ impl PageMapped {
         steps.begin(if has_log { "read the page validity log" } else { "read the translation table" });
         match has_log {
             true => g.read_log(&mut ftl, nand, &mut steps, &translation, &found),
-            false => g.read_table(&mut ftl, nand, &mut steps, &translation, &found),
+            false => {
+                let in_doubt = if fast { g.gone_bad } else { None };
+                g.read_table(&mut ftl, nand, &mut steps, &translation, &found, in_doubt);
+            }
         }
         let mut holding = g.settle_blocks(&mut ftl, &fallbacks);
         let is_lost_in = |block: &mut Block| g.gone_bad_in.contains(block);
@@ -337,7 +344,8 @@ impl Gathered {
         });
     }
 
-    /// Reads the whole table: which pages are live.
+    /// Reads the whole table: which pages are live. Those translation pages are lost that may have had a newer version, which
+    /// has gone bad, programmed before `in_doubt`.
     fn read_table<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
@@ -345,6 +353,7 @@ impl Gathered {
         steps: &mut Steps,
         translation: &Translation,
         found: &FoundEntries,
+        in_doubt: Option<u64>,
     ) {
         let geometry = *nand.geometry();
         let believed = ftl.barriers.forget(Barrier::StaleEntriesGivenUp);
@@ -352,6 +361,11 @@ impl Gathered {
             let range = ftl.paged().range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
             let version = translation.newest_of(part);
+            if in_doubt.is_some_and(|gone_bad| translation.is_in_doubt(part, gone_bad)) {
+                self.lost.extend(range);
+                version.iter().for_each(|version| ftl.blocks.counters.add(geometry.block_of(version.page)));
+                continue;
+            }
             if let Some(version) = version {
                 ftl.blocks.counters.add(geometry.block_of(version.page));
             } else if entries.peek().is_none() {
