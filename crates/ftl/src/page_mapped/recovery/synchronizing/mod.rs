@@ -167,7 +167,11 @@ impl PageMapped {
         steps.begin("synchronize");
         g.lost.sort_unstable();
         found.add_lost(&g.lost);
-        ftl.synchronize_found(nand, &mut steps, &found)?;
+        match ftl.synchronize_found(nand, &mut steps, &found) {
+            // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key against it.
+            Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(),
+            synchronized => synchronized?,
+        }
         for block in until_synchronized {
             ftl.blocks.release_now(block);
         }
@@ -361,7 +365,7 @@ impl Gathered {
             let range = ftl.paged().range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
             let version = translation.newest_of(part);
-            if in_doubt.is_some_and(|gone_bad| translation.is_in_doubt(part, gone_bad)) {
+            if in_doubt.is_some_and(|gone_bad| translation.may_have_been_newer(part, gone_bad)) {
                 self.lost.extend(range);
                 version.iter().for_each(|version| ftl.blocks.counters.add(geometry.block_of(version.page)));
                 continue;
