@@ -181,8 +181,8 @@ impl Drive {
         Ok(())
     }
 
-    /// What the FTL had to do before a request that arrives at `at`. Each step begins when it was due, and whoever comes
-    /// after it waits for what it keeps busy.
+    /// What the FTL had to do before a request that arrives at `at`. Each step begins when it was due, and whoever
+    /// comes after it waits for what it keeps busy.
     #[inline(never)]
     fn do_what_is_due(&mut self, at: Time) -> Result<(), FtlError> {
         while let Some(due) = self.ftl.due().filter(|due| *due <= at) {
@@ -266,10 +266,10 @@ impl Drive {
     /// meets caches and buffers as the last request left them.
     ///
     /// Every page that held data must hold data of the host's still, and every other one read as zeros; unless there
-    /// were trims since the last flush, which a cut may undo, or what is acknowledged is safe only when it is flushed: then
-    /// pages without their data are counted. (Which of the pages that came back these were is not
-    /// held against it, nor whether data are older than they were: the crash laboratory does that.) And the FTL's
-    /// structures must agree with each other and with the flash.
+    /// were trims since the last flush, which a cut may undo, or what is acknowledged is safe only when it is flushed:
+    /// then pages without their data are counted. (Which of the pages that came back these were is not held against it,
+    /// nor whether data are older than they were: the crash laboratory does that.) And the FTL's structures must agree
+    /// with each other and with the flash.
     ///
     /// # Errors
     /// [`RunError::Failed`]: it does not come up, or not as it was; or it is not [`to_be_cut`](Self::to_be_cut).

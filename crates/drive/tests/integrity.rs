@@ -36,13 +36,14 @@ fn written_after(requests: &[(u64, Op, u64)]) -> Vec<u64> {
 #[test]
 fn dirty_entries_are_written_when_they_are_thirty_seconds_old_whatever_the_host_does() {
     use Op::{Flush, Read, Write};
-    // Under load: a write each second. What was due at second 31 is done before the request of that second, one translation
-    // page; and at 61, with what the other has of seconds 40 on, two.
+    // Under load: a write each second. What was due at second 31 is done before the request of that second, one
+    // translation page; and at 61, with what the other has of seconds 40 on, two.
     let load: Vec<_> = (1..70).map(|second| (second, Write, if second < 40 { second } else { 2_000 })).collect();
     let written = written_after(&load);
     let at = |second: usize| written[second - 1];
     assert_eq!([at(30), at(31), at(60), at(61), at(69)], [0, 1, 1, 3, 3]);
-    // A drive that waits does it when it was due, which a read after that finds done; and nothing, where nothing is dirty.
+    // A drive that waits does it when it was due, which a read after that finds done; and nothing, where nothing is
+    // dirty.
     assert_eq!(written_after(&[(1, Write, 0), (20, Read, 0), (50, Read, 0), (500, Read, 0)]), [0, 0, 1, 1]);
     // A flush of the host's leaves nothing to be due.
     assert_eq!(written_after(&[(1, Write, 0), (2, Flush, 0), (90, Read, 0), (91, Write, 0)]), [0, 1, 1, 1]);

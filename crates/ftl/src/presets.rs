@@ -151,7 +151,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "dftl-timeout",
-        about: "as dftl, dirty entries written after 30 s; recovery from these alone loses what is younger (TIMEOUT, LAST++)",
+        about: "as dftl, dirty entries written after 30 s; a cut takes back what is younger (TIMEOUT, LAST++)",
         composition: Composition::PageMapped(PageParts {
             integrity: IntegrityPart::Timeout { ms: TIMEOUT_MS },
             power: PowerPart::Fast,

@@ -159,8 +159,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
         }
         _ => {}
     }
-    // Where a battery's seal does not hold, or there is none, a page that does not say any more what it was may have been the newest version
-    // of any translation page of which none is found that was written later, whatever it was.
+    // Where a battery's seal does not hold, or there is none, a page that does not say any more what it was may have
+    // been the newest version of any translation page of which none is found that was written later, whatever it was.
     let says_what = matches!(decays.decay, Decay::Data(_));
     if subject.recovers_from_metadata_alone()
         && !says_what

@@ -19,8 +19,8 @@
 //!
 //! Defects besides cuts, alone and with cuts behind them, are in `defects.rs`.
 //!
-//! An FTL that promises no more than what was flushed is held against that, and what cuts took back of the rest is counted
-//! (`taken_back.rs`).
+//! An FTL that promises no more than what was flushed is held against that, and what cuts took back of the rest is
+//! counted (`taken_back.rs`).
 //!
 //! What is checked is in `verify.rs`; what the host may expect, in `model.rs`.
 

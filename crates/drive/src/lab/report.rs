@@ -77,7 +77,8 @@ pub struct CrashReport {
     pub panics: u64,
     /// Branches that failed, and in which the design promises nothing; those that panicked are among the failures.
     pub not_promised: u64,
-    /// What cuts took back that was acknowledged and not flushed, of an FTL that does not promise to keep it; none of others.
+    /// What cuts took back that was acknowledged and not flushed, of an FTL that does not promise to keep it; none of
+    /// others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_back: Option<TakenBackReport>,
     /// The longest recovery, in simulated microseconds.

@@ -93,15 +93,15 @@ pub trait Subject: Debug + Send + Sync {
         false
     }
 
-    /// Whether a power cut may take back what was acknowledged since the last flush, the FTL's own or the host's: each page
-    /// reads then as it did at some moment since that flush, or right before it; or it is a read error, if it was written
-    /// since. What was trimmed stays so, and nothing that was never written there is ever read.
+    /// Whether a power cut may take back what was acknowledged since the last flush, the FTL's own or the host's: each
+    /// page reads then as it did at some moment since that flush, or right before it; or it is a read error, if it was
+    /// written since. What was trimmed stays so, and nothing that was never written there is ever read.
     fn may_lose_what_is_not_flushed(&self) -> bool {
         false
     }
 
-    /// Whether it comes up from pages of metadata alone: where one does not say any more which it was, nothing else tells
-    /// what it said, and all that it may have said is a read error.
+    /// Whether it comes up from pages of metadata alone: where one does not say any more which it was, nothing else
+    /// tells what it said, and all that it may have said is a read error.
     fn recovers_from_metadata_alone(&self) -> bool {
         self.has_battery()
     }

@@ -1,5 +1,6 @@
 //! What power cuts took back of what was acknowledged and not flushed, where that is all that an FTL promises
-//! ([`Subject::may_lose_what_is_not_flushed`](super::Subject::may_lose_what_is_not_flushed)): how many pages, cut by cut.
+//! ([`Subject::may_lose_what_is_not_flushed`](super::Subject::may_lose_what_is_not_flushed)): how many pages, cut by
+//! cut.
 
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -62,7 +62,8 @@ pub enum Synchronize {
     PhysicalBlock,
 }
 
-/// When dirty entries are written to flash besides when they must go: the integrity methods of DFTL (LAST++ section 5.3).
+/// When dirty entries are written to flash besides when they must go: the integrity methods of DFTL (LAST++ section
+/// 5.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IntegrityPart {
     /// Only when they must go (NOFLUSH).

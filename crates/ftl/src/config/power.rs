@@ -17,9 +17,9 @@ pub enum PowerPart {
     /// validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them). For a demand-paged mapping with
     /// validity in RAM or in such a log.
     Synchronize,
-    /// From the translation pages alone: no page of the host's is looked at. What they do not know is as old as they are, or
-    /// a read error; what of it was acknowledged, [`IntegrityPart`](super::IntegrityPart) says. For a demand-paged
-    /// mapping with a bitmap in RAM.
+    /// From the translation pages alone: no page of the host's is looked at. What they do not know is as old as they
+    /// are, or a read error; what of it was acknowledged, [`IntegrityPart`](super::IntegrityPart) says. For a
+    /// demand-paged mapping with a bitmap in RAM.
     Fast,
     /// Not at all.
     Nothing,
@@ -106,8 +106,8 @@ impl PageParts {
         }
     }
 
-    /// Whether a power cut may take back what was acknowledged and not flushed: a recovery from translation pages alone,
-    /// of a drive that acknowledges what these do not know yet.
+    /// Whether a power cut may take back what was acknowledged and not flushed: a recovery from translation pages
+    /// alone, of a drive that acknowledges what these do not know yet.
     pub fn may_lose_what_is_not_flushed(&self) -> bool {
         self.power == PowerPart::Fast && !self.integrity.acknowledges_what_is_mapped()
     }

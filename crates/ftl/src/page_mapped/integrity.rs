@@ -1,26 +1,28 @@
-//! When dirty entries are written to flash besides when they must go: the integrity methods that LAST++ section 5.3 gives
-//! DFTL (NOFLUSH, PAGE, TIMEOUT, REQ), and what a recovery from translation pages alone needs with each of them.
+//! When dirty entries are written to flash besides when they must go: the integrity methods that LAST++ section 5.3
+//! gives DFTL (NOFLUSH, PAGE, TIMEOUT, REQ), and what a recovery from translation pages alone needs with each of them.
 //!
-//! To *flush* is to synchronize translation pages: each is read and written anew with all of its dirty entries, one after
-//! the other, not before the pages that they name are on flash. PAGE does so after each page of the host's, REQ after each
-//! request, which is then acknowledged. TIMEOUT does so when the oldest change is as old as the paper's 30 seconds; the
-//! paper's period begins anew at each flush, here with the first change after it, so that none ever grows older and a drive
-//! with nothing to write is not woken. Trims are written through by the mapping, whatever the method.
+//! To *flush* is to synchronize translation pages: each is read and written anew with all of its dirty entries, one
+//! after the other, not before the pages that they name are on flash. PAGE does so after each page of the host's, REQ
+//! after each request, which is then acknowledged. TIMEOUT does so when the oldest change is as old as the paper's 30
+//! seconds; the paper's period begins anew at each flush, here with the first change after it, so that none ever grows
+//! older and a drive with nothing to write is not woken. Trims are written through by the mapping, whatever the method.
 //!
-//! With [`PowerPart::Fast`](crate::PowerPart::Fast) the translation pages are all that a recovery knows, and a block that
-//! they name must not be erased while what they name counts. So **a collection flushes before its victim is released**:
-//! - The entries of what it has moved, with every method. Their translation pages name the victim, and nothing else tells
-//!   where the pages went that the host wrote long ago. NOFLUSH and TIMEOUT would lose them besides what they are said to
-//!   lose. ([`Barrier::MovedFlushed`])
-//! - Those of the request in progress, with REQ: the victim may hold what their translation pages name still. A cut in the
-//!   middle of the request leaves each of its pages old or new. ([`Barrier::RequestFlushedBeforeReuse`])
+//! With [`PowerPart::Fast`](crate::PowerPart::Fast) the translation pages are all that a recovery knows, and a block
+//! that they name must not be erased while what they name counts. So **a collection flushes before its victim is
+//! released**:
+//! - The entries of what it has moved, with every method. Their translation pages name the victim, and nothing else
+//!   tells where the pages went that the host wrote long ago. NOFLUSH and TIMEOUT would lose them besides what they are
+//!   said to lose. ([`Barrier::MovedFlushed`])
+//! - Those of the request in progress, with REQ: the victim may hold what their translation pages name still. A cut in
+//!   the middle of the request leaves each of its pages old or new. ([`Barrier::RequestFlushedBeforeReuse`])
 //!
-//! Not what NOFLUSH and TIMEOUT have written since they flushed: what their translation pages name may be erased. A recovery
-//! sees that the block was begun after the translation page was written, and makes the page a read error; where it was not
-//! erased, the older content comes back. Nobody else's ever does: the host's read holds the page's key against it as well.
+//! Not what NOFLUSH and TIMEOUT have written since they flushed: what their translation pages name may be erased. A
+//! recovery sees that the block was begun after the translation page was written, and makes the page a read error;
+//! where it was not erased, the older content comes back. Nobody else's ever does: the host's read holds the page's key
+//! against it as well.
 //!
-//! As the paper has it, REQ makes a request atomic. That is so where its entries stand on one translation page; where they
-//! stand on several, each of these switches alone.
+//! As the paper has it, REQ makes a request atomic. That is so where its entries stand on one translation page; where
+//! they stand on several, each of these switches alone.
 
 use super::mapping::Mapping;
 use super::{MetaIo, PageMapped, mapping_io};
@@ -63,7 +65,8 @@ pub(super) struct Integrity {
     method: IntegrityPart,
     /// A recovery knows the translation pages alone.
     fast: bool,
-    /// Translation pages of what the host has written with REQ and is not acknowledged yet: those of them that are dirty.
+    /// Translation pages of what the host has written with REQ and is not acknowledged yet: those of them that are
+    /// dirty.
     request: Range<u32>,
     /// Translation pages of what was moved out of victims and is not flushed.
     moved: Vec<u32>,
@@ -85,8 +88,8 @@ impl Integrity {
         }
     }
 
-    /// Programs during one collection, of `entries` cached ones and so many translation pages: each page moved may make a
-    /// translation page dirty, and REQ may have to flush as many as can have dirty entries.
+    /// Programs during one collection, of `entries` cached ones and so many translation pages: each page moved may make
+    /// a translation page dirty, and REQ may have to flush as many as can have dirty entries.
     pub(super) fn programs(parts: &PageParts, block: u64, entries: u32, translation_pages: u64) -> u64 {
         if parts.power != PowerPart::Fast {
             return 0;
@@ -219,8 +222,8 @@ impl PageMapped {
             return Ok(at);
         }
         if self.blocks.free() < self.shape.reserve_blocks {
-            // It may flush this one. A drive that is full acknowledges what it has written from what is left of its reserve,
-            // and refuses the next request.
+            // It may flush this one. A drive that is full acknowledges what it has written from what is left of its
+            // reserve, and refuses the next request.
             let made = self.make_space(nand, at);
             if cause != Cause::Host {
                 made?;
@@ -273,8 +276,8 @@ impl PageMapped {
         self.flush_all(nand, Cause::Timeout, at).map(Some)
     }
 
-    /// A victim is about to be released: what a recovery from translation pages alone would look for in it is flushed first.
-    /// When that is done.
+    /// A victim is about to be released: what a recovery from translation pages alone would look for in it is flushed
+    /// first. When that is done.
     pub(super) fn flush_before_release<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if !self.integrity.fast {
             self.integrity.changed(at);

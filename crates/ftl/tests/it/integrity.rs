@@ -1,5 +1,5 @@
-//! The integrity methods of DFTL (LAST++ section 5.3): how many translation pages each writes, computed here, and what a
-//! recovery from translation pages alone brings back.
+//! The integrity methods of DFTL (LAST++ section 5.3): how many translation pages each writes, computed here, and what
+//! a recovery from translation pages alone brings back.
 
 use crate::common::{chips, config, small};
 use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover};
@@ -89,8 +89,8 @@ impl Drive {
     }
 }
 
-/// Four requests of 4 + 4 + 1 + 1 pages. The second is of translation pages 0 and 1, 126 and 127 of the one, 128 and 129 of
-/// the other; the others are of one each: 0, 0 and 2.
+/// Four requests of 4 + 4 + 1 + 1 pages. The second is of translation pages 0 and 1, 126 and 127 of the one, 128 and
+/// 129 of the other; the others are of one each: 0, 0 and 2.
 fn four_requests(drive: &mut Drive) {
     for (first, pages) in [(0, 4), (126, 4), (5, 1), (300, 1)] {
         drive.write(first, pages);
@@ -116,7 +116,8 @@ fn each_method_writes_as_many_translation_pages_as_it_says() {
         drive.flush();
         assert_eq!(drive.translation_pages_written(), written, "{ftl}");
     }
-    // What a recovery from translation pages alone is to find, a flush of the host's writes: pages 0, 1 and 2 of the table.
+    // What a recovery from translation pages alone is to find, a flush of the host's writes: pages 0, 1 and 2 of the
+    // table.
     for ftl in ["dftl-noflush", "dftl-timeout"] {
         let mut drive = Drive::new(ftl, &[("power", "fast")]);
         four_requests(&mut drive);
@@ -196,8 +197,8 @@ fn an_entry_that_names_what_was_erased_is_a_read_error_and_never_another_pages_d
     drive.flush();
     assert!(drive.share_a_block(7, 600));
     drive.write(7, 1);
-    // All that is beside it is written again, until its block is collected. The flushes before victims are released take
-    // along what is dirty of their translation pages: those of the last alone.
+    // All that is beside it is written again, until its block is collected. The flushes before victims are released
+    // take along what is dirty of their translation pages: those of the last alone.
     for _ in 0..40 {
         for page in 600..615 {
             tags[page as usize] = drive.write(page, 1);
@@ -260,7 +261,8 @@ fn a_drive_that_loses_what_is_not_flushed_says_so() {
     }
 }
 
-/// What was not flushed when a drive came up from its translation pages is gone for good, and a scan would bring it back.
+/// What was not flushed when a drive came up from its translation pages is gone for good, and a scan would bring it
+/// back.
 #[test]
 fn a_drive_keeps_its_kind_of_recovery() {
     let mut drive = Drive::new("dftl-noflush", &[("power", "fast")]);

@@ -78,7 +78,8 @@ fn keeps_everything(preset: &&Preset) -> bool {
     preset.composition.survives_power_cuts() && !preset.composition.may_lose_what_is_not_flushed()
 }
 
-/// The presets that any power cut may meet and that keep everything; of these the one that `PHELSUMA_FTL` names, if it does.
+/// The presets that any power cut may meet and that keep everything; of these the one that `PHELSUMA_FTL` names, if it
+/// does.
 pub(crate) fn scanned() -> Vec<&'static Preset> {
     let any_cut = |p: &&Preset| keeps_everything(p) && !p.composition.has_battery();
     let only = std::env::var("PHELSUMA_FTL").ok();

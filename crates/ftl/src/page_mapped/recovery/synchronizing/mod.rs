@@ -19,10 +19,11 @@
 //! - **A translation page that does not say any more which one it was** leaves an older version as the newest. What it had
 //!   learnt the spare areas of user pages tell: all of them are read then, and the block that says so is not erased before
 //!   the table is written. That a page was trimmed they do not tell: such a trim may be undone.
-//! - **[`PowerPart::Fast`]** looks for no user page: the table is all that counts (`integrity.rs` has what is in it when). Of
-//!   user blocks it reads the first spare area, which tells which entries name what has been erased since. Where a
-//!   translation page does not say any more which one it was, those that may have been it are lost, all of their entries:
-//!   user pages would bring back what was in flight at some cut, or not flushed, and has been shown to be gone.
+//! - **[`PowerPart::Fast`]** looks for no user page: the table is all that counts (`integrity.rs` has what is in it
+//!   when). Of user blocks it reads the first spare area, which tells which entries name what has been erased since.
+//!   Where a translation page does not say any more which one it was, those that may have been it are lost, all of
+//!   their entries: user pages would bring back what was in flight at some cut, or not flushed, and has been shown to
+//!   be gone.
 //! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
 //!   than the drive synchronizes anything by itself does not add up to ever longer scans.
 
@@ -168,7 +169,8 @@ impl PageMapped {
         g.lost.sort_unstable();
         found.add_lost(&g.lost);
         match ftl.synchronize_found(nand, &mut steps, &found) {
-            // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key against it.
+            // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key
+            // against it.
             Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(),
             synchronized => synchronized?,
         }
@@ -348,8 +350,8 @@ impl Gathered {
         });
     }
 
-    /// Reads the whole table: which pages are live. Those translation pages are lost that may have had a newer version, which
-    /// has gone bad, programmed before `in_doubt`.
+    /// Reads the whole table: which pages are live. Those translation pages are lost that may have had a newer version,
+    /// which has gone bad, programmed before `in_doubt`.
     fn read_table<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
