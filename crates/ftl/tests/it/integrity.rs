@@ -1,7 +1,7 @@
 //! The integrity methods of DFTL (LAST++ section 5.3): how many translation pages each writes, computed here, and what
 //! a recovery from translation pages alone brings back.
 
-use crate::common::{chips, config, small};
+use crate::common::{Host, chips, config, small};
 use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover};
 use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Op, Purpose, SimNand, SpareRead, Time};
 
@@ -180,45 +180,48 @@ fn what_was_not_flushed_is_as_it_was_and_what_was_is_there() {
     }
 }
 
-/// A page is written again and not flushed, and the block that its translation page names is erased and written anew.
-#[test]
-fn an_entry_that_names_what_was_erased_is_a_read_error_and_never_another_pages_data() {
-    let mut drive = Drive::new("dftl-noflush", &[("power", "fast")]);
-    let mut tags = vec![0; 5 * ENTRIES as usize];
+/// Page 7 is written again and not flushed, and the block that its translation page names is erased and written anew; then
+/// the power is cut. How many entries were found to name what is gone.
+fn page_seven_is_erased(drive: &mut Drive) -> u64 {
     for first in (0..5 * ENTRIES).step_by(16) {
-        // Page 7 comes among pages of the last translation page, and its own has no others that are ever written again.
-        let tag = drive.write(first, 16);
-        (0..16).for_each(|page| tags[(first + page) as usize] = tag + u64::from(page));
+        drive.write(first, 16);
     }
-    tags[7] = drive.write(7, 1);
+    // It comes among pages of the last translation page, and its own has no others that are ever written again.
+    drive.write(7, 1);
     for page in 600..615 {
-        tags[page as usize] = drive.write(page, 1);
+        drive.write(page, 1);
     }
     drive.flush();
     assert!(drive.share_a_block(7, 600));
     drive.write(7, 1);
-    // All that is beside it is written again, until its block is collected. The flushes before victims are released
-    // take along what is dirty of their translation pages: those of the last alone.
+    // All that is beside it is written again, until its block is collected. The flushes before victims are released take
+    // along what is dirty of their translation pages: those of the last alone.
     for _ in 0..40 {
         for page in 600..615 {
-            tags[page as usize] = drive.write(page, 1);
+            drive.write(page, 1);
         }
     }
     assert!(drive.counter("collections") > 0);
-    let report = drive.cut();
-    assert_eq!(report.lost_entries, 1 + (600..615).filter(|page| drive.read(*page).is_none()).count() as u64);
-    assert_eq!(drive.read(7), None);
-    // Nothing else is worse than old, and what was not written again is as it was.
+    drive.cut().lost_entries
+}
+
+#[test]
+fn an_entry_that_names_what_was_erased_is_a_read_error_and_never_another_pages_data() {
+    let mut drive = Drive::new("dftl-noflush", &[("power", "fast")]);
+    let lost = page_seven_is_erased(&mut drive);
+    let unreadable = (600..615).filter(|page| drive.read(*page).is_none()).count();
+    assert_eq!((lost, drive.read(7)), (1 + unreadable as u64, None));
+    // What was not written again is as it was: sixteen pages a request, of which the first was the first 1,000.
     for page in (0..600).chain(615..640).filter(|page| *page != 7) {
-        assert_eq!(drive.read(page), Some(tags[page as usize]), "page {page}");
+        assert_eq!(drive.read(page), Some(1_000 * u64::from(page / 16 + 1) + u64::from(page % 16)), "page {page}");
     }
     // It stays so, until it is written.
     assert_eq!(drive.cut().lost_entries, 0);
     assert_eq!(drive.read(7), None);
-    tags[7] = drive.write(7, 1);
+    let tag = drive.write(7, 1);
     drive.flush();
     drive.cut();
-    assert_eq!(drive.read(7), Some(tags[7]));
+    assert_eq!(drive.read(7), Some(tag));
 }
 
 /// A collection moves pages that were flushed long ago; what it has moved is in translation pages when the power fails.
@@ -270,4 +273,54 @@ fn a_drive_keeps_its_kind_of_recovery() {
     drive.nand.power_cycle();
     drive.config.composition.set("power", "synchronize").unwrap();
     assert!(recover(&mut drive.nand, &drive.config, Time::ZERO).is_err());
+}
+
+/// A request that writes the whole drive over, so that collection uses blocks again that held what it writes over; with
+/// the power cut in the middle, at different operations. Each page is old or new then.
+fn goes_wrong_in_a_long_request(prepare: &dyn Fn(&mut Config)) -> Option<u64> {
+    (50..1_200).step_by(50).find(|operations| {
+        let mut config = config("dftl-req", 5 * ENTRIES);
+        config.composition.set("mapping.cache", "640").unwrap();
+        prepare(&mut config);
+        let mut host = Host::new(chips(small(16, 64, 1, 1)), config, 1);
+        for _ in 0..2 {
+            host.write(0, 5 * ENTRIES, false).unwrap();
+        }
+        host.plug.arm(*operations);
+        let _ = host.write(0, 5 * ENTRIES, false);
+        if host.plug.cut_at().is_none() {
+            // It does not come to so many.
+            return false;
+        }
+        host.power_back();
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| host.recover().unwrap())).is_err()
+    })
+}
+
+#[test]
+fn a_request_that_is_cut_leaves_each_page_old_or_new_however_long_it_is() {
+    assert_eq!(goes_wrong_in_a_long_request(&|_| ()), None);
+}
+
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    #[test]
+    fn without_its_entries_flushed_a_long_request_takes_the_older_pages_along() {
+        let forgets = |config: &mut Config| config.forgets = Some(Barrier::RequestFlushedBeforeReuse);
+        let wrong = goes_wrong_in_a_long_request(&forgets);
+        println!("cut at operation {wrong:?}");
+        assert!(wrong.is_some(), "nobody notices");
+    }
+
+    /// The host's read is the second line.
+    #[test]
+    fn an_entry_that_is_believed_names_another_pages_data_and_the_key_tells() {
+        let mut drive = Drive::new("dftl-noflush", &[("power", "fast")]);
+        drive.config.forgets = Some(Barrier::StaleEntriesGivenUp);
+        let lost = page_seven_is_erased(&mut drive);
+        assert_eq!((lost, drive.read(7)), (0, None));
+    }
 }

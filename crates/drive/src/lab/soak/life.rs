@@ -108,8 +108,7 @@ impl<'a> Life<'a> {
     /// that a life asks holds, whether promised or not.)
     pub(crate) fn is_promised(&self) -> bool {
         let decays = Fault::Defect(Defect::MetadataDecays);
-        self.model.has_decayed() < Decayed::Validity
-            || !matches!(self.species.ftl.promise(decays), Promise::Nothing(_))
+        self.model.has_decayed() < Decayed::Validity || !matches!(self.species.ftl.promise(decays), Promise::Nothing(_))
     }
 
     /// One cycle.

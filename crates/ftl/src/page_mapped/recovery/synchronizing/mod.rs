@@ -157,7 +157,12 @@ impl PageMapped {
             }
             g.let_go(&mut ftl, &mut holding);
         }
-        g.copy_suspects(&mut ftl, nand, &mut steps, &mut found, &mut holding)?;
+        match g.copy_suspects(&mut ftl, nand, &mut steps, &mut found, &mut holding) {
+            // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key against
+            // it.
+            Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(),
+            copied => copied?,
+        }
         ftl.blocks.read_before = Vec::new();
         g.tell_log(&mut ftl, nand, &mut steps, !holding.is_empty())?;
         for block in holding {
@@ -169,8 +174,7 @@ impl PageMapped {
         g.lost.sort_unstable();
         found.add_lost(&g.lost);
         match ftl.synchronize_found(nand, &mut steps, &found) {
-            // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key
-            // against it.
+            // As above.
             Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(),
             synchronized => synchronized?,
         }
