@@ -173,11 +173,11 @@ impl PageMapped {
             done = done.max(io.done());
         }
         self.settle(nand, at)?;
-        let flushed = self.flush_before_release(nand, at);
-        if flushed.is_err() {
+        if let Err(error) = self.flush_before_release(nand, at) {
+            // As above.
             self.blocks.close(victim, stream);
+            return Err(error);
         }
-        done = done.max(flushed?);
         let young = self.blocks.is_young(victim) && !self.barriers.forget(Barrier::YoungFlushed);
         let damage = self.validity.has_untold_damage() && !self.barriers.forget(Barrier::DamageWritten);
         if young || damage || self.gives_up_pages() {

@@ -208,18 +208,18 @@ impl PageMapped {
             self.integrity.request = 0..0;
             return Ok(at);
         }
-        let mut done = at;
         for part in self.integrity.request.clone() {
-            done = done.max(self.flush_one(nand, part, Cause::Host, at)?);
+            self.flush_one(nand, part, Cause::Host, at)?;
         }
         self.integrity.request = 0..0;
-        Ok(done)
+        // Others may have written some of them: a collection meanwhile, or the cache, for want of room.
+        Ok(at.max(self.blocks.clock.horizon()))
     }
 
-    /// Flushes a translation page if it is dirty, with the reserve full before. When that is done.
-    fn flush_one<N: Nand>(&mut self, nand: &mut N, part: u32, cause: Cause, at: Time) -> Result<Time, FtlError> {
+    /// Flushes a translation page if it is dirty, with the reserve full before.
+    fn flush_one<N: Nand>(&mut self, nand: &mut N, part: u32, cause: Cause, at: Time) -> Result<(), FtlError> {
         if !self.is_dirty(part) {
-            return Ok(at);
+            return Ok(());
         }
         if self.blocks.free() < self.shape.reserve_blocks {
             // It may flush this one. A drive that is full acknowledges what it has written from what is left of its
@@ -237,29 +237,26 @@ impl PageMapped {
     }
 
     /// The same from what is free.
-    fn flush_now<N: Nand>(&mut self, nand: &mut N, part: u32, cause: Cause, at: Time) -> Result<Time, FtlError> {
+    fn flush_now<N: Nand>(&mut self, nand: &mut N, part: u32, cause: Cause, at: Time) -> Result<(), FtlError> {
         if !self.is_dirty(part) {
-            return Ok(at);
+            return Ok(());
         }
         let io: &mut MetaIo<'_, N> = mapping_io!(self, nand, at);
         if let Mapping::Paged(paged) = &mut self.mapping {
             paged.synchronize_part(io, part, &mut self.before)?;
         }
-        let done = io.done();
         self.integrity.count(cause);
-        self.settle(nand, at)?;
-        Ok(done)
+        self.settle(nand, at)
     }
 
     /// All that is dirty. When that is done.
     fn flush_all<N: Nand>(&mut self, nand: &mut N, cause: Cause, at: Time) -> Result<Time, FtlError> {
         let Mapping::Paged(paged) = &self.mapping else { return Ok(at) };
-        let mut done = at;
         for part in 0..paged.translation_pages() {
-            done = done.max(self.flush_one(nand, part, cause, at)?);
+            self.flush_one(nand, part, cause, at)?;
         }
         self.integrity.changed = None;
-        Ok(done)
+        Ok(at.max(self.blocks.clock.horizon()))
     }
 
     /// The host asks that everything be durable. A recovery by scanning finds what is not flushed. When it is done.
@@ -277,26 +274,25 @@ impl PageMapped {
     }
 
     /// A victim is about to be released: what a recovery from translation pages alone would look for in it is flushed
-    /// first. When that is done.
-    pub(super) fn flush_before_release<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+    /// first. The victim is not erased before that is on flash.
+    pub(super) fn flush_before_release<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         if !self.integrity.fast {
             self.integrity.changed(at);
-            return Ok(at);
+            return Ok(());
         }
-        let mut done = at;
         if !self.barriers.forget(Barrier::RequestFlushedBeforeReuse) {
             for part in self.integrity.request.clone() {
-                done = done.max(self.flush_now(nand, part, Cause::Collection, at)?);
+                self.flush_now(nand, part, Cause::Collection, at)?;
             }
         }
         if !self.barriers.forget(Barrier::MovedFlushed) {
             // Those that cannot be flushed now stay for the next victim: this one may come again.
             while let Some(part) = self.integrity.moved.last().copied() {
-                done = done.max(self.flush_now(nand, part, Cause::Collection, at)?);
+                self.flush_now(nand, part, Cause::Collection, at)?;
                 self.integrity.moved.pop();
             }
         }
         self.integrity.moved.clear();
-        Ok(done)
+        Ok(())
     }
 }
