@@ -76,6 +76,8 @@ struct Gathered {
     gone_bad_in: Vec<Block>,
     /// Where a page validity log tells what is live.
     log: Option<OfLog>,
+    /// No page of the host's is looked at.
+    fast: bool,
 }
 
 impl PageMapped {
@@ -93,6 +95,7 @@ impl PageMapped {
 
         steps.begin("blocks information directory");
         let mut g = Gathered::new(&geometry);
+        g.fast = config.composition.power == PowerPart::Fast;
         for block in &usable {
             g.bid.look_at(nand, &mut steps, *block);
         }
@@ -103,7 +106,7 @@ impl PageMapped {
 
         steps.begin("global mapping directory");
         let mut translation = g.scan_translation(&mut ftl, nand, &mut steps);
-        let fast = config.composition.power == PowerPart::Fast;
+        let fast = g.fast;
         let mut scan_from = if fast { ScanFrom::NOTHING } else { translation.scan_from() };
 
         if has_log {
@@ -268,6 +271,7 @@ impl Gathered {
             gone_bad: None,
             gone_bad_in: Vec::new(),
             log: None,
+            fast: false,
         }
     }
 
