@@ -11,10 +11,12 @@ mod log;
 mod look;
 mod map_blocks;
 mod merge;
+mod order;
 mod pool;
 mod recovery;
 mod scheme;
 mod shape;
+mod superblock;
 mod tally;
 mod trims;
 
@@ -28,6 +30,8 @@ use ground::{Ground, is_hole};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
 use scheme::Scheme;
 use shape::Sizes;
+
+pub(crate) use superblock::Superblocks;
 
 /// An FTL of this family.
 type Config = crate::Config<LogParts>;

@@ -21,6 +21,11 @@ pub(super) fn as_text(composition: &Composition) -> String {
             if parts.scheme != LogScheme::Block {
                 set("log.blocks", &parts.log_blocks.to_string());
             }
+            if let LogScheme::Superblock(superblocks) = parts.scheme {
+                set("superblock.blocks", &superblocks.blocks.to_string());
+                set("superblock.most", &superblocks.most.to_string());
+                set("superblock.maps", &superblocks.maps.to_string());
+            }
             return text;
         }
     };
