@@ -43,16 +43,10 @@ impl Superblocks {
         let mut at = at;
         // Each round finds room, or gives a block back, or fails.
         for _ in 0..4 * self.layout.slots() {
-            let this = &self.superblocks[n];
-            if let Some(hot) = this.hot {
-                if this.room(hot, pages) > 0 {
-                    return Ok((hot, at));
-                }
-                self.superblocks[n].hot = None;
-            }
             let this = &mut self.superblocks[n];
-            if this.cold.is_some_and(|cold| this.room(cold, pages) == 0) {
-                this.cold = None;
+            this.close_full();
+            if let Some(hot) = this.hot {
+                return Ok((hot, at));
             }
             if this.has_dead() {
                 self.tally.dead_log_blocks += this.dead();
@@ -60,7 +54,7 @@ impl Superblocks {
                 continue;
             }
             let (len, most) = (this.len(), self.layout.most);
-            if len > most && this.cost_of_a_block(pages).is_some() {
+            if len > most && this.cost_of_a_block().is_some() {
                 at = self.take_a_block(nand, superblock, at)?;
                 continue;
             }
@@ -74,7 +68,8 @@ impl Superblocks {
             }
             let own = this_cost(self.superblocks[n].emptiest(), pages);
             let other = self.written.iter().find(|other| *other != superblock).filter(|_| len < most);
-            let of_other = other.and_then(|other| self.superblocks[other as usize].cost_of_a_block(pages));
+            let of_other = other.and_then(|other| self.superblocks[other as usize].cost_of_a_block());
+            let of_other = of_other.map(|(_, copies)| copies);
             at = match (own, other.zip(of_other)) {
                 // Copies for a page of room: a / b against c / d.
                 (Some((copies, room)), Some((_, of_other)))
@@ -114,10 +109,10 @@ impl Superblocks {
     /// Collects the emptiest block of a superblock that is to have no other. Where two of them fit into one, what is
     /// live in both is put apart from what the host writes; otherwise the host goes on where the live pages end.
     fn collect_own<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
-        let (n, pages) = (superblock as usize, self.layout.pages_per_block);
+        let n = superblock as usize;
         let Some((victim, live)) = self.superblocks[n].emptiest() else { return Err(self.pool.full()) };
         if let Some(cold) = self.superblocks[n].cold {
-            if live > self.superblocks[n].room(cold, pages) {
+            if live > self.superblocks[n].room(cold) {
                 // What is left of it the host writes.
                 self.superblocks[n].hot = self.superblocks[n].cold.take();
                 return Ok(at);
@@ -125,9 +120,10 @@ impl Superblocks {
             return self.empty_block(nand, superblock, victim, at);
         }
         let mut done = self.empty_block(nand, superblock, victim, at)?;
+        self.superblocks[n].close_full();
         let this = &self.superblocks[n];
         if let (Some(cold), Some((second, live))) = (this.cold, this.emptiest())
-            && live <= this.room(cold, pages)
+            && live <= this.room(cold)
         {
             done = self.empty_block(nand, superblock, second, done)?;
         } else {
@@ -144,7 +140,11 @@ impl Superblocks {
         at: Time,
     ) -> Result<Time, FtlError> {
         let (n, mut at) = (superblock as usize, at);
-        let before = self.superblocks[n].len();
+        let this = &mut self.superblocks[n];
+        let before = this.len();
+        // What the host has left room in takes what is live.
+        let Some((target, _)) = this.cost_of_a_block() else { return Ok(at) };
+        (this.cold, this.hot) = (target, None);
         // Each round empties a block that was there.
         for _ in 0..=before {
             if self.superblocks[n].len() < before {
@@ -156,10 +156,7 @@ impl Superblocks {
                 at = self.commit_map(nand, superblock, at)?;
                 continue;
             }
-            // What the host has left room in takes what is live.
-            if this.cold.is_none() {
-                this.cold = this.hot.take();
-            }
+            this.close_full();
             let Some((victim, _)) = this.emptiest() else { break };
             at = self.empty_block(nand, superblock, victim, at)?;
         }
@@ -223,7 +220,7 @@ impl Superblocks {
             // Each round that fails closes a block.
             loop {
                 let this = &self.superblocks[n];
-                let cold = this.cold.filter(|cold| this.room(*cold, self.layout.pages_per_block) > 0);
+                let cold = this.cold.filter(|cold| this.room(*cold) > 0);
                 let (to, ready) = match cold {
                     Some(cold) => (cold, fetched.ready),
                     None => {

@@ -208,6 +208,8 @@ impl Superblocks {
             if this.is_dead(slot)
                 && let Some(member) = this.members[slot].take()
             {
+                this.hot = this.hot.filter(|hot| *hot != slot);
+                this.cold = this.cold.filter(|cold| *cold != slot);
                 self.pool.release(member.block);
                 self.tally.freed_blocks += 1;
                 self.tally.merged(member.next);

@@ -136,7 +136,7 @@ impl Superblocks {
             updates: 0,
             pool: Pool::new(*geometry, barriers),
             map: MapBlocks::of_parts(geometry, superblocks),
-            superblocks: (0..superblocks).map(|_| Superblock::new(layout.slots())).collect(),
+            superblocks: (0..superblocks).map(|_| Superblock::new(layout.slots(), layout.pages_per_block)).collect(),
             written: Order::default(),
             cache: MapCache::new(&layout, maps.min(superblocks).max(1)),
             tally: Tally::default(),

@@ -34,11 +34,12 @@ pub(super) struct Superblock {
     pub(super) hot: Option<usize>,
     /// The slot that pages go to which a collection has found live.
     pub(super) cold: Option<usize>,
+    pages_per_block: u32,
 }
 
 impl Superblock {
-    pub(super) fn new(slots: u32) -> Self {
-        Self { members: vec![None; slots as usize], hot: None, cold: None }
+    pub(super) fn new(slots: u32, pages_per_block: u32) -> Self {
+        Self { members: vec![None; slots as usize], hot: None, cold: None, pages_per_block }
     }
 
     /// Slots in use, with their blocks.
@@ -70,19 +71,25 @@ impl Superblock {
     }
 
     /// Pages that can still be written to a slot.
-    pub(super) fn room(&self, slot: usize, pages_per_block: u32) -> u32 {
+    pub(super) fn room(&self, slot: usize) -> u32 {
         let member = self.get(slot);
-        if member.closed { 0 } else { pages_per_block - member.next }
+        if member.closed { 0 } else { self.pages_per_block - member.next }
     }
 
-    /// Whether a slot is being written.
+    /// A slot that has no room left is no longer written.
+    pub(super) fn close_full(&mut self) {
+        self.hot = self.hot.filter(|slot| self.room(*slot) > 0);
+        self.cold = self.cold.filter(|slot| self.room(*slot) > 0);
+    }
+
+    /// Whether a slot is being written, and can be.
     pub(super) fn is_open(&self, slot: usize) -> bool {
-        self.hot == Some(slot) || self.cold == Some(slot)
+        (self.hot == Some(slot) || self.cold == Some(slot)) && self.room(slot) > 0
     }
 
     /// Whether a block holds nothing live, and will not any more.
     pub(super) fn is_dead(&self, slot: usize) -> bool {
-        !self.is_open(slot) && self.members[slot].as_ref().is_some_and(|member| member.live == 0)
+        self.members[slot].as_ref().is_some_and(|member| member.live == 0) && !self.is_open(slot)
     }
 
     pub(super) fn has_dead(&self) -> bool {
@@ -100,17 +107,26 @@ impl Superblock {
         closed.min_by_key(|(_, member)| member.live).map(|(slot, member)| (slot, member.live))
     }
 
-    /// What it costs to collect a superblock until it has a block less: pages to copy; none where that cannot be.
-    pub(super) fn cost_of_a_block(&self, pages_per_block: u32) -> Option<u32> {
-        let open: u32 = self.hot.iter().chain(&self.cold).map(|slot| self.room(*slot, pages_per_block)).sum();
-        let (mut gained, mut copied) = (open, 0);
+    /// What it costs to collect a superblock until it has a block less: the slot that what is live goes to first, of those
+    /// that are being written, and pages to copy. None where that cannot be.
+    pub(super) fn cost_of_a_block(&self) -> Option<(Option<usize>, u32)> {
+        let open = self.cold.into_iter().chain(self.hot).filter(|slot| self.is_open(*slot));
+        let target = open.max_by_key(|slot| self.get(*slot).live);
+        // Where it takes what is stale in that one as well, that one is collected like any other.
+        let of = |target| Some((target, self.copies_for_a_block(target)?));
+        target.and_then(|slot| of(Some(slot))).or_else(|| of(None))
+    }
+
+    fn copies_for_a_block(&self, target: Option<usize>) -> Option<u32> {
+        let pages = self.pages_per_block;
+        let (mut gained, mut copied) = (target.map_or(0, |slot| self.room(slot)), 0);
         let mut live: Vec<u32> = Vec::with_capacity(self.members.len());
-        live.extend(self.members().filter(|(slot, _)| !self.is_open(*slot)).map(|(_, member)| member.live));
+        live.extend(self.members().filter(|(slot, _)| target != Some(*slot)).map(|(_, member)| member.live));
         live.sort_unstable();
         for live in live {
-            gained += pages_per_block - live.min(pages_per_block);
+            gained += pages - live.min(pages);
             copied += live;
-            if gained >= pages_per_block {
+            if gained >= pages {
                 return Some(copied);
             }
         }
