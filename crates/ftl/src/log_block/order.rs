@@ -1,5 +1,5 @@
-//! Which of several slots was used least recently: the order in which BAST merges log blocks, and SUPERBLOCK takes update
-//! blocks away and forgets maps.
+//! Which of several slots was used least recently: the order in which BAST merges log blocks, and SUPERBLOCK takes
+//! update blocks away and forgets maps.
 
 use super::log::NONE;
 use crate::RamLedger;
@@ -65,7 +65,8 @@ impl Order {
 
     /// The slots, the one that was used least recently first.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
-        let behind = |slot: &u32| self.links.get(*slot as usize).map(|(_, behind)| *behind).filter(|slot| *slot != NONE);
+        let behind =
+            |slot: &u32| self.links.get(*slot as usize).map(|(_, behind)| *behind).filter(|slot| *slot != NONE);
         core::iter::successors(self.oldest(), behind)
     }
 

@@ -19,6 +19,7 @@ mod recovery_corners;
 mod requests;
 mod sampled;
 mod sealed;
+mod superblocks;
 mod trims;
 mod unreadable;
 mod wear;

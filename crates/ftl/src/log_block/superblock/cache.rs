@@ -44,8 +44,8 @@ impl MapCache {
         Some(at)
     }
 
-    /// Holds a superblock's map, in which nothing stands anywhere yet. The one used least recently goes where there is no
-    /// room: all that it says stands on flash.
+    /// Holds a superblock's map, in which nothing stands anywhere yet. The one used least recently goes where there is
+    /// no room: all that it says stands on flash.
     pub(super) fn hold(&mut self, superblock: u32) -> u32 {
         let at = match self.order.oldest().filter(|_| self.superblocks.len() as u32 >= self.most) {
             Some(oldest) => {

@@ -13,8 +13,8 @@ impl Superblocks {
     /// A finding for each disagreement:
     ///
     /// - each block has one use, and it is the one that the structures say;
-    /// - where a map says that a page stands, it does, and no page of the superblock's blocks that is younger than the map
-    ///   page is newer;
+    /// - where a map says that a page stands, it does, and no page of the superblock's blocks that is younger than the
+    ///   map page is newer;
     /// - live pages are counted as they are, and update blocks;
     /// - the order of superblocks is of those that have update blocks, and map pages are where the directory says.
     pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<Finding> {

@@ -1,6 +1,7 @@
 //! Room for what the host writes: a superblock's hot block, and collections where there is none to be had.
 //!
-//! Blocks are collected for one of two reasons. A superblock that can have no other block collects its emptiest one: what
+//! Blocks are collected for one of two reasons. A superblock that can have no other block collects its emptiest one:
+//! what
 //! is live in it goes to the cold block, and what room there is left in that the host may write. Or the superblock
 //! written least recently gives up an update block: its emptiest blocks are collected until it has one less.
 //! Which of the two is done, pages to copy for a page of room decide.
@@ -133,12 +134,7 @@ impl Superblocks {
     }
 
     /// Collects blocks of a superblock until it has one less.
-    pub(super) fn take_a_block<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        superblock: u32,
-        at: Time,
-    ) -> Result<Time, FtlError> {
+    pub(super) fn take_a_block<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
         let (n, mut at) = (superblock as usize, at);
         let this = &mut self.superblocks[n];
         let before = this.len();
@@ -236,8 +232,7 @@ impl Superblocks {
                     None => Content::Bytes(&bytes),
                 };
                 let (key, version) = (first + offset, fetched.version);
-                let page =
-                    NewPage { kind: Kind::User, key, version, content, data_crc: fetched.data_crc, aux: 0 };
+                let page = NewPage { kind: Kind::User, key, version, content, data_crc: fetched.data_crc, aux: 0 };
                 self.tally.programs += 1;
                 let copied = self.append(nand, superblock, to, &page, purpose, ready);
                 self.bytes = bytes;
@@ -251,8 +246,10 @@ impl Superblocks {
         Ok(is_fresh)
     }
 
-    /// Reads a page to copy it. What cannot be read any more, or is somebody else's, is copied as what it is: a page whose
-    /// data do not fit their CRC. So it stays a read error, over every collection and power cut, until it is written again.
+    /// Reads a page to copy it. What cannot be read any more, or is somebody else's, is copied as what it is: a page
+    /// whose
+    /// data do not fit their CRC. So it stays a read error, over every collection and power cut, until it is written
+    /// again.
     fn fetch<N: Nand>(&mut self, nand: &mut N, key: u32, from: Page, purpose: Purpose, at: Time) -> Fetched {
         self.bytes.clear();
         self.tally.reads += 1;
@@ -276,8 +273,8 @@ impl Superblocks {
         }
     }
 
-    /// Writes pages anew that a recovery has read and that may have been in flight, from that reading, to a block of their
-    /// own; then the map says so.
+    /// Writes pages anew that a recovery has read and that may have been in flight, from that reading, to a block of
+    /// their own; then the map says so.
     pub(super) fn write_anew<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -6,7 +6,8 @@ use crate::{BlockLook, BlockState};
 use phelsuma_nand::{Block, Kind};
 
 impl Superblocks {
-    /// A look at each block from `first` on. What is live in a superblock's blocks is as of when its map was in RAM last.
+    /// A look at each block from `first` on. What is live in a superblock's blocks is as of when its map was in RAM
+    /// last.
     pub(super) fn blocks_seen(&self, first: Block, out: &mut [BlockLook]) {
         let all = self.geometry.blocks();
         let seen = |state, kind, live_pages: Option<u32>| BlockLook {

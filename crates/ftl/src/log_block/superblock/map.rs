@@ -1,13 +1,14 @@
-//! Superblocks' maps: read from a map page and the spare areas of what is younger, and written anew when a block is given
-//! back or a page is trimmed.
+//! Superblocks' maps: read from a map page and the spare areas of what is younger, and written anew when a block is
+//! given back or a page is trimmed.
 //!
 //! The order is that of a merge. What is moved is programmed; then the map page, not before all that is on flash; only
-//! then are blocks given back. A cut in between leaves a superblock as its older map page and the spare areas of what is
+//! then are blocks given back. A cut in between leaves a superblock as its older map page and the spare areas of what
+//! is
 //! younger say: a page that was moved has its old version, which does not count where the map page does not name it.
 
 use super::super::pool::Role;
-use super::page_map::{self, NOWHERE};
 use super::Superblocks;
+use super::page_map::{self, NOWHERE};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::NewPage;
@@ -21,7 +22,8 @@ impl Superblocks {
         if self.pool.recovering { Purpose::Recovery } else { Purpose::Map }
     }
 
-    /// Has a superblock's map in RAM: where, and from when on. What is live in its blocks is counted anew where it was read.
+    /// Has a superblock's map in RAM: where, and from when on. What is live in its blocks is counted anew where it was
+    /// read.
     pub(super) fn load<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> (u32, Time) {
         if let Some(held) = self.cache.find(superblock) {
             return (held, at);
@@ -140,8 +142,8 @@ impl Superblocks {
         done
     }
 
-    /// Pages of a superblock stand elsewhere now, or nowhere, and the map page says so. Where that cannot be written, all
-    /// stays as it was.
+    /// Pages of a superblock stand elsewhere now, or nowhere, and the map page says so. Where that cannot be written,
+    /// all stays as it was.
     pub(super) fn commit_moved<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -218,8 +220,8 @@ impl Superblocks {
         self.recount(superblock, before);
     }
 
-    /// Writes a superblock's map, without the blocks in which nothing is live, and empties map blocks where there are too
-    /// many.
+    /// Writes a superblock's map, without the blocks in which nothing is live, and empties map blocks where there are
+    /// too many.
     pub(super) fn commit_map<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
         let done = self.commit(nand, superblock, at)?;
         self.empty_map_blocks(nand, done)
@@ -278,8 +280,8 @@ impl Superblocks {
         Ok(done)
     }
 
-    /// Writes a map page anew as it is. One that cannot be read any more is made of what the map says in RAM, or of spare
-    /// areas.
+    /// Writes a map page anew as it is. One that cannot be read any more is made of what the map says in RAM, or of
+    /// spare areas.
     fn move_map_page<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
         let Some(page) = self.map.place(superblock) else { return Ok(at) };
         self.tally.reads += 1;

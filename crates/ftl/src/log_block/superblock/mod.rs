@@ -6,16 +6,19 @@
 //! - When that is full and no update block is to be had, blocks are collected: those with the fewest live pages of this
 //!   superblock, or those of the one that was written least recently of all that have update blocks, whichever costs
 //!   less. Live pages that a collection moves go to the superblock's *cold* block ([`collect`]).
-//! - A block in which nothing is live is given back without a copy. So what is written sequentially costs a map page for
-//!   each block, and no more: each block that fills replaces an old one, as in a switch merge.
+//! - A block in which nothing is live is given back without a copy. So what is written sequentially costs a map page
+//!   for each block, and no more: each block that fills replaces an old one, as in a switch merge.
 //! - Which block a page stands in, the spare area of the page says, and a page of the map for all that is older
 //!   ([`page_map`]). RAM caches some superblocks' maps ([`cache`]); one that it has forgotten is read from its map page
 //!   and from the spare areas of what was written since.
 //!
-//! Faithful: superblock mapping, page maps in spare areas with a bounded cache, update blocks that N logical blocks share,
+//! Faithful: superblock mapping, page maps in spare areas with a bounded cache, update blocks that N logical blocks
+//! share,
 //! hot and cold pages apart, victims by utilization. Simplified: Kang's three levels of page tables in each spare area
-//! need larger ones than this house's; map pages stand in for them, one for each block that is given back. What the papers here say of
-//! how Kang's scheme chooses the superblock that has to give up an update block is nothing; here it is by what it costs.
+//! need larger ones than this house's; map pages stand in for them, one for each block that is given back. What the
+//! papers here say of
+//! how Kang's scheme chooses the superblock that has to give up an update block is nothing; here it is by what it
+//! costs.
 //!
 //! Superblocks share no block and no page of the map, so each survives a power cut by itself ([`recovery`]).
 
@@ -69,7 +72,8 @@ pub(crate) struct Superblocks {
     counts: Counts,
     /// A page on its way.
     bytes: Vec<u8>,
-    /// Pages that a collection has moved: where in the superblock, from where and to where. Empty but for the length of one.
+    /// Pages that a collection has moved: where in the superblock, from where and to where. Empty but for the length
+    /// of one.
     moved: Vec<(u32, u16, u16)>,
     /// Version and seq of the newest page found so far, by page of the superblock whose map is being read.
     newest: Vec<(u64, u64)>,
@@ -117,13 +121,7 @@ impl Superblocks {
     }
 
     /// A drive with nothing in it and nothing in the pool.
-    fn empty(
-        geometry: &Geometry,
-        config: &Config,
-        parts: SuperblockParts,
-        sizes: &Sizes,
-        anchors: Vec<Block>,
-    ) -> Self {
+    fn empty(geometry: &Geometry, config: &Config, parts: SuperblockParts, sizes: &Sizes, anchors: Vec<Block>) -> Self {
         let (layout, barriers) = (sizes.layout, config.barriers());
         let superblocks = layout.superblocks();
         let maps = if parts.maps == 0 { sizes.updates.max(8) } else { parts.maps };
@@ -358,7 +356,8 @@ impl<N: Nand> Ftl<N> for Superblocks {
         let packed = (slots * (bits(blocks) + 3 * bits(pages + 1) + 1)).div_ceil(8);
         ledger.structure("superblock.blocks", packed);
         let held = slots * size_of::<Option<Member>>() as u64;
-        ledger.index("index.superblocks", held + (self.superblocks.capacity() * size_of::<Superblock>()) as u64 - packed);
+        ledger
+            .index("index.superblocks", held + (self.superblocks.capacity() * size_of::<Superblock>()) as u64 - packed);
         self.cache.ram(&self.layout, &mut ledger);
         self.map.ram(&mut ledger);
         self.pool.ram(&mut ledger);

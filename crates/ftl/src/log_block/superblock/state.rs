@@ -107,8 +107,8 @@ impl Superblock {
         closed.min_by_key(|(_, member)| member.live).map(|(slot, member)| (slot, member.live))
     }
 
-    /// What it costs to collect a superblock until it has a block less: the slot that what is live goes to first, of those
-    /// that are being written, and pages to copy. None where that cannot be.
+    /// What it costs to collect a superblock until it has a block less: the slot that what is live goes to first, of
+    /// those that are being written, and pages to copy. None where that cannot be.
     pub(super) fn cost_of_a_block(&self) -> Option<(Option<usize>, u32)> {
         let open = self.cold.into_iter().chain(self.hot).filter(|slot| self.is_open(*slot));
         let target = open.max_by_key(|slot| self.get(*slot).live);

@@ -2,9 +2,9 @@
 //! before.
 
 use super::super::super::recovery::scan::Scan;
+use super::super::Superblocks;
 use super::super::page_map;
 use super::super::state::Member;
-use super::super::Superblocks;
 use crate::barriers::Barrier;
 use crate::steps::Steps;
 use alloc::vec::Vec;
@@ -61,8 +61,8 @@ impl MapScan {
         }
     }
 
-    /// Takes over the newest version of each map that reads well: its blocks, and what is live in them. `owners` says of
-    /// each block whose pages it holds.
+    /// Takes over the newest version of each map that reads well: its blocks, and what is live in them. `owners` says
+    /// of each block whose pages it holds.
     pub(super) fn load<N: Nand>(
         &mut self,
         ftl: &mut Superblocks,

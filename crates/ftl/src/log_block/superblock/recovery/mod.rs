@@ -1,8 +1,10 @@
 //! Recovery of a SUPERBLOCK FTL: map pages tell which blocks a superblock had when its map was made and where its pages
 //! were, spare areas what was written since.
 //!
-//! What a map page names is sound: it is not programmed before that is on flash, and nothing that it names is given back
-//! before the next one is. What is younger is told by blocks: a block that was begun after the map was made belongs to the
+//! What a map page names is sound: it is not programmed before that is on flash, and nothing that it names is given
+//! back
+//! before the next one is. What is younger is told by blocks: a block that was begun after the map was made belongs to
+//! the
 //! superblock whose pages it holds, and so do the pages behind those that the map knows of. Such a page counts if its
 //! version is higher than the map page's, and of copies of one version the one that was programmed first. So what a
 //! collection had moved when the power failed does not count, and the block that it went to is an orphan.
@@ -10,13 +12,13 @@
 //! The three rules of the page-mapped recovery ([`crate::page_mapped`]), superblock by superblock:
 //!
 //! - **Only the last page of a block can be torn**: blocks that were open are not written any further. So the last page
-//!   of each block that has younger pages is believed only where its CRC fits, and of a torn map page the version before
-//!   counts.
-//! - **What may have been in flight is written anew** before the host sees anything: a page of the host to a block of its
-//!   own, from the reading that was good; then the map page.
+//!   of each block that has younger pages is believed only where its CRC fits, and of a torn map page the version
+//!   before counts.
+//! - **What may have been in flight is written anew** before the host sees anything: a page of the host to a block of
+//!   its own, from the reading that was good; then the map page.
 //! - **What it makes stale is kept until then**: blocks of the older version of a map page, and the map block that this
-//!   stands in; blocks of the superblock in which nothing counts but if what may have been in flight turns bad. No map block is emptied before
-//!   all such map pages are written.
+//!   stands in; blocks of the superblock in which nothing counts but if what may have been in flight turns bad. No map
+//!   block is emptied before all such map pages are written.
 
 mod map_scan;
 mod young;
@@ -129,8 +131,8 @@ impl Superblocks {
         Ok((ftl, report))
     }
 
-    /// Takes over the blocks in which something counts, and gives the others back, in the order of their first pages, but
-    /// for those that must be kept until what may have been in flight is safe: what has to be written anew.
+    /// Takes over the blocks in which something counts, and gives the others back, in the order of their first pages,
+    /// but for those that must be kept until what may have been in flight is safe: what has to be written anew.
     #[allow(clippy::too_many_arguments)]
     fn settle<N: Nand>(
         &mut self,
@@ -161,9 +163,8 @@ impl Superblocks {
                     let (of, offset) = self.layout.split(spare.key);
                     let entry = self.cache.get(held).get(offset as usize).copied();
                     of == superblock
-                        && entry.is_some_and(|entry| {
-                            entry != super::NOWHERE && self.page_of(superblock, entry) == *page
-                        })
+                        && entry
+                            .is_some_and(|entry| entry != super::NOWHERE && self.page_of(superblock, entry) == *page)
                 })
             };
             let pages: Vec<Page> = young.recent(superblock).filter(counts).collect();

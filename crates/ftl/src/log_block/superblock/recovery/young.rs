@@ -2,8 +2,8 @@
 
 use super::super::super::pool::Role;
 use super::super::super::recovery::scan::Scan;
-use super::super::state::Member;
 use super::super::Superblocks;
+use super::super::state::Member;
 use super::map_scan::MapScan;
 use crate::barriers::Barrier;
 use crate::steps::{Owned, Steps};
