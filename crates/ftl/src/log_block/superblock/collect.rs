@@ -1,10 +1,9 @@
 //! Room for what the host writes: a superblock's hot block, and collections where there is none to be had.
 //!
 //! Blocks are collected for one of two reasons. A superblock that can have no other block collects its emptiest one:
-//! what
-//! is live in it goes to the cold block, and what room there is left in that the host may write. Or the superblock
-//! written least recently gives up an update block: its emptiest blocks are collected until it has one less.
-//! Which of the two is done, pages to copy for a page of room decide.
+//! what is live in it goes to the cold block, and what room there is left in that the host may write. Or the superblock
+//! written least recently gives up an update block: its emptiest blocks are collected until it has one less. Which of
+//! the two is done, pages to copy for a page of room decide.
 //!
 //! In the words of the merges of other log-block FTLs, where nothing was copied a block was *dead*; where what was live
 //! went into the room that another block of the superblock had left, the merge is *partial*; where it went to a fresh
@@ -247,9 +246,8 @@ impl Superblocks {
     }
 
     /// Reads a page to copy it. What cannot be read any more, or is somebody else's, is copied as what it is: a page
-    /// whose
-    /// data do not fit their CRC. So it stays a read error, over every collection and power cut, until it is written
-    /// again.
+    /// whose data do not fit their CRC. So it stays a read error, over every collection and power cut, until it is
+    /// written again.
     fn fetch<N: Nand>(&mut self, nand: &mut N, key: u32, from: Page, purpose: Purpose, at: Time) -> Fetched {
         self.bytes.clear();
         self.tally.reads += 1;

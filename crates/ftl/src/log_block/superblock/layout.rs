@@ -156,9 +156,8 @@ impl Sizes {
     /// - the first spare area of every block, all of those whose first does not tell what the block is, those of map
     ///   blocks, and twice those of pages that may be younger than their superblock's map;
     /// - a part of the map for each superblock, twice where something is younger, with the older version of those that
-    ///   may
-    ///   have been in flight and the pages of map blocks that a cut has torn; and the last page of each block that has
-    ///   any younger one, in full;
+    ///   may have been in flight and the pages of map blocks that a cut has torn; and the last page of each block that
+    ///   has any younger one, in full;
     /// - a copy and a map page for each page that may have been in flight; and map blocks emptied where cuts have left
     ///   too many.
     pub(super) fn recovery_bound(&self, geometry: &Geometry) -> RecoveryBound {

@@ -3,8 +3,7 @@
 //!
 //! The order is that of a merge. What is moved is programmed; then the map page, not before all that is on flash; only
 //! then are blocks given back. A cut in between leaves a superblock as its older map page and the spare areas of what
-//! is
-//! younger say: a page that was moved has its old version, which does not count where the map page does not name it.
+//! is younger say: a page that was moved has its old version, which does not count where the map page does not name it.
 
 use super::super::pool::Role;
 use super::Superblocks;

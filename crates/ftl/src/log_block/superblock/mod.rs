@@ -13,12 +13,10 @@
 //!   and from the spare areas of what was written since.
 //!
 //! Faithful: superblock mapping, page maps in spare areas with a bounded cache, update blocks that N logical blocks
-//! share,
-//! hot and cold pages apart, victims by utilization. Simplified: Kang's three levels of page tables in each spare area
-//! need larger ones than this house's; map pages stand in for them, one for each block that is given back. What the
-//! papers here say of
-//! how Kang's scheme chooses the superblock that has to give up an update block is nothing; here it is by what it
-//! costs.
+//! share, hot and cold pages apart, victims by utilization. Simplified: Kang's three levels of page tables in each
+//! spare area need larger ones than this house's; map pages stand in for them, one for each block that is given back.
+//! What the papers here say of how Kang's scheme chooses the superblock that has to give up an update block is nothing;
+//! here it is by what it costs.
 //!
 //! Superblocks share no block and no page of the map, so each survives a power cut by itself ([`recovery`]).
 
@@ -72,8 +70,8 @@ pub(crate) struct Superblocks {
     counts: Counts,
     /// A page on its way.
     bytes: Vec<u8>,
-    /// Pages that a collection has moved: where in the superblock, from where and to where. Empty but for the length
-    /// of one.
+    /// Pages that a collection has moved: where in the superblock, from where and to where. Empty but for the length of
+    /// one.
     moved: Vec<(u32, u16, u16)>,
     /// Version and seq of the newest page found so far, by page of the superblock whose map is being read.
     newest: Vec<(u64, u64)>,

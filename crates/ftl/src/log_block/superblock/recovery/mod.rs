@@ -2,12 +2,10 @@
 //! were, spare areas what was written since.
 //!
 //! What a map page names is sound: it is not programmed before that is on flash, and nothing that it names is given
-//! back
-//! before the next one is. What is younger is told by blocks: a block that was begun after the map was made belongs to
-//! the
-//! superblock whose pages it holds, and so do the pages behind those that the map knows of. Such a page counts if its
-//! version is higher than the map page's, and of copies of one version the one that was programmed first. So what a
-//! collection had moved when the power failed does not count, and the block that it went to is an orphan.
+//! back before the next one is. What is younger is told by blocks: a block that was begun after the map was made
+//! belongs to the superblock whose pages it holds, and so do the pages behind those that the map knows of. Such a page
+//! counts if its version is higher than the map page's, and of copies of one version the one that was programmed first.
+//! So what a collection had moved when the power failed does not count, and the block that it went to is an orphan.
 //!
 //! The three rules of the page-mapped recovery ([`crate::page_mapped`]), superblock by superblock:
 //!
