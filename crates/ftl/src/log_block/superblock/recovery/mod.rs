@@ -145,6 +145,7 @@ impl Superblocks {
         let mut done = at;
         let forget = self.barriers.forget(Barrier::FallbacksHeld);
         let mut unsure: Vec<Unsure> = Vec::new();
+        let mut not_needed: Vec<Block> = Vec::new();
         let suspects: Vec<u32> = map.suspects().chain(young.superblocks()).collect();
         let mut suspects = suspects;
         suspects.sort_unstable();
@@ -153,7 +154,11 @@ impl Superblocks {
             // What is younger than the map is counted, and blocks in which nothing counts are none of the superblock's.
             let (held, ready) = self.load(nand, superblock, at);
             done = done.max(ready);
-            let orphans = self.drop_orphans(superblock, &young);
+            let mut orphans = self.drop_orphans(superblock, &young);
+            // Each recovery that is cut leaves one with its copies of what may have been in flight. Of these the last may
+            // have been so itself; what others hold, the page that they are copies of or the last but one holds as well.
+            orphans.sort_by_key(|block| core::cmp::Reverse(scan.first_seq(*block)));
+            not_needed.extend(orphans.drain(orphans.len().min(2)..));
             self.renumber(superblock, held);
             let counts = |page: &Page| {
                 let spare = self.kept.0.iter().find(|(kept, ..)| kept == page).map(|(_, spare, _)| spare);
@@ -186,6 +191,8 @@ impl Superblocks {
                 self.pool.release(block);
             } else if unsure.iter().any(|unsure| unsure.held.contains(&block)) {
                 // Held already.
+            } else if not_needed.contains(&block) {
+                self.pool.release(block);
             } else if map.falls_back_on(block, owners[block.index()], scan.first_seq(block)) {
                 falls_back.push(block);
             } else {
