@@ -21,8 +21,7 @@ use std::time::Duration;
 
 /// The presets that keep drives in files.
 fn kept() -> impl Iterator<Item = &'static Preset> {
-    let keeps = |p: &&Preset| !p.composition.may_lose_what_is_not_flushed();
-    PRESETS.iter().filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok()).filter(keeps)
+    PRESETS.iter().filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok())
 }
 
 fn serve(folder: Folder, more: &str) -> Server {

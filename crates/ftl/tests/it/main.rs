@@ -9,7 +9,6 @@ mod cut_storm;
 mod dirty_limit;
 mod drives;
 mod erase_counts;
-mod integrity;
 mod looks;
 mod merges;
 mod model;
