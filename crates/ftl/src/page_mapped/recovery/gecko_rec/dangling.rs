@@ -16,7 +16,6 @@
 use super::Gathered;
 use super::translation::TranslationPages;
 use crate::FtlError;
-use crate::barriers::Barrier;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
@@ -69,7 +68,7 @@ impl Gathered {
         }
         let mut stale = vec![0; (nand.geometry().pages() as usize).div_ceil(64)];
         if let Validity::Gecko(gecko) = &mut ftl.validity
-            && (!gecko.is_damaged() || ftl.barriers.forget(Barrier::DamagedGeckoDoubted))
+            && gecko.is_believed()
         {
             steps.with_io(nand, &mut ftl.blocks, |io| {
                 gecko.stale_pages(io, erased, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));

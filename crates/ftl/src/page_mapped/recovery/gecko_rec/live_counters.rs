@@ -55,7 +55,7 @@ impl Gathered {
             }
             _ => Vec::new(),
         });
-        let by_table = ftl.validity.is_damaged() && !ftl.barriers.forget(Barrier::DamagedGeckoDoubted);
+        let by_table = matches!(&ftl.validity, Validity::Gecko(gecko) if !gecko.is_believed());
         if by_table {
             stale = self.not_named(ftl, nand, steps, translation);
         }

@@ -255,11 +255,11 @@ impl LogarithmicGecko {
             scan_from,
             damaged: self.damaged && !self.barriers.forget(Barrier::DamageWritten),
         };
-        self.damage_untold &= !header.damaged;
         let oldest = runs == self.runs.len() || self.barriers.forget(Barrier::FlagsKept);
         let buffer = with_buffer.then_some(&self.buffer);
         let (directory, lost) = self.merging.merge(io, buffer, merged, &header, oldest)?;
         self.tally.merges += u64::from(runs > 0);
+        self.damage_untold &= !header.damaged;
         self.damaged |= lost;
         if with_buffer {
             self.buffer.clear();
@@ -332,8 +332,8 @@ impl LogarithmicGecko {
         if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
     }
 
-    /// Whether a page that it takes for stale is.
-    fn is_believed(&self) -> bool {
+    /// Whether a page that it takes for stale is, and a block that it takes for free.
+    pub(crate) fn is_believed(&self) -> bool {
         !self.damaged || self.barriers.forget(Barrier::DamagedGeckoDoubted)
     }
 
