@@ -141,8 +141,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
                 PageRead::Written { content: Content::Hollow(tag), .. } => tag,
                 _ => 0,
             };
-            if spare.key < all && model.content_decayed(spare.key, tag) {
-                model.doubt(spare.key, doubt);
+            if spare.key < all {
+                model.content_decayed(spare.key, tag, doubt);
             }
         }
         Kind::Translation => {

@@ -13,8 +13,8 @@ struct Expected {
     now: u64,
     /// What it may read as after a power cut besides: a trim not yet flushed brought back.
     or: Option<u64>,
-    /// That has decayed.
-    or_unreadable: bool,
+    /// That has decayed: what it may read as besides, should it come back.
+    or_doubt: Doubt,
     doubt: Doubt,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn tag(write: u32, page: u32) -> u64 {
 
 fn page_hash(page: u32, e: &Expected) -> u128 {
     let mut h = 0x6d6f_6465_6c00u128 ^ u128::from(page);
-    let doubt = e.doubt as u64 | u64::from(e.or_unreadable) << 8;
+    let doubt = e.doubt as u64 | (e.or_doubt as u64) << 4;
     for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555), doubt] {
         h = (h ^ u128::from(word)).wrapping_mul(0x2545_f491_4f6c_dd1d_9e37_79b9_7f4a_7c15);
         h ^= h >> 61;
@@ -142,7 +142,7 @@ impl Model {
                 for page in first..first + pages {
                     let before = self.pages[page as usize];
                     if before.now != 0 {
-                        self.set(page, Expected { now: 0, or: Some(before.now), or_unreadable: false, ..before });
+                        self.set(page, Expected { now: 0, or: Some(before.now), or_doubt: Doubt::None, ..before });
                     }
                 }
             }
@@ -152,7 +152,7 @@ impl Model {
                     let before = self.pages[page as usize];
                     if before.or.is_some() {
                         // The trim stays. What is doubtful stays so: it may have been on the page that has decayed since.
-                        self.set(page, Expected { or: None, or_unreadable: false, ..before });
+                        self.set(page, Expected { or: None, or_doubt: Doubt::None, ..before });
                     }
                 }
             }
@@ -172,13 +172,14 @@ impl Model {
     /// What the first recovery shows stays. What is doubtful stays so, whether it could be read or not.
     pub(crate) fn observed(&mut self, page: u32, read: Option<u64>) {
         let before = self.pages[page as usize];
-        let (now, doubt) = match (read, before.or) {
-            (Some(read), _) => (read, before.doubt),
-            // The trim was undone, and what came back has decayed.
-            (None, Some(or)) if before.or_unreadable => (or, before.doubt.max(Doubt::Unreadable)),
-            (None, _) => (before.now, before.doubt),
+        let (now, doubt) = match read {
+            // The trim stays.
+            Some(0) => (0, before.doubt),
+            // Or it was undone, and what came back may have decayed.
+            Some(read) => (read, before.doubt.max(before.or_doubt)),
+            None => (before.or.unwrap_or(before.now), before.doubt.max(before.or_doubt)),
         };
-        self.set(page, Expected { now, or: None, or_unreadable: false, doubt });
+        self.set(page, Expected { now, or: None, or_doubt: Doubt::None, doubt });
     }
 
     /// The page was written, and nobody cut the power.
@@ -192,14 +193,15 @@ impl Model {
         self.set(page, Expected { doubt: before.doubt.max(doubt), ..before });
     }
 
-    /// Content `tag` of the page has decayed. Whether it is what the page holds; if it comes back with a trim that is not
-    /// flushed, it is a read error.
-    pub(crate) fn content_decayed(&mut self, page: u32, tag: u64) -> bool {
+    /// Content `tag` of the page has decayed: what it holds, or what a trim that is not flushed may bring back.
+    pub(crate) fn content_decayed(&mut self, page: u32, tag: u64, doubt: Doubt) {
         let before = self.pages[page as usize];
         if before.or == Some(tag) {
-            self.set(page, Expected { or_unreadable: true, ..before });
+            self.set(page, Expected { or_doubt: before.or_doubt.max(doubt), ..before });
         }
-        before.now == tag
+        if before.now == tag {
+            self.doubt(page, doubt);
+        }
     }
 
     /// Whether what the page holds is doubtful.
@@ -234,12 +236,10 @@ impl Expectation {
     /// Whether `page` may read as this after the power cut; None stands for a page that cannot be read.
     pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
         let expected = &self.model.pages[page as usize];
-        if expected.doubt.allows(page, read) {
+        if expected.doubt.allows(page, read) || expected.or_doubt.allows(page, read) {
             return Ok(());
         }
-        let Some(read) = read else {
-            return if expected.or_unreadable { Ok(()) } else { Err(Wrong::Lost) };
-        };
+        let Some(read) = read else { return Err(Wrong::Lost) };
         if read == expected.now || expected.or == Some(read) {
             return Ok(());
         }

@@ -36,6 +36,22 @@ impl Gathered {
         }
     }
 
+    /// That pages of Gecko are lost, if this recovery is the first to see it: before the blocks that told it are erased.
+    pub(super) fn write_down_damage<N: Nand>(
+        &self,
+        ftl: &mut PageMapped,
+        nand: &mut N,
+        steps: &mut Steps,
+    ) -> Result<(), FtlError> {
+        if !ftl.validity.has_untold_damage() || ftl.barriers.forget(Barrier::DamageWritten) {
+            return Ok(());
+        }
+        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+        ftl.validity.checkpoint(io)?;
+        steps.count(io);
+        ftl.hear_news(nand, steps.now)
+    }
+
     /// Appendix C.2: the buffer is what it was, and more.
     pub(super) fn write_down<N: Nand>(
         &mut self,

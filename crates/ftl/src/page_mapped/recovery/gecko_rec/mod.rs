@@ -148,6 +148,7 @@ impl PageMapped {
         ftl.blocks.read_before = Vec::new();
         g.write_lost(&mut ftl, nand, &mut steps, &translation)?;
         g.write_dangling(&mut ftl, nand, &mut steps, &mut emptied)?;
+        g.write_down_damage(&mut ftl, nand, &mut steps)?;
         // None is erased before the copies are on flash.
         for block in emptied {
             ftl.blocks.release_now(block);

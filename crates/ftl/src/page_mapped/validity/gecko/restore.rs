@@ -44,7 +44,10 @@ impl LogarithmicGecko {
         // There may have been a newer one: then what it was told is gone.
         let newer_lost = gone_bad.is_some_and(|before| newest.is_none_or(|newest| newest < before));
         let newer_lost = newer_lost && !self.barriers.forget(Barrier::LostVersionsLookedFor);
-        self.damaged |= newer_lost || !covered || runs.iter().any(|(header, _)| header.damaged);
+        let told = runs.iter().any(|(header, _)| header.damaged);
+        let lost = newer_lost || !covered;
+        self.damaged |= lost || told;
+        self.damage_untold |= lost && !told;
         for (header, pages) in runs {
             let level = level_of(pages.len(), self.tuning.size_ratio);
             let directory = pages.iter().map(|page| DirectoryEntry { first_block: 0, page: *page }).collect();
@@ -87,6 +90,12 @@ impl LogarithmicGecko {
             }
         }
         (runs, covered && expected.is_none_or(|expected| expected == 0))
+    }
+
+    /// Whether a page of a run could not be read, which no run says that was not damaged before.
+    fn lose(&mut self, lost: bool) {
+        self.damage_untold |= lost && !self.damaged;
+        self.damaged |= lost;
     }
 
     fn header_of<N: Nand>(&self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Option<RunHeader> {
@@ -135,7 +144,7 @@ impl LogarithmicGecko {
         if let Some((block, state)) = current {
             found(block, state);
         }
-        self.damaged |= lost;
+        self.lose(lost);
         for (run, first_blocks) in self.runs.iter_mut().zip(first_blocks) {
             for (entry, first_block) in run.directory.iter_mut().zip(first_blocks) {
                 entry.first_block = first_block;
@@ -164,7 +173,7 @@ impl LogarithmicGecko {
             let of_part = (0..layout.part_bits).filter(|bit| words[*bit as usize / 32] >> (bit % 32) & 1 == 1);
             of_part.for_each(|bit| stale(geometry.page(block, part * layout.part_bits + bit)));
         });
-        self.damaged |= lost;
+        self.lose(lost);
     }
 
     /// Copies pages of its runs that may have been in flight when the power failed.
