@@ -116,7 +116,7 @@ impl PagedMapping {
 
     /// Writes a translation page anew of which the version found may not be the newest, if it comes to something else: it
     /// has `learnt` where these logical pages are, by number, and some of what it names is `gone`. Dirty entries overrule
-    /// either.
+    /// either. Or because what it `replaced` is known to RAM alone.
     ///
     /// # Errors
     /// No block is left.
@@ -125,12 +125,13 @@ impl PagedMapping {
         io: &mut MetaIo<'_, N>,
         part: u32,
         learnt: &[(LogicalPage, Page)],
+        replaced: bool,
         is_gone: impl Fn(Page) -> bool,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         self.load(io, part);
         let mut learnt = learnt.iter().peekable();
-        let mut is_news = false;
+        let mut is_news = replaced;
         for key in self.pages_of(part).map(LogicalPage) {
             let index = key.0 % self.entries_per_page;
             let place = place_of(get(&self.page, index));
@@ -153,6 +154,7 @@ impl PagedMapping {
         if !is_news {
             return Ok(());
         }
+        self.set_damaged();
         self.make_loaded_sure(io, part, before);
         self.write_loaded(io, part, before)
     }

@@ -10,6 +10,10 @@
 //! So a trim is undone only if Gecko had not heard of it either. Those that come to something else than what was found are
 //! written anew, with what is known of their dirty entries, before the block is erased that tells of all this. They do
 //! not go through the cache: a translation page can have learnt more than that holds.
+//!
+//! What only the version that is gone named, and something newer has replaced, is stale, and Gecko is told of it. The
+//! power may fail before it has that on flash, and no later recovery would find out again: the new version says that it
+//! stands for one that was lost, and from then on collections ask the mapping.
 
 use super::Gathered;
 use super::translation::TranslationPages;
@@ -21,8 +25,8 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::last_page::LastPage;
 use crate::page_mapped::recovery::steps::Steps;
-use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use phelsuma_nand::{Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
@@ -32,11 +36,13 @@ pub(super) struct Lost {
     gone_bad: u64,
     /// By logical page, of those translation pages: the newest user page that the version found does not know.
     learnt: BTreeMap<u32, Found>,
+    /// Those translation pages of which Gecko is told that something is stale which no version of them on flash names.
+    reported: BTreeSet<u32>,
 }
 
 impl Lost {
     pub(super) fn new(gone_bad: u64) -> Self {
-        Self { gone_bad, learnt: BTreeMap::new() }
+        Self { gone_bad, learnt: BTreeMap::new(), reported: BTreeSet::new() }
     }
 
     /// What has gone bad was programmed before this as well.
@@ -73,7 +79,7 @@ impl Lost {
 
     pub(super) fn bytes(&self) -> u64 {
         // A node of the tree holds up to eleven.
-        (self.learnt.len() * size_of::<(u32, Found)>() * 3 / 2) as u64
+        (self.learnt.len() * size_of::<(u32, Found)>() * 3 / 2 + self.reported.len() * size_of::<u32>() * 2) as u64
     }
 }
 
@@ -106,6 +112,7 @@ impl Gathered {
                 let known = translation.newest_of(part).map_or(0, |version| version.synchronized);
                 if spare.seq > known && lost.is_in_doubt(translation, part) {
                     let stale = if ftl.paged().found(key).is_some() { Some(found.page) } else { lost.learn(&found) };
+                    lost.reported.extend(stale.map(|_| part));
                     self.reports.extend(stale);
                 }
             }
@@ -138,7 +145,7 @@ impl Gathered {
             let is_gone = |page| places.is_gone(&geometry, page, synchronized);
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
             if let Mapping::Paged(paged) = &mut ftl.mapping {
-                paged.restore_part(io, part, &learnt, is_gone, &mut ftl.before)?;
+                paged.restore_part(io, part, &learnt, lost.reported.contains(&part), is_gone, &mut ftl.before)?;
             }
             steps.count(io);
         }
