@@ -36,13 +36,13 @@ pub(super) struct Lost {
     gone_bad: u64,
     /// By logical page, of those translation pages: the newest user page that the version found does not know.
     learnt: BTreeMap<u32, Found>,
-    /// Those translation pages of which Gecko is told that something is stale which no version of them on flash names.
-    reported: BTreeSet<u32>,
+    /// What is stale by that, and may have been named by nothing but the version that is gone; with the translation page.
+    reported: Vec<(Page, u32)>,
 }
 
 impl Lost {
     pub(super) fn new(gone_bad: u64) -> Self {
-        Self { gone_bad, learnt: BTreeMap::new(), reported: BTreeSet::new() }
+        Self { gone_bad, learnt: BTreeMap::new(), reported: Vec::new() }
     }
 
     /// What has gone bad was programmed before this as well.
@@ -79,7 +79,8 @@ impl Lost {
 
     pub(super) fn bytes(&self) -> u64 {
         // A node of the tree holds up to eleven.
-        (self.learnt.len() * size_of::<(u32, Found)>() * 3 / 2 + self.reported.len() * size_of::<u32>() * 2) as u64
+        (self.learnt.len() * size_of::<(u32, Found)>() * 3 / 2 + self.reported.capacity() * size_of::<(Page, u32)>())
+            as u64
     }
 }
 
@@ -112,7 +113,7 @@ impl Gathered {
                 let known = translation.newest_of(part).map_or(0, |version| version.synchronized);
                 if spare.seq > known && lost.is_in_doubt(translation, part) {
                     let stale = if ftl.paged().found(key).is_some() { Some(found.page) } else { lost.learn(&found) };
-                    lost.reported.extend(stale.map(|_| part));
+                    lost.reported.extend(stale.map(|page| (page, part)));
                     self.reports.extend(stale);
                 }
             }
@@ -135,6 +136,10 @@ impl Gathered {
         let Some(places) = &self.places else { return Ok(()) };
         self.scratch += lost.bytes() as usize;
         let geometry: Geometry = *nand.geometry();
+        // What Gecko knew is no news.
+        let is_told = |page: &Page| self.reports.binary_search(page).is_ok();
+        let news: BTreeSet<u32> =
+            lost.reported.iter().filter(|(page, _)| is_told(page)).map(|(_, part)| *part).collect();
         for part in (0..ftl.paged().translation_pages()).filter(|part| lost.is_in_doubt(translation, *part)) {
             let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
             let of_part = lost.learnt.range(ftl.paged().range_of(part));
@@ -145,7 +150,7 @@ impl Gathered {
             let is_gone = |page| places.is_gone(&geometry, page, synchronized);
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
             if let Mapping::Paged(paged) = &mut ftl.mapping {
-                paged.restore_part(io, part, &learnt, lost.reported.contains(&part), is_gone, &mut ftl.before)?;
+                paged.restore_part(io, part, &learnt, news.contains(&part), is_gone, &mut ftl.before)?;
             }
             steps.count(io);
         }

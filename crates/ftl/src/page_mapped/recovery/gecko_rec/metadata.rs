@@ -92,10 +92,9 @@ impl Gathered {
         }
         suspects.iter().for_each(|suspect| translation.note(suspect));
         translation.sort();
-        // Where all else is stale as well an erase may have been cut.
-        let geometry = *nand.geometry();
-        let in_use: Vec<Block> = translation.versions().map(|(_, page, _)| geometry.block_of(page)).collect();
-        for (before, last) in gone_bad.into_iter().filter(|(_, last)| in_use.contains(&geometry.block_of(*last))) {
+        // Where all else is stale as well an erase may have been cut. Then all the rest is as it was found, and nothing
+        // comes of looking for more.
+        for (before, last) in gone_bad {
             self.lost.get_or_insert(Lost::new(before)).and_before(before);
             // What tells of this.
             self.fallbacks.push(last);
