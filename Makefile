@@ -106,9 +106,9 @@ thorough-dies:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
 
 # Servers of drives in files that are killed in the middle of their load, and drives whose power is cut there: 1,000 times
-# each with geckoftl, 100 times with each other FTL.
+# each with geckoftl, 100 times with each other FTL, or with those alone that PLUG names: PLUG=bast,fast
 thorough-plug: nbd-clients
-	PHELSUMA_THOROUGH=1 $(CARGO) test -p phelsuma-cli --test serve_image --test image_cuts --test filesystem -- \
+	PHELSUMA_THOROUGH=1 PHELSUMA_FTLS=$(PLUG) $(CARGO) test -p phelsuma-cli --test serve_image --test image_cuts --test filesystem -- \
 		--nocapture what_was_acknowledged a_drive_whose_battery files_and_transactions
 
 lint:

@@ -7,7 +7,7 @@ mod common;
 mod nbd;
 
 use common::{prints, refused_with, words};
-use nbd::{Folder, PATIENCE, Server, client, cycles, is_in_order, made, succeeds, there};
+use nbd::{Folder, PATIENCE, Server, client, cycles, is_asked_for, is_in_order, made, succeeds, there};
 use phelsuma_ftl::{PRESETS, Preset};
 use phelsuma_serve::device::ImageDrive;
 use rand_core::{RngCore, SeedableRng};
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// The presets that keep drives in files.
 fn kept() -> impl Iterator<Item = &'static Preset> {
-    PRESETS.iter().filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok())
+    PRESETS.iter().filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok() && is_asked_for(p.name))
 }
 
 fn serve(folder: Folder, more: &str) -> Server {

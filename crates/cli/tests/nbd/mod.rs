@@ -182,6 +182,11 @@ pub fn succeeds<S: AsRef<std::ffi::OsStr>>(program: &str, args: &[S]) -> String 
     out.into_owned()
 }
 
+/// Whether the long mode is to look at this preset: at all, or at those that PHELSUMA_FTLS names, separated by commas.
+pub fn is_asked_for(ftl: &str) -> bool {
+    std::env::var("PHELSUMA_FTLS").map_or(true, |names| names.is_empty() || names.split(',').any(|name| name == ftl))
+}
+
 /// Cycles of a preset: more of the one that is made for this, and of all where that is asked for.
 pub fn cycles(ftl: &str) -> u32 {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1");
