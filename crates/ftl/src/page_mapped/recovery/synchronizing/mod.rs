@@ -347,6 +347,14 @@ impl Gathered {
             let PageMapped { mapping, validity, blocks, .. } = ftl;
             let Mapping::Paged(paged) = mapping else { return };
             let mut live = Vec::new();
+            // A table with checksums that fit may name a page twice all the same.
+            let mut enter = |page| {
+                let is_news = !validity.touch(page);
+                if is_news {
+                    validity.validate(page);
+                }
+                is_news
+            };
             steps.with_io(nand, blocks, |io| {
                 let known: Vec<(u32, Place)> = match version {
                     Some(version) => paged.entries_at(io, part, version.page).collect(),
@@ -354,14 +362,14 @@ impl Gathered {
                 };
                 for (key, place) in known {
                     match (entries.next_if(|entry| entry.key == key), place) {
-                        (Some(entry), _) => live.extend(entry.page()),
+                        (Some(entry), _) => live.extend(entry.page().filter(|page| enter(*page))),
                         (None, Place::At(page)) => {
                             // Programmed before the translation page, and not erased since.
                             let since = match geometry.contains(page) {
                                 true => self.user_since[geometry.block_of(page).index()],
                                 false => 0,
                             };
-                            if since > 0 && version.is_some_and(|version| since < version.synchronized) {
+                            if since > 0 && version.is_some_and(|version| since < version.synchronized) && enter(page) {
                                 live.push(page);
                             } else {
                                 self.lost.push(key);
@@ -372,7 +380,6 @@ impl Gathered {
                 }
             });
             for page in live {
-                validity.validate(page);
                 blocks.counters.add(geometry.block_of(page));
             }
         }
