@@ -12,8 +12,9 @@
 //! not go through the cache: a translation page can have learnt more than that holds.
 //!
 //! What only the version that is gone named, and something newer has replaced, is stale, and Gecko is told of it. The
-//! power may fail before it has that on flash, and no later recovery would find out again: the new version says that it
-//! stands for one that was lost, and from then on collections ask the mapping.
+//! power may fail before it has that on flash, and no later recovery would find out again. And where the version is gone
+//! that the last flush had heard of, nothing tells what the newer ones have made stale since. So the new version says
+//! that it stands for one that was lost, and from then on collections ask the mapping.
 
 use super::Gathered;
 use super::translation::TranslationPages;
@@ -138,16 +139,21 @@ impl Gathered {
         let geometry: Geometry = *nand.geometry();
         // What Gecko knew is no news.
         let is_told = |page: &Page| self.reports.binary_search(page).is_ok();
-        let news: BTreeSet<u32> =
+        let mut news: BTreeSet<u32> =
             lost.reported.iter().filter(|(page, _)| is_told(page)).map(|(_, part)| *part).collect();
-        for part in (0..ftl.paged().translation_pages()).filter(|part| lost.is_in_doubt(translation, *part)) {
+        news.extend(translation.replaced_in_doubt(lost.gone_bad));
+        for part in 0..ftl.paged().translation_pages() {
+            let is_in_doubt = lost.is_in_doubt(translation, part);
+            if !is_in_doubt && !news.contains(&part) {
+                continue;
+            }
             let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
             let of_part = lost.learnt.range(ftl.paged().range_of(part));
             let learnt: Vec<(LogicalPage, Page)> = of_part
                 .map(|(key, found)| (LogicalPage(*key), found.page))
                 .filter(|(_, page)| !places.is_stale(*page))
                 .collect();
-            let is_gone = |page| places.is_gone(&geometry, page, synchronized);
+            let is_gone = |page| is_in_doubt && places.is_gone(&geometry, page, synchronized);
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
             if let Mapping::Paged(paged) = &mut ftl.mapping {
                 paged.restore_part(io, part, &learnt, news.contains(&part), is_gone, &mut ftl.before)?;

@@ -112,6 +112,15 @@ impl TranslationPages {
         self.since.iter().map(|(part, version)| (*part, self.before[*part as usize], *version))
     }
 
+    /// Of what was synchronized since the last flush those of which the version that it had heard of may have been one
+    /// that has gone bad, which was programmed before that moment.
+    pub(super) fn replaced_in_doubt(&self, gone_bad: u64) -> impl Iterator<Item = u32> + '_ {
+        let may_have =
+            move |before: &Option<Version>| before.is_none_or(|before| before.is_programmed_before(gone_bad));
+        let replaced = self.replaced().filter(|_| self.frozen > 0);
+        replaced.filter(move |(_, before, _)| may_have(before)).map(|(part, ..)| part)
+    }
+
     /// The pages that another recovery would need before Gecko's buffer is flushed.
     pub(super) fn needed(&self) -> impl Iterator<Item = Page> + '_ {
         self.replaced().flat_map(|(_, before, version)| before.into_iter().chain([version])).map(|version| version.page)
