@@ -8,7 +8,9 @@ use crate::settings::check_cache_is_used;
 use crate::table::{count, number};
 use crate::{output, remarks, replay, size, table};
 use phelsuma_drive::does_not_fit;
-use phelsuma_drive::lab::{CrashReport, CrashReports, Fault, LabConfig, LabError, Path, Points, Sweep, Workload};
+use phelsuma_drive::lab::{
+    CrashReport, CrashReports, Fault, LabConfig, LabError, Path, Points, Spread, Sweep, Workload,
+};
 use phelsuma_ftl::FtlError;
 use std::fmt::Write;
 use std::time::Instant;
@@ -218,6 +220,17 @@ impl Args {
             if r.restarts > 0 {
                 let restarts = count(r.restarts.into());
                 line += &format!("; the workload itself cuts the power {restarts} times");
+            }
+            if let Some(taken) = &r.taken_back {
+                let spread = |s: &Spread| {
+                    format!("{} to {}, median {}", count(s.min.into()), count(s.max.into()), count(s.median.into()))
+                };
+                line += &format!(
+                    "; what was not flushed may be taken back, and a cut took back {} pages: {} read as before, {} not at all",
+                    spread(&taken.pages),
+                    spread(&taken.older),
+                    spread(&taken.unreadable)
+                );
             }
             if battery {
                 line += "; it has a battery, so its cuts are announced";

@@ -170,6 +170,13 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
     }
     if let Some(recovery) = &result.recovery {
         writeln!(out, "{}", recovery_steps(recovery))?;
+        if let Some(lost) = recovery.lost_pages {
+            let lost = count(lost);
+            writeln!(
+                out,
+                "what was not flushed may be lost: {lost} pages that held data are zeros or read errors now"
+            )?;
+        }
         writeln!(out, "the recovery took {} of RAM for itself", size::show(recovery.scratch_bytes))?;
     }
     let m = &result.machine;

@@ -90,7 +90,8 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let observed = json(&format!("run --ftl page --workload uniform {shape} --distributions --json"));
     let of_trace = json(&format!("run --ftl page --trace {trace} --json"));
     let paged = json(&format!("run --ftl dftl --set wear=levelling --workload uniform {shape} --json"));
-    check("phelsuma.run/1", &[run.clone(), of_trace, paged, observed]);
+    let cut = json(&format!("run --ftl dftl-timeout --workload uniform {shape} --cut-at-end --json"));
+    check("phelsuma.run/1", &[run.clone(), of_trace, paged, observed, cut]);
     // Several keys of a result that is compared, one by one, are those of a run.
     let compared = json(&format!("compare --ftl page,fifo --workload uniform {shape} --json"));
     for result in compared.as_array().unwrap() {
@@ -119,7 +120,14 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     };
     crash[0]["workloads"][0]["failures"] = serde_json::to_value([&failed]).unwrap();
     crash[0]["failures"] = serde_json::to_value([failed]).unwrap();
-    check("phelsuma.crash/1", &[crash, json("crash --ftl dftl --workload hot,slow --writes 10 --cuts 2 --json")]);
+    check(
+        "phelsuma.crash/1",
+        &[
+            crash,
+            json("crash --ftl dftl --workload hot,slow --writes 10 --cuts 2 --json"),
+            json("crash --ftl dftl-timeout --workload hot,slow --writes 10 --cuts 2 --json"),
+        ],
+    );
 
     let mut soak = json("soak --ftl page,dftl --cycles 1 --threads 1 --json");
     let (kind, message, script) = ("lost".into(), "page 7".into(), vec!["trim 1".into()]);

@@ -21,7 +21,12 @@ use std::time::Duration;
 
 /// The presets that keep drives in files.
 fn kept() -> impl Iterator<Item = &'static Preset> {
-    PRESETS.iter().filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok() && is_asked_for(p.name))
+    let keeps = |p: &&Preset| !p.composition.may_lose_what_is_not_flushed();
+    PRESETS
+        .iter()
+        .filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok())
+        .filter(keeps)
+        .filter(|p| is_asked_for(p.name))
 }
 
 fn serve(folder: Folder, more: &str) -> Server {

@@ -8,7 +8,9 @@ use crate::holdings::{Differences, Holdings};
 use crate::knowledge::Told;
 use crate::latency::LatencyHistogram;
 use crate::result::{Distributions, HostCounts, Latencies};
-use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest, format, recover};
+use phelsuma_ftl::{
+    Config, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover,
+};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, SimNand, Time};
 use phelsuma_trace::{Op, PageRequest};
 
@@ -36,6 +38,8 @@ pub struct Drive {
 pub struct PowerCut {
     /// Pages that a battery paid for.
     pub battery_programs: u64,
+    /// Pages that lost their data, of an FTL that keeps no more than what was flushed.
+    pub lost_pages: Option<u64>,
     /// The recovery.
     pub recovery: RecoveryReport,
 }
@@ -158,6 +162,9 @@ impl Drive {
     #[inline]
     pub fn submit(&mut self, request: &PageRequest) -> Result<(), RunError> {
         let at = self.host.arrive(request.at_ns);
+        if self.ftl.due().is_some_and(|due| due <= at) {
+            self.do_what_is_due(at).map_err(run_error)?;
+        }
         let done = self.serve(request, at).map_err(run_error)?;
         if let Some(holdings) = &mut self.holdings {
             holdings.note(request);
@@ -170,6 +177,19 @@ impl Drive {
             Op::Read => self.reads.record(taken),
             Op::Write => self.writes.record(taken),
             Op::Trim | Op::Flush => {}
+        }
+        Ok(())
+    }
+
+    /// What the FTL had to do before a request that arrives at `at`. Each step begins when it was due, and whoever
+    /// comes after it waits for what it keeps busy.
+    #[inline(never)]
+    fn do_what_is_due(&mut self, at: Time) -> Result<(), FtlError> {
+        while let Some(due) = self.ftl.due().filter(|due| *due <= at) {
+            match self.ftl.background_step(&mut self.nand, due)? {
+                Step::Did(done) => self.idle = self.idle.max(done),
+                Step::Nothing => break,
+            }
         }
         Ok(())
     }
@@ -246,9 +266,10 @@ impl Drive {
     /// meets caches and buffers as the last request left them.
     ///
     /// Every page that held data must hold data of the host's still, and every other one read as zeros; unless there
-    /// were trims since the last flush, which a cut may undo. (Which of the pages that came back these were is not
-    /// held against it, nor whether data are older than they were: the crash laboratory does that.) And the FTL's
-    /// structures must agree with each other and with the flash.
+    /// were trims since the last flush, which a cut may undo, or what is acknowledged is safe only when it is flushed:
+    /// then pages without their data are counted. (Which of the pages that came back these were is not held against it,
+    /// nor whether data are older than they were: the crash laboratory does that.) And the FTL's structures must agree
+    /// with each other and with the flash.
     ///
     /// # Errors
     /// [`RunError::Failed`]: it does not come up, or not as it was; or it is not [`to_be_cut`](Self::to_be_cut).
@@ -270,12 +291,15 @@ impl Drive {
         let mut found = Differences::default();
         let mut sink = |page: LogicalPage, read: HostPage<'_>| holdings.compare(page.0, read, &mut found);
         self.ftl.read(&mut self.nand, LogicalPage(0), pages, Purpose::Host, self.idle, &mut sink).map_err(run_error)?;
+        let safe_when_flushed = self.ftl.is_safe_when_flushed();
+        let lost_pages = safe_when_flushed.then(|| found.take_lost());
         if let Some(finding) = found.finding() {
             return Err(RunError::Failed(finding));
         }
-        if let Some(finding) = self.ftl.check(&mut self.nand).first() {
+        let of_unreadable = |finding: &Finding| safe_when_flushed && finding.is_of_unreadable_pages();
+        if let Some(finding) = self.ftl.check(&mut self.nand).iter().find(|finding| !of_unreadable(finding)) {
             return Err(RunError::Failed(format!("after recovery {finding}")));
         }
-        Ok(PowerCut { battery_programs, recovery })
+        Ok(PowerCut { battery_programs, lost_pages, recovery })
     }
 }

@@ -72,6 +72,11 @@ pub(crate) struct Differences {
 }
 
 impl Differences {
+    /// How many pages that held data are zeros or read errors; they are no difference any more.
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost) + core::mem::take(&mut self.unreadable)
+    }
+
     /// What is wrong, in one line, if anything is.
     pub(crate) fn finding(&self) -> Option<String> {
         let kinds = [

@@ -245,6 +245,11 @@ pub struct RecoveryResult {
     pub scratch_bytes: u64,
     /// Pages that a battery paid for after the power had failed, before the recovery.
     pub battery_programs: u64,
+    /// Logical pages that held data and are zeros or read errors since the cut, of an FTL that keeps no more than what
+    /// was flushed; none of others, which may not lose any. Pages that read as they did earlier are not among them: the
+    /// data of a run are all alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_pages: Option<u64>,
     /// Simulated time, in microseconds.
     pub simulated_us: f64,
     /// Its steps.

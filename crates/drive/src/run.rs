@@ -375,6 +375,7 @@ fn recovery_result(cut: &PowerCut) -> RecoveryResult {
     RecoveryResult {
         scratch_bytes: cut.recovery.scratch_bytes,
         battery_programs: cut.battery_programs,
+        lost_pages: cut.lost_pages,
         simulated_us: cut.recovery.done.micros(),
         steps,
     }

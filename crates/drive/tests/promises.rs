@@ -41,6 +41,7 @@ fn table() -> String {
                 Some(reason) => format!("no ({})", number(reason)),
                 None => match ftl.promise(fault) {
                     Promise::Kept => "kept".to_string(),
+                    Promise::Flushed => "flushed".to_string(),
                     Promise::Detected => "detected".to_string(),
                     Promise::Nothing(reason) => format!("no ({})", number(reason)),
                 },

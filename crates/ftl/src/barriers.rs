@@ -114,6 +114,16 @@ barriers! {
     /// What collection cannot read any more is written into its translation page before the block is erased.
     LostWrittenThrough,
 
+    // What a recovery from translation pages alone stands on.
+    /// PAGE and REQ acknowledge a write when its entries are in translation pages.
+    EntriesBeforeAcknowledged,
+    /// What a collection has moved is in translation pages before its victim is released.
+    MovedFlushed,
+    /// What a request in progress has written is in translation pages before a victim is released.
+    RequestFlushedBeforeReuse,
+    /// A page in a block that was begun after the translation page that names it is not believed.
+    StaleEntriesGivenUp,
+
     // What a battery's contract stands on.
     /// A battery saves the entries that translation pages do not know of.
     BatterySaves,

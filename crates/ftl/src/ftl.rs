@@ -10,6 +10,9 @@ use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
 pub enum HostData<'a> {
     /// Every page of the request repeats these eight bytes ([`Content::Hollow`]).
     Hollow(u64),
+    /// The first page of the request repeats these eight bytes, and each other one the number after that of the page
+    /// before it.
+    Numbered(u64),
     /// The bytes of all pages of the request, one after the other.
     Bytes(&'a [u8]),
 }
@@ -20,6 +23,7 @@ impl<'a> HostData<'a> {
     pub(crate) fn page(&self, index: u32, page_bytes: u32) -> Content<'a> {
         match self {
             Self::Hollow(tag) => Content::Hollow(*tag),
+            Self::Numbered(first) => Content::Hollow(first.wrapping_add(u64::from(index))),
             Self::Bytes(bytes) => {
                 let start = index as usize * page_bytes as usize;
                 Content::Bytes(&bytes[start..start + page_bytes as usize])
@@ -152,7 +156,8 @@ impl Shape {
 /// without a clock passes [`Time::ZERO`] throughout.
 ///
 /// What the host may rely on:
-/// - A write is **acknowledged** when the returned moment has come, and is then on flash.
+/// - A write is **acknowledged** when the returned moment has come, and is then on flash; a power cut does not take it
+///   back, unless the FTL [says so](Ftl::is_safe_when_flushed).
 /// - Each page is atomic; a request of several pages is not. After a power cut an unacknowledged page is old or new,
 ///   and what the first recovery shows stays.
 /// - A page never written reads as zeros.
@@ -197,7 +202,21 @@ pub trait Ftl<N: Nand>: Send {
     /// [`FtlError::Full`].
     fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError>;
 
-    /// Does a piece of work that can be done while the host is idle.
+    /// Whether a write that is acknowledged is safe from a power cut only with the next completed
+    /// [`flush`](Ftl::flush), or with what was [due](Ftl::due) and is done. What is not may be as it was at any moment
+    /// since the last one, or a read error; it never reads as another page's.
+    fn is_safe_when_flushed(&self) -> bool {
+        false
+    }
+
+    /// From which moment on [`Ftl::background_step`] has work that must not wait until the host is idle, if there is
+    /// such work: a driver with a clock calls it then, and before it hands in a request that comes later. It may change
+    /// with each request. A driver without a clock need not ask.
+    fn due(&self) -> Option<Time> {
+        None
+    }
+
+    /// Does a piece of work that can be done while the host is idle, or that is [due](Ftl::due).
     ///
     /// # Errors
     /// [`FtlError::Full`].

@@ -1,9 +1,9 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, LAZY, LogParts,
-    LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts, PlacementPart, PowerPart, SEPBIT,
-    STATIC_QUOTA, Synchronize, ValidityPart, VictimPart, WearPart,
+    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, IntegrityPart, LAZY,
+    LogParts, LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts, PlacementPart, PowerPart, SEPBIT,
+    STATIC_QUOTA, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block::LogBlock;
@@ -26,6 +26,7 @@ pub struct Preset {
 
 const PAGE: PageParts = PageParts {
     mapping: MappingPart::RamTable,
+    integrity: IntegrityPart::NoFlush,
     validity: ValidityPart::RamBitmap,
     victim: VictimPart::Greedy,
     placement: PlacementPart::OneStream,
@@ -40,6 +41,8 @@ const PAGED: MappingPart = MappingPart::Paged {
     dirty: DirtyLimit::NONE,
     directory: DirectoryPart::Flat,
 };
+
+const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 
 /// Every named FTL.
 pub const PRESETS: &[Preset] = &[
@@ -130,7 +133,39 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "dftl",
         about: "demand-paged mapping, validity in RAM, greedy over user data and metadata alike (DFTL)",
-        composition: Composition::PageMapped(PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE }),
+        composition: Composition::PageMapped(DFTL),
+    },
+    Preset {
+        name: "dftl-noflush",
+        about: "as dftl without a battery: a cut is followed by a scan, and nothing is lost (NOFLUSH, LAST++ section 5.3)",
+        composition: Composition::PageMapped(PageParts { power: PowerPart::Synchronize, ..DFTL }),
+    },
+    Preset {
+        name: "dftl-page",
+        about: "as dftl, the translation page written after each page; recovery from these alone (PAGE, LAST++)",
+        composition: Composition::PageMapped(PageParts {
+            integrity: IntegrityPart::Page,
+            power: PowerPart::Fast,
+            ..DFTL
+        }),
+    },
+    Preset {
+        name: "dftl-timeout",
+        about: "as dftl, dirty entries written after 30 s; a cut takes back what is younger (TIMEOUT, LAST++)",
+        composition: Composition::PageMapped(PageParts {
+            integrity: IntegrityPart::Timeout { ms: TIMEOUT_MS },
+            power: PowerPart::Fast,
+            ..DFTL
+        }),
+    },
+    Preset {
+        name: "dftl-req",
+        about: "as dftl, translation pages written after each request; recovery from these alone (REQ, LAST++)",
+        composition: Composition::PageMapped(PageParts {
+            integrity: IntegrityPart::Request,
+            power: PowerPart::Fast,
+            ..DFTL
+        }),
     },
     Preset {
         name: "lazyftl",

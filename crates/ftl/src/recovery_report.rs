@@ -48,6 +48,8 @@ pub struct RecoveryReport {
     pub done: Time,
     /// RAM that it took for itself while it lasted, in bytes.
     pub scratch_bytes: u64,
+    /// Mapping entries that name what is gone: read errors until written again.
+    pub lost_entries: u64,
     /// Last pages of blocks that were read in full.
     pub last_pages: u64,
     /// Those whose data were not what their spare area says: torn by this cut, or by an earlier one.

@@ -83,6 +83,6 @@ fn comes_up(shared: &Shared, flash: SimNand, expectation: &Expectation) -> Resul
     in_branch(|| {
         let (ftl, took): (_, Time) = bring_up(&mut nand, subject)?;
         shared.counts.worst_recovery.fetch_max(took.0, Ordering::Relaxed);
-        verify(&mut nand, ftl, subject, expectation, &mut |_| false)
+        verify(&mut nand, ftl, subject, expectation, &shared.counts.taken_back, &mut |_| false)
     })
 }

@@ -11,6 +11,7 @@ use super::points::{CutPoints, Points};
 use super::seen::{Seen, Step, Way};
 use super::subject::Any;
 use super::sweep::LabConfig;
+use super::taken_back::TakenBack;
 use super::verify::{bring_up, verify};
 use phelsuma_nand::SimNand;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
@@ -27,6 +28,7 @@ pub(crate) struct Counts {
     pub(crate) covered: AtomicU64,
     pub(crate) joined: AtomicU64,
     pub(crate) worst_recovery: AtomicU64,
+    pub(crate) taken_back: TakenBack,
 }
 
 /// What all threads of a sweep work on.
@@ -120,7 +122,7 @@ pub(crate) fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expecta
         if !todo.check {
             return Ok(());
         }
-        verify(&mut nand, ftl, subject, expectation, &mut |state| {
+        verify(&mut nand, ftl, subject, expectation, &shared.counts.taken_back, &mut |state| {
             settled = Some(state);
             let seen = shared.seen.settle(key, state);
             shared.counts.joined.fetch_add(u64::from(seen), Ordering::Relaxed);

@@ -166,10 +166,10 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
         }
         _ => {}
     }
-    // Where a battery's seal does not hold, a page that does not say any more what it was may have been the newest version
-    // of any translation page of which none is found that was written later, whatever it was.
+    // Where a battery's seal does not hold, or there is none, a page that does not say any more what it was may have
+    // been the newest version of any translation page of which none is found that was written later, whatever it was.
     let says_what = matches!(decays.decay, Decay::Data(_));
-    if subject.has_battery()
+    if subject.recovers_from_metadata_alone()
         && !says_what
         && let Some(behind) = written.among_translation_pages(sim, page)
     {

@@ -11,7 +11,7 @@ use super::script::{Request, Script};
 use super::subject::{Any, Subject};
 use super::sweep::{LabConfig, LabError};
 use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages, within_bound};
-use phelsuma_ftl::{Ftl, FtlError, HostData, WriteRequest};
+use phelsuma_ftl::{Ftl, FtlError, HostData, Step, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, LogicalPage, Nand, SimNand, Time};
 use std::sync::Arc;
@@ -114,6 +114,27 @@ pub(crate) fn run_workload(
     }
 }
 
+/// Write `number` of an experiment, of so many pages from the first on. Each page has its own tag.
+pub(crate) fn write_pages(
+    ftl: &mut dyn Ftl<CutNand>,
+    nand: &mut CutNand,
+    subject: &dyn Subject,
+    (first, pages): (u32, u32),
+    number: u32,
+    at: Time,
+) -> Result<Time, FtlError> {
+    // Hints are of pages: who is told any gets each page in a request of its own.
+    let each = if subject.is_oracle() { 1 } else { pages };
+    let mut done = at;
+    for page in (first..first + pages).step_by(each.max(1) as usize) {
+        let data = HostData::Numbered(tag(number, page));
+        let hint = subject.hint(page, number);
+        let request = WriteRequest { first: LogicalPage(page), pages: each, data, hint };
+        done = done.max(ftl.write(nand, &request, at)?);
+    }
+    Ok(done)
+}
+
 /// The host, with its drive.
 pub(crate) struct Host<'a> {
     pub(crate) subject: &'a dyn Subject,
@@ -132,7 +153,8 @@ impl<'a> Host<'a> {
         let sim = SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(geometry, timing) });
         let subject = config.ftl.as_ref();
         let logical_pages = subject.logical_pages();
-        let model = Model::new(logical_pages);
+        let may_lose = subject.may_lose_what_is_not_flushed();
+        let model = Model::new(logical_pages).may_lose_what_is_not_flushed(may_lose);
         let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
         let mut nand = CutNand::new(sim, expectation);
         for number in 0..u64::from(extras.factory_bad) {
@@ -197,6 +219,11 @@ impl<'a> Host<'a> {
     pub(crate) fn step(&mut self, number: usize) -> Result<(), Stop> {
         let request = self.script.requests[number];
         let number = number as u32;
+        if self.ftl.due().is_some_and(|due| due <= self.at) {
+            self.nand.expectation = self.expectation(None);
+            self.do_what_is_due(number)?;
+            self.model.flushed();
+        }
         let in_progress = InProgress { request, tag: tag(number, 0) };
         self.nand.expectation = self.expectation(Some(in_progress));
         self.request(&request, number)?;
@@ -223,6 +250,29 @@ impl<'a> Host<'a> {
         Expectation { model: Arc::new(self.model.clone()), in_progress }
     }
 
+    /// What the FTL has to do by now, before request `number`.
+    fn do_what_is_due(&mut self, number: u32) -> Result<(), Stop> {
+        match self.ftl.background_step(&mut self.nand, self.at) {
+            Ok(Step::Did(done)) => {
+                self.at = self.at.max(done);
+                Ok(())
+            }
+            Ok(Step::Nothing) => {
+                let message = format!("something is due before request {number}, and nothing is done");
+                Err(Failure { kind: FailureKind::Stuck, message }.into())
+            }
+            Err(error) => self.refused(error),
+        }
+    }
+
+    fn refused(&self, error: FtlError) -> Result<(), Stop> {
+        if self.uncut.restarts == 0 {
+            return Err(Stop::Refused(error));
+        }
+        let message = format!("after {} power cuts of the workload: {error}", self.uncut.restarts);
+        Err(Failure { kind: FailureKind::Stuck, message }.into())
+    }
+
     fn request(&mut self, request: &Request, number: u32) -> Result<(), Stop> {
         let done = match *request {
             Request::Write { first, pages } => self.write(first, pages, number),
@@ -244,24 +294,12 @@ impl<'a> Host<'a> {
                 self.at = done;
                 Ok(())
             }
-            Err(error) if self.uncut.restarts == 0 => Err(Stop::Refused(error)),
-            Err(error) => {
-                let message = format!("after {} power cuts of the workload: {error}", self.uncut.restarts);
-                Err(Failure { kind: FailureKind::Stuck, message }.into())
-            }
+            Err(error) => self.refused(error),
         }
     }
 
     fn write(&mut self, first: u32, pages: u32, number: u32) -> Result<Time, FtlError> {
-        // Each page has its own tag, so each is a request to the FTL; the host sees one.
-        let mut done = self.at;
-        for page in first..first + pages {
-            let data = HostData::Hollow(tag(number, page));
-            let hint = self.subject.hint(page, number);
-            let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint };
-            done = done.max(self.ftl.write(&mut self.nand, &request, self.at)?);
-        }
-        Ok(done)
+        write_pages(self.ftl.as_mut(), &mut self.nand, self.subject, (first, pages), number, self.at)
     }
 
     /// A power cut of the script's own, and the recovery from it; the moment that one is done. What is shown after it
@@ -283,7 +321,7 @@ impl<'a> Host<'a> {
         let expectation = self.expectation(None);
         let (mut ftl, mut nand) = self.copies();
         consistent(ftl.as_mut(), &mut nand, &self.model, &when)?;
-        observe(ftl.as_mut(), &mut nand, &expectation, &mut self.model, &when)?;
+        let _ = observe(ftl.as_mut(), &mut nand, &expectation, &mut self.model, &when)?;
         Ok(report.done)
     }
 

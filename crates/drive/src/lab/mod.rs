@@ -19,6 +19,9 @@
 //!
 //! Defects besides cuts, alone and with cuts behind them, are in `defects.rs`.
 //!
+//! An FTL that promises no more than what was flushed is held against that, and what cuts took back of the rest is
+//! counted (`taken_back.rs`).
+//!
 //! What is checked is in `verify.rs`; what the host may expect, in `model.rs`.
 
 mod again;
@@ -42,6 +45,7 @@ mod shrink;
 mod soak;
 mod subject;
 mod sweep;
+mod taken_back;
 mod verify;
 mod workload;
 
@@ -53,5 +57,6 @@ pub use script::Request;
 pub use soak::{SoakConfig, SoakFound, SoakState};
 pub use subject::{Promise, Ready, Subject};
 pub use sweep::{LabConfig, LabError, Progress, Sweep};
+pub use taken_back::{Spread, TakenBackReport};
 pub use verify::FailureKind;
 pub use workload::Workload;

@@ -15,7 +15,40 @@ struct Expected {
     or: Option<u64>,
     /// That has decayed: what it may read as besides, should it come back.
     or_doubt: Doubt,
+    /// It was written since the last flush, where that may be taken back.
+    since: Option<Since>,
+    /// A cut has taken it back, and it is a read error until it is written again.
+    gone: bool,
     doubt: Doubt,
+}
+
+/// What a page that was written since the last flush may read as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Since {
+    /// Zeros: it was trimmed, or never written, when the last flush was done.
+    zeros: bool,
+    /// The tag that it had then, or the first since.
+    from: u64,
+}
+
+impl Since {
+    /// A page that holds this is written, with this tag.
+    fn written(before: &Expected, tag: u64) -> Self {
+        match before.since {
+            Some(since) => since,
+            None if before.gone => Self { zeros: false, from: tag },
+            None if before.now == 0 => Self { zeros: true, from: tag },
+            None => Self { zeros: false, from: before.now },
+        }
+    }
+
+    fn allows(self, page: u32, read: Option<u64>) -> bool {
+        match read {
+            None => true,
+            Some(0) => self.zeros,
+            Some(read) => once_written_here(page, read) && read >= self.from,
+        }
+    }
 }
 
 /// What a page may read as besides, because a page of flash has decayed.
@@ -36,6 +69,8 @@ pub(crate) struct Model {
     pages: Vec<Expected>,
     hash: u128,
     decayed: Decayed,
+    /// Whether a cut may take back what was not flushed.
+    may_lose: bool,
 }
 
 /// A request that was in progress when the power failed.
@@ -90,8 +125,9 @@ pub(crate) fn tag(write: u32, page: u32) -> u64 {
 
 fn page_hash(page: u32, e: &Expected) -> u128 {
     let mut h = 0x6d6f_6465_6c00u128 ^ u128::from(page);
-    let doubt = e.doubt as u64 | (e.or_doubt as u64) << 4;
-    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555), doubt] {
+    let since = e.since.map_or(u64::MAX, |since| since.from << 1 | u64::from(since.zeros));
+    let states = e.doubt as u64 | (e.or_doubt as u64) << 4 | u64::from(e.gone) << 9;
+    for word in [e.now, e.or.map_or(u64::MAX, |t| t ^ 0x5555), states, since] {
         h = (h ^ u128::from(word)).wrapping_mul(0x2545_f491_4f6c_dd1d_9e37_79b9_7f4a_7c15);
         h ^= h >> 61;
     }
@@ -102,7 +138,29 @@ impl Model {
     pub(crate) fn new(logical_pages: u32) -> Self {
         let pages = vec![Expected::default(); logical_pages as usize];
         let hash = pages.iter().enumerate().fold(0, |h, (n, e)| h ^ page_hash(n as u32, e));
-        Self { pages, hash, decayed: Decayed::Nothing }
+        Self { pages, hash, decayed: Decayed::Nothing, may_lose: false }
+    }
+
+    /// Of a drive of which a cut may take back what was not flushed, or not.
+    #[must_use]
+    pub(crate) fn may_lose_what_is_not_flushed(mut self, may_lose: bool) -> Self {
+        self.may_lose = may_lose;
+        self
+    }
+
+    /// Whether a cut may take anything back.
+    pub(crate) fn may_lose(&self) -> bool {
+        self.may_lose
+    }
+
+    /// The FTL has flushed everything.
+    pub(crate) fn flushed(&mut self) {
+        for page in 0..self.logical_pages() {
+            let before = self.pages[page as usize];
+            if before.since.is_some() {
+                self.set(page, Expected { since: None, ..before });
+            }
+        }
     }
 
     pub(crate) fn logical_pages(&self) -> u32 {
@@ -135,19 +193,23 @@ impl Model {
         match *request {
             Request::Write { first, pages } => {
                 for page in first..first + pages {
-                    self.set(page, Expected { now: tag(write, page), ..Expected::default() });
+                    self.written(page, tag(write, page));
                 }
             }
             Request::Trim { first, pages } => {
                 for page in first..first + pages {
                     let before = self.pages[page as usize];
-                    if before.now != 0 {
-                        self.set(page, Expected { now: 0, or: Some(before.now), or_doubt: Doubt::None, ..before });
+                    if before.gone {
+                        self.set(page, Expected { now: 0, gone: false, ..before });
+                    } else if before.now != 0 {
+                        let or = Some(before.now);
+                        self.set(page, Expected { now: 0, or, or_doubt: Doubt::None, since: None, ..before });
                     }
                 }
             }
             Request::Read { .. } | Request::Cut => {}
             Request::Flush => {
+                self.flushed();
                 for page in 0..self.logical_pages() {
                     let before = self.pages[page as usize];
                     if before.or.is_some() {
@@ -161,9 +223,11 @@ impl Model {
 
     /// Whether `page` may read as this with the power on; None stands for a page that cannot be read.
     pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
+        let expected = &self.pages[page as usize];
         match read {
-            Some(read) if read == self.pages[page as usize].now => Ok(()),
-            read if self.pages[page as usize].doubt.allows(page, read) => Ok(()),
+            None if expected.gone => Ok(()),
+            Some(read) if read == expected.now && !expected.gone => Ok(()),
+            read if expected.doubt.allows(page, read) => Ok(()),
             Some(read) => Err(Wrong::of(page, read)),
             None => Err(Wrong::Lost),
         }
@@ -179,12 +243,14 @@ impl Model {
             Some(read) => (read, before.doubt.max(before.or_doubt)),
             None => (before.or.unwrap_or(before.now), before.doubt.max(before.or_doubt)),
         };
-        self.set(page, Expected { now, or: None, or_doubt: Doubt::None, doubt });
+        let gone = read.is_none() && !doubt.allows(page, None);
+        self.set(page, Expected { now, or: None, or_doubt: Doubt::None, since: None, gone, doubt });
     }
 
     /// The page was written, and nobody cut the power.
     pub(crate) fn written(&mut self, page: u32, tag: u64) {
-        self.set(page, Expected { now: tag, ..Expected::default() });
+        let since = self.may_lose.then(|| Since::written(&self.pages[page as usize], tag));
+        self.set(page, Expected { now: tag, since, ..Expected::default() });
     }
 
     /// What the page holds is doubtful from now on.
@@ -236,25 +302,114 @@ impl Expectation {
     /// Whether `page` may read as this after the power cut; None stands for a page that cannot be read.
     pub(crate) fn judge(&self, page: u32, read: Option<u64>) -> Result<(), Wrong> {
         let expected = &self.model.pages[page as usize];
-        if expected.doubt.allows(page, read) || expected.or_doubt.allows(page, read) {
+        if expected.doubt.allows(page, read) {
+            return Ok(());
+        }
+        if expected.since.is_some_and(|since| since.allows(page, read)) || (expected.gone && read.is_none()) {
+            return Ok(());
+        }
+        if expected.or_doubt.allows(page, read) {
+            return Ok(());
+        }
+        let is_written = || matches!(self.in_progress, Some(InProgress { request: Request::Write { .. }, .. }));
+        if read.is_none() && self.model.may_lose && is_written() && self.in_progress(page).is_some() {
+            // Its older version need not be there once it is written, acknowledged or not.
             return Ok(());
         }
         let Some(read) = read else { return Err(Wrong::Lost) };
-        if read == expected.now || expected.or == Some(read) {
+        if (read == expected.now && !expected.gone) || expected.or == Some(read) {
             return Ok(());
         }
-        if let Some(InProgress { request, tag }) = &self.in_progress {
-            let new = match *request {
-                Request::Write { first, pages } if (first..first + pages).contains(&page) => {
-                    Some(*tag | u64::from(page))
-                }
-                Request::Trim { first, pages } if (first..first + pages).contains(&page) => Some(0),
-                _ => None,
-            };
-            if new == Some(read) {
-                return Ok(());
-            }
+        if let Some(new) = self.in_progress(page)
+            && new == read
+        {
+            return Ok(());
         }
         Err(Wrong::of(page, read))
+    }
+
+    /// What the request in progress makes of `page`, if it is one of its pages.
+    fn in_progress(&self, page: u32) -> Option<u64> {
+        let InProgress { request, tag } = self.in_progress?;
+        match request {
+            Request::Write { first, pages } if (first..first + pages).contains(&page) => Some(tag | u64::from(page)),
+            Request::Trim { first, pages } if (first..first + pages).contains(&page) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Whether the cut took back what was acknowledged of `page`, which reads as this.
+    pub(crate) fn is_taken_back(&self, page: u32, read: Option<u64>) -> bool {
+        let expected = &self.model.pages[page as usize];
+        let is_new = || self.in_progress(page).is_some_and(|new| read == Some(new));
+        expected.since.is_some() && read != Some(expected.now) && !is_new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u32 = 3;
+
+    fn write(model: &mut Model, number: u32) {
+        model.acknowledged(&Request::Write { first: PAGE, pages: 1 }, number);
+    }
+
+    /// What the page may read as after a cut: of zeros, nothing readable, and writes 1 to 5 of it.
+    fn allowed(model: &Model, in_progress: Option<Request>) -> Vec<&'static str> {
+        let in_progress = in_progress.map(|request| InProgress { request, tag: tag(5, 0) });
+        let expectation = Expectation { model: Arc::new(model.clone()), in_progress };
+        let writes = ["1", "2", "3", "4", "5"].into_iter().zip(1..).map(|(name, n)| (name, Some(tag(n, PAGE))));
+        let all = [("zeros", Some(0)), ("nothing", None)].into_iter().chain(writes);
+        all.filter(|(_, read)| expectation.judge(PAGE, *read).is_ok()).map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_cut_takes_back_what_was_not_flushed_and_nothing_more() {
+        let mut model = Model::new(8).may_lose_what_is_not_flushed(true);
+        assert_eq!(allowed(&model, None), ["zeros"]);
+        write(&mut model, 1);
+        assert_eq!(allowed(&model, None), ["zeros", "nothing", "1", "2", "3", "4", "5"]);
+        model.acknowledged(&Request::Flush, 2);
+        assert_eq!(allowed(&model, None), ["1"]);
+        // Acknowledged or not: what is written may be lost with what it took the place of.
+        assert_eq!(allowed(&model, Some(Request::Write { first: PAGE, pages: 1 })), ["nothing", "1", "5"]);
+        assert_eq!(allowed(&model, Some(Request::Trim { first: PAGE, pages: 1 })), ["zeros", "1"]);
+        write(&mut model, 3);
+        assert_eq!(allowed(&model, None), ["nothing", "1", "2", "3", "4", "5"]);
+        write(&mut model, 4);
+        model.flushed();
+        assert_eq!(allowed(&model, None), ["4"]);
+        model.acknowledged(&Request::Trim { first: PAGE, pages: 1 }, 4);
+        assert_eq!(allowed(&model, None), ["zeros", "4"]);
+        // What was there before it was trimmed does not come back once it is written again.
+        write(&mut model, 5);
+        assert_eq!(allowed(&model, None), ["zeros", "nothing", "5"]);
+        let other = Expectation { model: Arc::new(model), in_progress: None };
+        assert_eq!(other.judge(PAGE, Some(tag(5, PAGE + 1))), Err(Wrong::Corrupt));
+    }
+
+    #[test]
+    fn what_a_recovery_has_shown_to_be_gone_stays_gone_until_it_is_written() {
+        let mut model = Model::new(8).may_lose_what_is_not_flushed(true);
+        write(&mut model, 1);
+        model.observed(PAGE, None);
+        assert_eq!(allowed(&model, None), ["nothing"]);
+        assert!(model.judge(PAGE, None).is_ok() && model.judge(PAGE, Some(tag(1, PAGE))).is_err());
+        write(&mut model, 2);
+        assert!(model.judge(PAGE, None).is_err());
+        assert_eq!(allowed(&model, None), ["nothing", "2", "3", "4", "5"]);
+        model.observed(PAGE, Some(tag(2, PAGE)));
+        assert_eq!(allowed(&model, None), ["2"]);
+    }
+
+    #[test]
+    fn where_nothing_may_be_lost_an_acknowledged_write_is_all_there_is() {
+        let mut model = Model::new(8);
+        write(&mut model, 1);
+        write(&mut model, 2);
+        assert_eq!(allowed(&model, None), ["2"]);
+        assert_eq!(allowed(&model, Some(Request::Write { first: PAGE, pages: 1 })), ["2", "5"]);
     }
 }

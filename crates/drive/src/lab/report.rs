@@ -5,6 +5,7 @@ use super::host::Uncut;
 use super::path::Path;
 use super::points::CutPoints;
 use super::subject::Promise;
+use super::taken_back::TakenBackReport;
 use super::verify::FailureKind;
 use phelsuma_nand::Time;
 use serde::Serialize;
@@ -76,6 +77,10 @@ pub struct CrashReport {
     pub panics: u64,
     /// Branches that failed, and in which the design promises nothing; those that panicked are among the failures.
     pub not_promised: u64,
+    /// What cuts took back that was acknowledged and not flushed, of an FTL that does not promise to keep it; none of
+    /// others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_back: Option<TakenBackReport>,
     /// The longest recovery, in simulated microseconds.
     pub worst_recovery_us: f64,
     /// The id that replays the first failure.
@@ -135,6 +140,9 @@ impl CrashReport {
         self.stuck += other.stuck;
         self.panics += other.panics;
         self.not_promised += other.not_promised;
+        if let (Some(taken), Some(others)) = (&mut self.taken_back, &other.taken_back) {
+            *taken = taken.and(others);
+        }
         self.worst_recovery_us = self.worst_recovery_us.max(other.worst_recovery_us);
         self.writes += other.writes;
         self.failures.extend(other.failures.iter().cloned());
@@ -193,6 +201,7 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
         stuck: count(FailureKind::Stuck),
         panics: count(FailureKind::Panic),
         not_promised: not_promised.len() as u64,
+        taken_back: config.ftl.may_lose_what_is_not_flushed().then(|| TakenBackReport::of(counts.taken_back.all())),
         worst_recovery_us: Time(counts.worst_recovery.load(Ordering::Relaxed).max(uncut.worst_recovery.0)).micros(),
         replay: failures.first().map(|f| f.id.clone()),
         depth: config.depth,

@@ -98,6 +98,19 @@ pub trait Subject: Debug + Send + Sync {
         true
     }
 
+    /// Whether a power cut may take back what was acknowledged since the last flush, the FTL's own or the host's: each
+    /// page reads then as it did at some moment since that flush, or right before it; or it is a read error, if it was
+    /// written since. What was trimmed stays so, and nothing that was never written there is ever read.
+    fn may_lose_what_is_not_flushed(&self) -> bool {
+        false
+    }
+
+    /// Whether it comes up from pages of metadata alone: where one does not say any more which it was, nothing else
+    /// tells what it said, and all that it may have said is a read error.
+    fn recovers_from_metadata_alone(&self) -> bool {
+        self.has_battery()
+    }
+
     /// Whether it is told what no real FTL knows.
     fn is_oracle(&self) -> bool {
         false
@@ -125,6 +138,9 @@ pub trait Subject: Debug + Send + Sync {
 pub enum Promise {
     /// Everything acknowledged reads as it was written, and the drive can be written.
     Kept,
+    /// So does everything that was flushed; what was written since may be as it was at any time since, or a read error
+    /// ([`Subject::may_lose_what_is_not_flushed`]).
+    Flushed,
     /// What is gone is a read error, for the pages concerned and no others, and the drive can be written.
     Detected,
     /// Nothing, and why.
@@ -165,6 +181,14 @@ impl Subject for Config {
         self.composition.page_mapped().is_none_or(|parts| parts.validity == ValidityPart::RamBitmap)
     }
 
+    fn may_lose_what_is_not_flushed(&self) -> bool {
+        self.composition.may_lose_what_is_not_flushed()
+    }
+
+    fn recovers_from_metadata_alone(&self) -> bool {
+        self.has_battery() || self.composition.power() == Some(PowerPart::Fast)
+    }
+
     fn is_oracle(&self) -> bool {
         self.composition.knowledge().is_some()
     }
@@ -193,7 +217,9 @@ impl Subject for Config {
             Fault::Program(_) | Fault::Erase(_) if battery => {
                 Promise::Nothing("its battery tells of cuts (GeckoFTL section 5.3)")
             }
-            Fault::Program(_) | Fault::Erase(_) | Fault::Announced | Fault::Defect(Defect::Fails) => Promise::Kept,
+            Fault::Program(_) | Fault::Erase(_) | Fault::Announced | Fault::Defect(Defect::Fails) => {
+                if self.composition.may_lose_what_is_not_flushed() { Promise::Flushed } else { Promise::Kept }
+            }
             Fault::Defect(Defect::MetadataDecays) if self.composition.page_mapped().is_none() => {
                 Promise::Nothing("of where data blocks are only map pages tell, and nobody rebuilds one")
             }

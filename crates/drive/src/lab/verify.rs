@@ -6,10 +6,12 @@ use super::cut_nand::CutNand;
 use super::decay::Decayed;
 use super::model::{Expectation, Model, Wrong, tag};
 use super::subject::Subject;
+use super::taken_back::{Taken, TakenBack};
 use phelsuma_ftl::{Disagreement, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest};
 use phelsuma_nand::{Content, LogicalPage, Purpose, Time};
 use serde::{Serialize, Serializer};
 use std::fmt;
+use std::sync::Arc;
 
 /// What was found wrong with a branch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -98,11 +100,15 @@ pub(crate) fn verify(
     mut ftl: Box<dyn Ftl<CutNand>>,
     subject: &dyn Subject,
     expectation: &Expectation,
+    taken_back: &TakenBack,
     seen_before: &mut dyn FnMut(u128) -> bool,
 ) -> Checked<()> {
     consistent(ftl.as_mut(), nand, &expectation.model, "after recovery")?;
     let mut model = expectation.model.as_ref().clone();
-    observe(ftl.as_mut(), nand, expectation, &mut model, "after recovery")?;
+    let taken = observe(ftl.as_mut(), nand, expectation, &mut model, "after recovery")?;
+    if model.may_lose() {
+        taken_back.note(taken);
+    }
 
     power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
     // From here on everything follows from the flash and what it showed.
@@ -121,7 +127,7 @@ pub(crate) fn verify(
     }
     power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
     (ftl, _) = bring_up(nand, subject)?;
-    compare(ftl.as_mut(), nand, &model, "after three writes and a clean recovery")?;
+    after_cut(ftl.as_mut(), nand, &mut model, "after three writes and a clean recovery")?;
 
     let mut at = Time::ZERO;
     for round in 0..2 {
@@ -132,24 +138,37 @@ pub(crate) fn verify(
 
     power_cycle(ftl.as_mut(), nand, at)?;
     let (mut last, _) = bring_up(nand, subject)?;
-    compare(last.as_mut(), nand, &model, "after two overwrites and a clean recovery")
+    after_cut(last.as_mut(), nand, &mut model, "after two overwrites and a clean recovery")
 }
 
-/// Reads everything after a recovery. What it shows, if that may be, stays from then on.
+/// Everything after a cut with nothing in flight: as the model has it, unless such a cut may take something back.
+fn after_cut(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, when: &str) -> Checked<()> {
+    if !model.may_lose() {
+        return compare(ftl, nand, model, when);
+    }
+    let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
+    observe(ftl, nand, &expectation, model, when).map(drop)
+}
+
+/// Reads everything after a recovery. What it shows, if that may be, stays from then on. What the cut took back.
 pub(crate) fn observe(
     ftl: &mut dyn Ftl<CutNand>,
     nand: &mut CutNand,
     expectation: &Expectation,
     model: &mut Model,
     when: &str,
-) -> Checked<()> {
+) -> Checked<Taken> {
+    let mut taken = Taken::default();
     for (page, read) in (0..).zip(read_all(ftl, nand, model)?) {
         if let Err(wrong) = expectation.judge(page, read) {
             return failure(kind_of(wrong), format!("{when} logical page {page} {}", reads_as(read)));
         }
+        if expectation.is_taken_back(page, read) {
+            *if read.is_some() { &mut taken.older } else { &mut taken.unreadable } += 1;
+        }
         model.observed(page, read);
     }
-    Ok(())
+    Ok(taken)
 }
 
 fn kind_of(wrong: Wrong) -> FailureKind {
@@ -217,7 +236,8 @@ pub(crate) fn exactly(model: &Model, first: u32, found: &[Option<u64>], when: &s
 /// they need not.
 pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model, when: &str) -> Checked<()> {
     let is_expected = |finding: &Finding| match (model.has_decayed(), finding.about) {
-        (Decayed::Nothing, _) => false,
+        // What a cut has taken back may have been erased since.
+        (Decayed::Nothing, _) => model.may_lose() && finding.is_of_unreadable_pages(),
         // A page that is mapped and has decayed is a finding, and here it is to be expected. So is one that has decayed,
         // was given up, and counts as live until its block is collected: the power failed before validity had heard of it.
         (Decayed::Host, _) => finding.is_of_unreadable_pages(),

@@ -226,11 +226,12 @@ impl<N: Nand + 'static> Ftl<N> for JournalFtl {
                 return Err(FtlError::Length { given: bytes.len(), pages: request.pages, page_bytes });
             }
             HostData::Bytes(bytes) => bytes.chunks_exact(page_bytes as usize),
-            HostData::Hollow(_) => [].chunks_exact(1),
+            HostData::Hollow(_) | HostData::Numbered(_) => [].chunks_exact(1),
         };
         for id in range {
             let content = match request.data {
                 HostData::Hollow(tag) => Content::Hollow(tag),
+                HostData::Numbered(tag) => Content::Hollow(tag + u64::from(id - request.first.0)),
                 HostData::Bytes(_) => Content::Bytes(pieces.next().unwrap_or_default()),
             };
             self.write_page(nand, id, content)?;

@@ -177,6 +177,15 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::PagesPointBack, soak("ib-ftl")),
         (B::TrimsPointBack, soak("ib-ftl")),
         (B::YoungFlushed, one_die_short),
+        // A recovery from translation pages alone.
+        (B::EntriesBeforeAcknowledged, soak("dftl-page")),
+        (B::EntriesBeforeAcknowledged, soak("dftl-req")),
+        (B::MovedFlushed, soak("dftl-timeout")),
+        (B::SuspectsVerified, soak("dftl-req")),
+        (B::SuspectsCopied, soak("dftl-req")),
+        (B::FallbacksHeld, soak("dftl-req")),
+        (B::CopiesBeforeErase, soak("dftl-page")),
+        (B::EntriesAfterPages, soak_on(DIES, "dftl-req")),
         // Log-block FTLs keep many rules of others by code of their own, and these besides.
         (B::SuspectsVerified, soak("bast")),
         (B::SuspectsCopied, soak("bast")),
@@ -198,6 +207,8 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
 
 /// Caught by a test that `make mutants` runs as well: what goes wrong takes more than the laboratory has workloads for.
 pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
+    (Barrier::RequestFlushedBeforeReuse, "crates/ftl/tests/it/integrity.rs"),
+    (Barrier::StaleEntriesGivenUp, "crates/ftl/tests/it/integrity.rs"),
     (Barrier::LostWrittenThrough, "crates/ftl/tests/it/unreadable.rs"),
     (Barrier::HeldUntilFlush, "crates/ftl/tests/it/recovery_corners.rs"),
     (Barrier::EraseClearsBuffer, "crates/ftl/tests/it/corners.rs"),

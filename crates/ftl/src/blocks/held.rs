@@ -21,6 +21,9 @@ pub(crate) struct ScanFrom {
 }
 
 impl ScanFrom {
+    /// No page is so young.
+    pub(crate) const NOTHING: Self = Self { after: u64::MAX - 1, oldest_open: u64::MAX };
+
     /// From where on both are looked at.
     pub(crate) fn and(self, other: Self) -> Self {
         Self { after: self.after.min(other.after), oldest_open: self.oldest_open.min(other.oldest_open) }

@@ -80,6 +80,12 @@ impl Composition {
         self.why_not_survivable().is_none()
     }
 
+    /// Whether a power cut may take back what was acknowledged and not flushed
+    /// ([`PageParts::may_lose_what_is_not_flushed`]).
+    pub fn may_lose_what_is_not_flushed(&self) -> bool {
+        self.page_mapped().is_some_and(|parts| parts.may_lose_what_is_not_flushed())
+    }
+
     /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
     pub fn why_not_survivable(&self) -> Option<&'static str> {
         self.page_mapped().and_then(|parts| parts.why_not_survivable())

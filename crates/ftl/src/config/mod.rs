@@ -19,11 +19,13 @@ pub use error::ConfigError;
 pub use knowledge::Knowledge;
 pub use log_block::{LogParts, LogScheme};
 pub use parameters::PARAMETERS;
-pub(crate) use parts::{B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, MIDAS, ORACLE, SAMPLE_MIN, SEPBIT, STATIC_QUOTA};
+pub(crate) use parts::{
+    B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, MIDAS, ORACLE, SAMPLE_MIN, SEPBIT, STATIC_QUOTA, TIMEOUT_MS,
+};
 pub use parts::{
-    DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, MIDAS_GROUPS_MAX, MappingPart, MetadataPart,
-    ORACLE_WINDOWS_MAX, OnMiss, PageTimes, PlacementPart, QUOTA_CLASSES_MAX, Synchronize, UnknownOld, ValidityPart,
-    VictimPart, WearPart,
+    DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart, MIDAS_GROUPS_MAX, MappingPart,
+    MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PageTimes, PlacementPart, QUOTA_CLASSES_MAX, Synchronize, UnknownOld,
+    ValidityPart, VictimPart, WearPart,
 };
 pub use power::PowerPart;
 
@@ -37,6 +39,8 @@ use alloc::string::{String, ToString};
 pub struct PageParts {
     /// Where each logical page is.
     pub mapping: MappingPart,
+    /// When dirty entries of a demand-paged mapping are written to flash.
+    pub integrity: IntegrityPart,
     /// Which physical pages are live.
     pub validity: ValidityPart,
     /// Which block is collected next.

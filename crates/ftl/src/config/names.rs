@@ -1,8 +1,8 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
 use super::{
-    DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, Synchronize, ValidityPart,
-    VictimPart, WearPart,
+    DirectoryPart, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, Synchronize,
+    ValidityPart, VictimPart, WearPart,
 };
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -22,7 +22,9 @@ impl PageParts {
             ValidityPart::PageValidityLog => "page-validity-log".to_string(),
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
         };
-        format!("{mapping} {validity}")
+        // What was not flushed when such a drive came up is gone for good: no other recovery may bring it back.
+        let recovery = if self.power == PowerPart::Fast { " fast" } else { "" };
+        format!("{mapping} {validity}{recovery}")
     }
 
     /// What becomes of metadata and how a power cut is survived, as in results.
@@ -36,6 +38,7 @@ impl PageParts {
             PowerPart::Battery => "battery",
             PowerPart::GeckoRec => "gecko-rec",
             PowerPart::Synchronize => "synchronize",
+            PowerPart::Fast => "fast",
             PowerPart::Nothing => "nothing",
         };
         [metadata, power]
@@ -88,6 +91,12 @@ impl PageParts {
                     for (what, value) in [("nodes", nodes), ("fanout", fanout)].iter().filter(|(_, value)| *value > 0) {
                         name += &format!(", {what}={value}");
                     }
+                }
+                match self.integrity {
+                    IntegrityPart::NoFlush => {}
+                    IntegrityPart::Page => name += ", integrity=page",
+                    IntegrityPart::Timeout { ms } => name += &format!(", integrity=timeout({ms} ms)"),
+                    IntegrityPart::Request => name += ", integrity=req",
                 }
                 name + ")"
             }

@@ -62,6 +62,33 @@ pub enum Synchronize {
     PhysicalBlock,
 }
 
+/// When dirty entries are written to flash besides when they must go: the integrity methods of DFTL (LAST++ section
+/// 5.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IntegrityPart {
+    /// Only when they must go (NOFLUSH).
+    NoFlush,
+    /// After each page that the host writes, before that is acknowledged (PAGE).
+    Page,
+    /// All of them, once the oldest change is so old (TIMEOUT).
+    Timeout {
+        /// In milliseconds of simulated time, 1 or more.
+        ms: u32,
+    },
+    /// After each request of the host's, before it is acknowledged (REQ).
+    Request,
+}
+
+impl IntegrityPart {
+    /// Whether a write is acknowledged only when its entries are in translation pages.
+    pub fn acknowledges_what_is_mapped(self) -> bool {
+        matches!(self, Self::Page | Self::Request)
+    }
+}
+
+/// The timeout of LAST++ section 5.3, in milliseconds: 30 seconds.
+pub(crate) const TIMEOUT_MS: u32 = 30_000;
+
 /// What a host write does when the mapping entry is not cached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnMiss {

@@ -17,6 +17,10 @@ pub enum PowerPart {
     /// validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them). For a demand-paged mapping with
     /// validity in RAM or in such a log.
     Synchronize,
+    /// From the translation pages alone: no page of the host's is looked at. What they do not know is as old as they
+    /// are, or a read error; what of it was acknowledged, [`IntegrityPart`](super::IntegrityPart) says. For a
+    /// demand-paged mapping with a bitmap in RAM.
+    Fast,
     /// Not at all.
     Nothing,
 }
@@ -63,9 +67,15 @@ impl PageParts {
             PowerPart::Synchronize if log && !fetches => {
                 Some("synchronize with validity=page-validity-log needs mapping.on-miss=fetch")
             }
+            PowerPart::Fast if !paged => Some("fast needs mapping=paged"),
+            PowerPart::Fast if !ram_bitmap => Some("fast needs validity=ram-bitmap"),
+            PowerPart::Fast if !flat => Some("fast needs mapping.directory=flat"),
+            PowerPart::Fast if levels => Some("fast needs wear=none"),
             PowerPart::GeckoRec if !flat => Some("gecko-rec needs mapping.directory=flat"),
             PowerPart::GeckoRec if self.metadata == MetadataPart::Collected => Some("gecko-rec needs metadata=left"),
-            PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize => None,
+            PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize | PowerPart::Fast => {
+                None
+            }
             PowerPart::Nothing => Some(match self.validity {
                 ValidityPart::FlashBitmap if paged => "power=nothing; power=battery would be right for its parts",
                 ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
@@ -96,6 +106,12 @@ impl PageParts {
         }
     }
 
+    /// Whether a power cut may take back what was acknowledged and not flushed: a recovery from translation pages
+    /// alone, of a drive that acknowledges what these do not know yet.
+    pub fn may_lose_what_is_not_flushed(&self) -> bool {
+        self.power == PowerPart::Fast && !self.integrity.acknowledges_what_is_mapped()
+    }
+
     /// How a power cut is survived, in a few words.
     pub fn power_loss(&self) -> &'static str {
         match self.power {
@@ -104,6 +120,10 @@ impl PageParts {
             PowerPart::Battery => "battery",
             PowerPart::GeckoRec => "checkpoints and GeckoRec",
             PowerPart::Synchronize => "synchronization at recovery",
+            PowerPart::Fast if self.may_lose_what_is_not_flushed() => {
+                "translation pages alone: loses what is not flushed"
+            }
+            PowerPart::Fast => "translation pages alone",
             PowerPart::Nothing => "no recovery",
         }
     }

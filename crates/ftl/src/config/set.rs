@@ -2,8 +2,8 @@
 
 use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, SAMPLE_MIN, SAMPLED};
 use super::{
-    ConfigError, DirectoryPart, GeckoMerge, MappingPart, MetadataPart, OnMiss, PARAMETERS, PageParts, PowerPart,
-    Synchronize, ValidityPart, VictimPart, WearPart,
+    ConfigError, DirectoryPart, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PARAMETERS, PageParts,
+    PowerPart, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
 };
 use crate::blocks::LOOKS_MAX;
 use alloc::string::ToString;
@@ -18,7 +18,10 @@ impl PageParts {
         let (bad, lacks) = refusals(name, value);
         // Names may be written with either.
         match (name.replace('_', "-").as_str(), value) {
-            ("mapping", "ram-table") => self.mapping = MappingPart::RamTable,
+            ("mapping", "ram-table") => {
+                self.mapping = MappingPart::RamTable;
+                self.integrity = IntegrityPart::NoFlush;
+            }
             ("mapping", "paged") => self.mapping = LAZY,
             ("mapping", _) => return Err(bad("it can be ram-table or paged")),
             ("mapping.cache", _) => match (value.parse(), &mut self.mapping) {
@@ -40,6 +43,7 @@ impl PageParts {
             ("mapping.on-miss", _) => return Err(bad("it can be fetch or lazy")),
             ("mapping.dirty-limit" | "mapping.synchronize", _) => self.set_dirty_limit(name, value)?,
             ("mapping.directory" | "mapping.nodes" | "mapping.fanout", _) => self.set_directory(name, value)?,
+            ("integrity" | "integrity.timeout", _) => self.set_integrity(name, value)?,
             ("validity", "ram-bitmap") => self.validity = ValidityPart::RamBitmap,
             ("validity", "flash-bitmap") => self.validity = ValidityPart::FlashBitmap,
             ("validity", "page-validity-log") => self.validity = ValidityPart::PageValidityLog,
@@ -83,8 +87,9 @@ impl PageParts {
             ("power", "battery") => self.power = PowerPart::Battery,
             ("power", "gecko-rec") => self.power = PowerPart::GeckoRec,
             ("power", "synchronize") => self.power = PowerPart::Synchronize,
+            ("power", "fast") => self.power = PowerPart::Fast,
             ("power", "nothing") => self.power = PowerPart::Nothing,
-            ("power", _) => return Err(bad("it can be scan, battery, gecko-rec, synchronize or nothing")),
+            ("power", _) => return Err(bad("it can be scan, battery, gecko-rec, synchronize, fast or nothing")),
             ("metadata", "collected") => self.metadata = MetadataPart::Collected,
             ("metadata", "left") => self.metadata = MetadataPart::Left,
             ("metadata", _) => return Err(bad("it can be collected or left")),
@@ -97,6 +102,27 @@ impl PageParts {
                 return Err(ConfigError::UnknownParameter { name: name.to_string(), known });
             }
         }
+        Ok(())
+    }
+
+    fn set_integrity(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        let (bad, lacks) = refusals(name, value);
+        let part = match (name, value) {
+            ("integrity", "noflush") => IntegrityPart::NoFlush,
+            ("integrity", "page") => IntegrityPart::Page,
+            ("integrity", "timeout") => IntegrityPart::Timeout { ms: TIMEOUT_MS },
+            ("integrity", "req") => IntegrityPart::Request,
+            ("integrity", _) => return Err(bad("it can be noflush, page, timeout or req")),
+            _ => match (value.parse(), self.integrity) {
+                (Ok(ms @ 1..=4_000_000_000), IntegrityPart::Timeout { .. }) => IntegrityPart::Timeout { ms },
+                (Ok(1..=4_000_000_000), _) => return Err(lacks("only integrity=timeout has it")),
+                _ => return Err(bad("it can be a whole number of milliseconds from 1 to 4000000000")),
+            },
+        };
+        if part != IntegrityPart::NoFlush && self.mapping == MappingPart::RamTable {
+            return Err(lacks("only the mapping part paged has entries to write"));
+        }
+        self.integrity = part;
         Ok(())
     }
 

@@ -17,8 +17,11 @@ impl PageParts {
                 return Err(ConfigError::Repeated(name.to_string()));
             }
         }
-        // A part of the mapping has parameters of its own.
-        let rank = |name: &str| if name == "mapping.directory" { 1 } else { 2 * usize::from(name.contains('.')) };
+        // A part of the mapping has parameters of its own, and its entries are written by a method.
+        let rank = |name: &str| match name {
+            "mapping.directory" | "integrity" => 1,
+            _ => 2 * usize::from(name.contains('.')),
+        };
         for wanted in 0..3 {
             for (name, value) in settings.iter().filter(|(name, _)| rank(name) == wanted) {
                 self.set(name, value)?;

@@ -173,6 +173,11 @@ impl PageMapped {
             done = done.max(io.done());
         }
         self.settle(nand, at)?;
+        if let Err(error) = self.flush_before_release(nand, at) {
+            // As above.
+            self.blocks.close(victim, stream);
+            return Err(error);
+        }
         let young = self.blocks.is_young(victim) && !self.barriers.forget(Barrier::YoungFlushed);
         let damage = self.validity.has_untold_damage() && !self.barriers.forget(Barrier::DamageWritten);
         if young || damage || self.gives_up_pages() {
@@ -360,6 +365,9 @@ impl PageMapped {
             let (to, safe) = self.blocks.append(nand, stream, &copy, why.purpose(), page.ready)?;
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
+            if let Mapping::Paged(paged) = &self.mapping {
+                self.integrity.moved(paged.part_of(key));
+            }
             self.validity.leave(self.blocks.geometry(), page.from);
             self.blocks.note_death(to, self.blocks.left_of(page.from));
             self.drop_count(page.from);

@@ -7,6 +7,7 @@
 mod check;
 mod collect;
 mod directory;
+mod integrity;
 mod look;
 mod mapping;
 mod meta_io;
@@ -26,11 +27,12 @@ mod wear;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
-use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, WriteRequest};
+use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
 use crate::{BlockLook, Counter, Finding, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use integrity::Integrity;
 use mapping::{Before, LastPlace, Mapping, PagedMapping, Place, RamMapping};
 use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
@@ -83,6 +85,8 @@ pub(crate) struct PageMapped {
     anchors: Vec<Block>,
     live: Vec<u16>,
     moving: MoveBuffer,
+    /// When dirty entries are written that need not go.
+    integrity: Integrity,
     /// Pages found to be stale while the mapping was at work; empty between requests.
     before: Vec<Page>,
     /// Blocks looked at for the choice of the victim.
@@ -223,6 +227,7 @@ impl PageMapped {
             anchors,
             live: Vec::with_capacity(geometry.pages_per_block() as usize),
             moving: MoveBuffer::new(),
+            integrity: Integrity::of(composition, geometry.pages_per_block()),
             before: Vec::new(),
             examined: 0,
             recounted: None,
@@ -437,9 +442,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
             }
             self.hear_news(nand, at)?;
             self.blocks.reported();
-            done = done.max(safe);
+            done = done.max(safe).max(self.written_by_host(nand, key, at)?);
         }
-        Ok(done)
+        Ok(done.max(self.request_written(nand, at)?))
     }
 
     fn read(
@@ -525,7 +530,20 @@ impl<N: Nand> Ftl<N> for PageMapped {
             self.mapping.write_pending_trims(mapping_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
         }
-        Ok(at.max(self.blocks.clock.horizon()))
+        let flushed = self.flush_for_host(nand, at)?;
+        Ok(flushed.max(self.blocks.clock.horizon()))
+    }
+
+    fn is_safe_when_flushed(&self) -> bool {
+        self.integrity.is_safe_when_flushed()
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.integrity.due()
+    }
+
+    fn background_step(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
+        Ok(self.flush_what_is_due(nand, at)?.map_or(Step::Nothing, Step::Did))
     }
 
     fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
@@ -581,6 +599,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.victim.ram(&mut ledger);
         self.placement.ram(&mut ledger);
         self.blocks.ram(&mut ledger);
+        self.integrity.ram(&mut ledger);
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
         ledger.index("buffer.moving", self.moving.bytes());
         ledger.index("buffer.before", self.before.capacity() as u64 * 4);
@@ -605,6 +624,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
             Counter::level("bad_blocks", u64::from(self.blocks.bad)),
         ];
         self.mapping.counters(&mut counters);
+        self.integrity.counters(&mut counters);
         self.validity.counters(&mut counters);
         self.placement.counters(&mut counters);
         if let Some(wear) = &self.blocks.wear {

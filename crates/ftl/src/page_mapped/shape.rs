@@ -1,5 +1,6 @@
 //! How the flash is divided, and what fits.
 
+use super::integrity::Integrity;
 use super::mapping::{PagedMapping, RamMapping};
 use super::needs::Needs;
 use super::saved::counters_and_seal;
@@ -32,7 +33,12 @@ fn mapping_needs(geometry: &Geometry, config: &Config, logical_pages: u32) -> Ne
         MappingPart::RamTable => RamMapping::needs(geometry, logical_pages),
         MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
             let entries = cache_entries(logical_pages, asked);
-            PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, directory, config.composition.power)
+            let power = config.composition.power;
+            let mut needs = PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, directory, power);
+            let block = u64::from(geometry.pages_per_block());
+            let pages = u64::from(PagedMapping::translation_pages_of(geometry, logical_pages));
+            needs.programs += Integrity::programs(&config.composition, block, entries, pages);
+            needs
         }
     }
 }

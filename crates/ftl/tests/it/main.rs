@@ -10,6 +10,7 @@ mod dirty_limit;
 mod drives;
 mod erase_counts;
 mod garbled;
+mod integrity;
 mod looks;
 mod merges;
 mod model;

@@ -152,8 +152,12 @@ impl<N: Flash> Device<N> {
         let Some(range) = self.range(offset, buf.len() as u64)? else { return Ok(at) };
         self.powered(at, |device| {
             let done = device.change(range, Change::Data(buf), at)?;
-            // The FTL acknowledges what is on flash.
-            if fua { device.sync().map(|()| done) } else { Ok(done) }
+            match fua {
+                false => Ok(done),
+                true if device.ftl.is_safe_when_flushed() => device.flush_all(done),
+                // The FTL acknowledges what is on flash.
+                true => device.sync().map(|()| done),
+            }
         })
     }
 
@@ -192,7 +196,7 @@ impl<N: Flash> Device<N> {
         self.powered(at, |device| {
             let change = if may_trim { Change::Discard } else { Change::Zeroes };
             let done = device.change(range, change, at)?;
-            match (fua, may_trim) {
+            match (fua, may_trim || device.ftl.is_safe_when_flushed()) {
                 (false, _) => Ok(done),
                 (true, true) => device.flush_all(done),
                 (true, false) => device.sync().map(|()| done),
@@ -278,7 +282,12 @@ impl<N: Flash> Device<N> {
             return Err(DeviceError::Off(off.clone()));
         }
         // What unwinds leaves the FTL in no state to be asked again, and nobody does: the device is off then.
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(self)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            while self.ftl.due().is_some_and(|due| due <= at)
+                && self.ftl.background_step(&mut self.flash, at)? != Step::Nothing
+            {}
+            work(self)
+        }));
         match outcome {
             Ok(outcome) if self.announced.is_some_and(|operation| self.flash.operations() > operation) => {
                 // The request is done, and may be shown or not: whoever asked hears no more of it.

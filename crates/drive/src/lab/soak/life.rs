@@ -6,6 +6,7 @@ use crate::lab::announced::save;
 use crate::lab::beside;
 use crate::lab::cut_nand::{CutFlash, CutNand, CutPoint};
 use crate::lab::decay::{Decayed, decay};
+use crate::lab::host::write_pages;
 use crate::lab::model::{Expectation, InProgress, Model, tag};
 use crate::lab::path::{Defect, Fault};
 use crate::lab::script::Request;
@@ -13,7 +14,7 @@ use crate::lab::subject::{Any, Promise};
 use crate::lab::verify::{
     Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages, within_bound,
 };
-use phelsuma_ftl::{Ftl, FtlError, HostData, WriteRequest};
+use phelsuma_ftl::{Ftl, FtlError, Step};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, LogicalPage, SimNand, Time, Timing};
 use std::sync::Arc;
@@ -77,13 +78,20 @@ impl<'a> Life<'a> {
         let sim = SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(species.geometry, species.timing) });
         let mut nand = CutNand::new(sim, nothing_expected());
         let (ftl, at) = species.ftl.format(&mut nand, Time::ZERO)?;
-        let model = Model::new(species.ftl.logical_pages());
+        let may_lose = species.ftl.may_lose_what_is_not_flushed();
+        let model = Model::new(species.ftl.logical_pages()).may_lose_what_is_not_flushed(may_lose);
         Ok(Self { species, ftl, nand, model, at, write: 0, is_over: false, tally: Tally::default() })
     }
 
     /// The drive is filled, and in use for a while.
     pub(crate) fn fill(&mut self, requests: &[Request]) -> Checked<()> {
         for request in requests {
+            match self.do_what_is_due() {
+                Ok(true) => self.model.flushed(),
+                Ok(false) => {}
+                Err(Stop::Found(failure)) => return Err(failure),
+                Err(Stop::EndOfLife) => return failure(FailureKind::Stuck, "a new drive is full".into()),
+            }
             let number = self.write;
             self.write += 1;
             match self.request(request, number) {
@@ -123,6 +131,20 @@ impl<'a> Life<'a> {
         let mut failed = None;
         let mut in_progress = None;
         for request in &cycle.requests {
+            let due = self.do_what_is_due();
+            failed = cut.as_ref().and_then(CutFlash::take);
+            if failed.is_some() {
+                break;
+            }
+            match due {
+                Ok(true) => self.model.flushed(),
+                Ok(false) => {}
+                Err(Stop::Found(failure)) => return Err(failure),
+                Err(Stop::EndOfLife) => {
+                    self.is_over = true;
+                    break;
+                }
+            }
             let number = self.write;
             self.write += 1;
             let done = self.request(request, number);
@@ -158,7 +180,7 @@ impl<'a> Life<'a> {
         self.power_on(flash, if announced { &[] } else { &cycle.recovery_cuts })?;
         let expectation = Expectation { model: Arc::new(self.model.clone()), in_progress };
         consistent(self.ftl.as_mut(), &mut self.nand, &self.model, "after recovery")?;
-        observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, "after recovery")?;
+        let _ = observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, "after recovery")?;
         if cycle.overwrite && !self.is_over {
             self.overwrite()?;
         }
@@ -205,7 +227,7 @@ impl<'a> Life<'a> {
         self.power_on(flash, &[])?;
         let when = format!("{when}, off and on again,");
         let expectation = Expectation { model: Arc::new(self.model.clone()), in_progress };
-        observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, &when)?;
+        let _ = observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, &when)?;
         consistent(self.ftl.as_mut(), &mut self.nand, &self.model, &when)
     }
 
@@ -240,15 +262,29 @@ impl<'a> Life<'a> {
         failure(FailureKind::Stuck, "a recovery with nothing to cut is cut".into())
     }
 
+    /// What the FTL has to do by now. Whether there was anything.
+    fn do_what_is_due(&mut self) -> Result<bool, Stop> {
+        if self.ftl.due().is_none_or(|due| due > self.at) {
+            return Ok(false);
+        }
+        match self.ftl.background_step(&mut self.nand, self.at) {
+            Ok(Step::Did(done)) => self.at = self.at.max(done),
+            Ok(Step::Nothing) => {}
+            Err(FtlError::Full { bad_blocks }) if bad_blocks >= BAD_BLOCKS_BORNE => return Err(Stop::EndOfLife),
+            Err(error) => {
+                let message = format!("what is due fails: {error}");
+                return Err(Failure { kind: FailureKind::Stuck, message }.into());
+            }
+        }
+        Ok(true)
+    }
+
     fn request(&mut self, request: &Request, number: u32) -> Result<Time, Stop> {
         let (ftl, nand, at) = (self.ftl.as_mut(), &mut self.nand, self.at);
         let done = match *request {
-            Request::Write { first, pages } => (first..first + pages).try_fold(at, |done, page| {
-                let data = HostData::Hollow(tag(number, page));
-                let hint = self.species.ftl.hint(page, number);
-                let request = WriteRequest { first: LogicalPage(page), pages: 1, data, hint };
-                Ok(done.max(ftl.write(nand, &request, at)?))
-            }),
+            Request::Write { first, pages } => {
+                write_pages(ftl, nand, self.species.ftl.as_ref(), (first, pages), number, at)
+            }
             Request::Trim { first, pages } => ftl.trim(nand, LogicalPage(first), pages, at),
             Request::Flush => ftl.flush(nand, at),
             Request::Read { first, pages } => match read_pages(ftl, nand, first, pages, at) {

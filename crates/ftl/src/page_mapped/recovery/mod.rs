@@ -88,7 +88,7 @@ impl PageMapped {
             }
             PowerPart::Battery => Self::recover_from_battery(nand, config, at),
             PowerPart::GeckoRec => Self::recover_with_gecko_rec(nand, config, at),
-            PowerPart::Synchronize => Self::recover_by_synchronizing(nand, config, at),
+            PowerPart::Synchronize | PowerPart::Fast => Self::recover_by_synchronizing(nand, config, at),
             PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
         }?;
         (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);

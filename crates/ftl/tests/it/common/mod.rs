@@ -73,9 +73,15 @@ pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
     Config::new(preset, parts_of(preset), logical_pages, 7)
 }
 
-/// The presets that any power cut may meet; of these the one that `PHELSUMA_FTL` names, if it does.
+/// Whether a cut that it survives takes nothing back that was acknowledged.
+fn keeps_everything(preset: &&Preset) -> bool {
+    preset.composition.survives_power_cuts() && !preset.composition.may_lose_what_is_not_flushed()
+}
+
+/// The presets that any power cut may meet and that keep everything; of these the one that `PHELSUMA_FTL` names, if it
+/// does.
 pub(crate) fn scanned() -> Vec<&'static Preset> {
-    let any_cut = |p: &&Preset| p.composition.survives_power_cuts() && !p.composition.has_battery();
+    let any_cut = |p: &&Preset| keeps_everything(p) && !p.composition.has_battery();
     let only = std::env::var("PHELSUMA_FTL").ok();
     let asked_for = |p: &&Preset| only.as_ref().is_none_or(|name| name == p.name);
     PRESETS.iter().filter(any_cut).filter(asked_for).collect()
@@ -120,7 +126,7 @@ pub(crate) fn large_enough(preset: &str, mut geometry: Geometry) -> Geometry {
 
 /// The presets that power cuts may meet between requests: those as well that have a battery.
 pub(crate) fn surviving() -> Vec<&'static Preset> {
-    PRESETS.iter().filter(|p| p.composition.survives_power_cuts()).collect()
+    PRESETS.iter().filter(keeps_everything).collect()
 }
 
 /// `page` with these parameters.

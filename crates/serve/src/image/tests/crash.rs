@@ -19,10 +19,11 @@ fn scaled(quick: usize, thorough: usize) -> usize {
 
 /// The names of those that any cut may meet.
 fn presets() -> impl Iterator<Item = &'static str> {
-    let any_cut = [PowerPart::Scan, PowerPart::GeckoRec, PowerPart::Synchronize];
+    let any_cut = [PowerPart::Scan, PowerPart::GeckoRec, PowerPart::Synchronize, PowerPart::Fast];
     PRESETS
         .iter()
         .filter(move |preset| preset.composition.power().is_none_or(|power| any_cut.contains(&power)))
+        .filter(|preset| !preset.composition.may_lose_what_is_not_flushed())
         .map(|preset| preset.name)
 }
 

@@ -41,7 +41,7 @@ pub(super) fn programs(limit: DirtyLimit, power: PowerPart, block: u64, entries:
         DirtyLimit { .. } => block,
     };
     let of_recovery = match power {
-        PowerPart::Synchronize => translation_pages.min(u64::from(limit.entries(entries)) + 1),
+        PowerPart::Synchronize | PowerPart::Fast => translation_pages.min(u64::from(limit.entries(entries)) + 1),
         _ => 0,
     };
     of_updates + of_recovery

@@ -174,6 +174,11 @@ impl PagedMapping {
         }
     }
 
+    /// Translation pages of a table of so many logical pages.
+    pub(crate) fn translation_pages_of(geometry: &Geometry, logical_pages: u32) -> u32 {
+        translation_pages(geometry, logical_pages)
+    }
+
     /// The translation page that holds a logical page's entry.
     #[inline]
     fn translation_page_of(&self, key: u32) -> u32 {
@@ -269,6 +274,22 @@ impl PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         self.synchronize(io, self.translation_page_of(key.0), before)
+    }
+
+    /// Synchronizes a translation page.
+    pub(crate) fn synchronize_part<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.synchronize(io, part, before)
+    }
+
+    /// Whether a translation page has dirty entries.
+    #[inline]
+    pub(crate) fn is_dirty(&self, part: u32) -> bool {
+        self.cache.has_dirty(part)
     }
 
     /// An entry as flash has it.

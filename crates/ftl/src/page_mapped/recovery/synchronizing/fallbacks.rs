@@ -46,7 +46,16 @@ impl Gathered {
             let sure = translation.sure_of(part).map(|version| (version.page, version.synchronized));
             let mut others: Vec<(Page, u64)> = translation.synchronized(part).into_iter().collect();
             // An older one never comes to count.
-            let since = sure.map_or(0, |(_, synchronized)| synchronized);
+            let mut since = sure.map_or(0, |(_, synchronized)| synchronized);
+            if self.fast {
+                // Nor does any but the newest two, sure or not: a version is programmed when all before it is on flash,
+                // copies that a recovery has made of the version before included. (Which user pages would tell.)
+                let of_part = self.suspect_translation.iter().filter(|s| s.spare.key == part).map(|s| s.spare.version);
+                let mut all: Vec<u64> = of_part.chain(others.iter().map(|(_, synchronized)| *synchronized)).collect();
+                all.sort_unstable();
+                all.dedup();
+                since = since.max(all.iter().rev().nth(1).copied().unwrap_or(0));
+            }
             let suspects = self.suspect_translation.iter().filter(|s| s.spare.key == part && s.spare.version >= since);
             others.extend(suspects.map(|suspect| (suspect.page, suspect.spare.version)));
             others.sort_unstable();

@@ -70,6 +70,11 @@ impl Translation {
         self.sure_of(part).is_none_or(|version| version.seq < gone_bad)
     }
 
+    /// The same, where what may have been in flight and reads well counts.
+    pub(super) fn may_have_been_newer(&self, part: u32, gone_bad: u64) -> bool {
+        self.newest_of(part).is_none_or(|version| version.seq < gone_bad)
+    }
+
     /// The newest of those that cannot have been in flight.
     pub(super) fn sure_of(&self, part: u32) -> Option<Version> {
         self.sure.get(part as usize).copied().flatten()

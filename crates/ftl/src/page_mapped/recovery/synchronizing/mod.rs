@@ -19,6 +19,11 @@
 //! - **A translation page that does not say any more which one it was** leaves an older version as the newest. What it had
 //!   learnt the spare areas of user pages tell: all of them are read then, and the block that says so is not erased before
 //!   the table is written. That a page was trimmed they do not tell: such a trim may be undone.
+//! - **[`PowerPart::Fast`]** looks for no user page: the table is all that counts (`integrity.rs` has what is in it
+//!   when). Of user blocks it reads the first spare area, which tells which entries name what has been erased since.
+//!   Where a translation page does not say any more which one it was, those that may have been it are lost, all of
+//!   their entries: user pages would bring back what was in flight at some cut, or not flushed, and has been shown to
+//!   be gone.
 //! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
 //!   than the drive synchronizes anything by itself does not add up to ever longer scans.
 
@@ -32,7 +37,8 @@ use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, NewPage};
+use crate::blocks::{BlockUse, NewPage, ScanFrom};
+use crate::config::PowerPart;
 use crate::page_mapped::Config;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
@@ -70,6 +76,8 @@ struct Gathered {
     gone_bad_in: Vec<Block>,
     /// Where a page validity log tells what is live.
     log: Option<OfLog>,
+    /// No page of the host's is looked at.
+    fast: bool,
 }
 
 impl PageMapped {
@@ -87,6 +95,7 @@ impl PageMapped {
 
         steps.begin("blocks information directory");
         let mut g = Gathered::new(&geometry);
+        g.fast = config.composition.power == PowerPart::Fast;
         for block in &usable {
             g.bid.look_at(nand, &mut steps, *block);
         }
@@ -97,7 +106,8 @@ impl PageMapped {
 
         steps.begin("global mapping directory");
         let mut translation = g.scan_translation(&mut ftl, nand, &mut steps);
-        let mut scan_from = translation.scan_from();
+        let fast = g.fast;
+        let mut scan_from = if fast { ScanFrom::NOTHING } else { translation.scan_from() };
 
         if has_log {
             steps.begin("page validity log");
@@ -107,10 +117,19 @@ impl PageMapped {
             scan_from = scan_from.and(log.heard_until);
         }
 
-        steps.begin("pages written last");
+        if !fast {
+            steps.begin("pages written last");
+        }
         let mut found = g.scan_user(&mut ftl, nand, &mut steps, &translation, scan_from);
-        g.scan_for_lost(&mut ftl, nand, &mut steps, &translation, &mut found);
-        ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
+        if !fast {
+            g.scan_for_lost(&mut ftl, nand, &mut steps, &translation, &mut found);
+        }
+        // Where no page of the host's is looked at, what was written behind the first pages of blocks that were open.
+        let unseen = match fast {
+            true => u64::from(ftl.shape.open_blocks) * u64::from(geometry.pages_per_block()),
+            false => 0,
+        };
+        ftl.blocks.begin_session(g.bid.version_max + unseen, g.bid.seq_max + unseen);
         g.keep_suspects(&mut translation, &mut found);
         found.choose(&mut ftl, &translation);
         g.find_stale(&mut ftl, nand, &mut steps, &translation, &found);
@@ -119,7 +138,10 @@ impl PageMapped {
         steps.begin(if has_log { "read the page validity log" } else { "read the translation table" });
         match has_log {
             true => g.read_log(&mut ftl, nand, &mut steps, &translation, &found),
-            false => g.read_table(&mut ftl, nand, &mut steps, &translation, &found),
+            false => {
+                let in_doubt = if fast { g.gone_bad } else { None };
+                g.read_table(&mut ftl, nand, &mut steps, &translation, &found, in_doubt);
+            }
         }
         let mut holding = g.settle_blocks(&mut ftl, &fallbacks);
         let is_lost_in = |block: &mut Block| g.gone_bad_in.contains(block);
@@ -138,7 +160,12 @@ impl PageMapped {
             }
             g.let_go(&mut ftl, &mut holding);
         }
-        g.copy_suspects(&mut ftl, nand, &mut steps, &mut found, &mut holding)?;
+        match g.copy_suspects(&mut ftl, nand, &mut steps, &mut found, &mut holding) {
+            // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key against
+            // it.
+            Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(),
+            copied => copied?,
+        }
         ftl.blocks.read_before = Vec::new();
         g.tell_log(&mut ftl, nand, &mut steps, !holding.is_empty())?;
         for block in holding {
@@ -149,7 +176,11 @@ impl PageMapped {
         steps.begin("synchronize");
         g.lost.sort_unstable();
         found.add_lost(&g.lost);
-        ftl.synchronize_found(nand, &mut steps, &found)?;
+        match ftl.synchronize_found(nand, &mut steps, &found) {
+            // As above.
+            Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(),
+            synchronized => synchronized?,
+        }
         for block in until_synchronized {
             ftl.blocks.release_now(block);
         }
@@ -160,6 +191,7 @@ impl PageMapped {
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();
         let mut report = steps.report;
+        report.lost_entries = g.lost.len() as u64;
         report.scratch_bytes = g.bytes() + translation.bytes() + found.bytes();
         report.done = steps.now;
         ftl.note_first_pages(&steps.first, &mut report);
@@ -239,6 +271,7 @@ impl Gathered {
             gone_bad: None,
             gone_bad_in: Vec::new(),
             log: None,
+            fast: false,
         }
     }
 
@@ -325,7 +358,8 @@ impl Gathered {
         });
     }
 
-    /// Reads the whole table: which pages are live.
+    /// Reads the whole table: which pages are live. Those translation pages are lost that may have had a newer version,
+    /// which has gone bad, programmed before `in_doubt`.
     fn read_table<N: Nand>(
         &mut self,
         ftl: &mut PageMapped,
@@ -333,12 +367,19 @@ impl Gathered {
         steps: &mut Steps,
         translation: &Translation,
         found: &FoundEntries,
+        in_doubt: Option<u64>,
     ) {
         let geometry = *nand.geometry();
+        let believed = ftl.barriers.forget(Barrier::StaleEntriesGivenUp);
         for part in 0..ftl.paged().translation_pages() {
             let range = ftl.paged().range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
             let version = translation.newest_of(part);
+            if in_doubt.is_some_and(|gone_bad| translation.may_have_been_newer(part, gone_bad)) {
+                self.lost.extend(range);
+                version.iter().for_each(|version| ftl.blocks.counters.add(geometry.block_of(version.page)));
+                continue;
+            }
             if let Some(version) = version {
                 ftl.blocks.counters.add(geometry.block_of(version.page));
             } else if entries.peek().is_none() {
@@ -369,7 +410,9 @@ impl Gathered {
                                 true => self.user_since[geometry.block_of(page).index()],
                                 false => 0,
                             };
-                            if since > 0 && version.is_some_and(|version| since < version.synchronized) && enter(page) {
+                            let named =
+                                |since: u64| version.is_some_and(|version| believed || since < version.synchronized);
+                            if since > 0 && named(since) && enter(page) {
                                 live.push(page);
                             } else {
                                 self.lost.push(key);
