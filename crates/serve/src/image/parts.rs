@@ -2,8 +2,8 @@
 //! presets.
 
 use phelsuma_ftl::{
-    Composition, ConfigError, DirectoryPart, GeckoMerge, LogScheme, MappingPart, MetadataPart, OnMiss, PageTimes,
-    PlacementPart, Preset, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
+    Composition, ConfigError, DirectoryPart, GeckoMerge, IntegrityPart, LogScheme, MappingPart, MetadataPart, OnMiss,
+    PageTimes, PlacementPart, Preset, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 
 /// Lines `key=value`, a part before what changes it.
@@ -42,6 +42,15 @@ pub(super) fn as_text(composition: &Composition) -> String {
                 }
             }
         }
+    }
+    match parts.integrity {
+        IntegrityPart::NoFlush => set("integrity", "noflush"),
+        IntegrityPart::Page => set("integrity", "page"),
+        IntegrityPart::Timeout { ms } => {
+            set("integrity", "timeout");
+            set("integrity.timeout", &ms.to_string());
+        }
+        IntegrityPart::Request => set("integrity", "req"),
     }
     match parts.validity {
         ValidityPart::RamBitmap => set("validity", "ram-bitmap"),
@@ -146,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 14] = [
+        let settings: [&[(&str, &str)]; 15] = [
             &[],
             &[("log.blocks", "17")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
@@ -158,6 +167,7 @@ mod tests {
                 ("mapping.on-miss", "fetch"),
             ],
             &[("mapping", "paged"), ("mapping.directory", "b-tree"), ("mapping.nodes", "9"), ("mapping.fanout", "7")],
+            &[("integrity", "timeout"), ("integrity.timeout", "12345")],
             &[("placement", "dual-greedy"), ("placement.unknown", "fetch"), ("placement.on-random", "greedy")],
             &[("victim", "cost-benefit-sealed"), ("placement", "sepbit"), ("sepbit.page-times", "spare")],
             &[("victim", "midas"), ("placement", "midas"), ("midas.groups", "3"), ("midas.epoch", "7")],
@@ -192,6 +202,7 @@ mod tests {
             ("static-quota", &[][..]),
             ("oracle", &[][..]),
             ("fast", &[][..]),
+            ("dftl-timeout", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {
             let mut parts = Preset::named(preset).unwrap().composition;
