@@ -44,7 +44,8 @@ pub(super) fn as_text(composition: &Composition) -> String {
         }
     }
     match parts.integrity {
-        IntegrityPart::NoFlush => set("integrity", "noflush"),
+        // As images have it that are older than the others.
+        IntegrityPart::NoFlush => {}
         IntegrityPart::Page => set("integrity", "page"),
         IntegrityPart::Timeout { ms } => {
             set("integrity", "timeout");
