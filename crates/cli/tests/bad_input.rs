@@ -131,7 +131,7 @@ const WRONG: &[(&str, &str)] = &[
     ("RUN --set validity=gecko --set gecko.merge=three-way", "multi-way or two-way"),
     ("RUN --set validity=nonsense", "ram-bitmap, flash-bitmap, page-validity-log or gecko"),
     ("RUN --set metadata=nonsense", "collected or left"),
-    ("RUN --set power=nonsense", "scan, battery, gecko-rec, synchronize or nothing"),
+    ("RUN --set power=nonsense", "scan, battery, gecko-rec, synchronize, fast or nothing"),
     ("RUN --set power=battery", "'power' cannot be 'battery': battery needs mapping=paged"),
     ("RUN --set power=scan --set validity=gecko", "'power' cannot be 'scan': scan needs validity=ram-bitmap"),
     ("DFTL --set power=scan", "scan needs mapping=ram-table"),

@@ -95,7 +95,7 @@ impl PageParts {
                 match self.integrity {
                     IntegrityPart::NoFlush => {}
                     IntegrityPart::Page => name += ", integrity=page",
-                    IntegrityPart::Timeout { ms } => name += &format!(", integrity=timeout({ms} ms)"),
+                    IntegrityPart::Timeout { ms } => name += &format!(", timeout({ms} ms)"),
                     IntegrityPart::Request => name += ", integrity=req",
                 }
                 name + ")"
