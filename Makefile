@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm: the mapping in RAM, or of blocks; and in flash, which takes longer.
-FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast
+FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock
 PAGED := lazyftl,ib-ftl,geckoftl
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb
@@ -93,10 +93,10 @@ thorough-crash:
 	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --workload all --writes 1000 --cuts 200 --nested --seed 1
 
 # What befalls a drive besides power cuts; and recoveries that are cut again and again.
-EACH  := page,dual-greedy,dac,block,bast,fast,$(BATTERY),$(PAGED)
+EACH  := page,dual-greedy,dac,block,bast,fast,superblock,$(BATTERY),$(PAGED)
 thorough-defects:
 	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 300 --defects --factory-bad 5 --seed 1
-	$(PHELSUMA) crash --ftl page,bast,fast,$(PAGED) --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --seed 1
+	$(PHELSUMA) crash --ftl page,bast,fast,superblock,$(PAGED) --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --seed 1
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:

@@ -99,7 +99,7 @@ fn measured(ftl: &str, workload: &str, settings: &[(&str, &str)]) -> RunResult {
 
 #[test]
 fn sequential_writes_are_switch_merges_only() {
-    for ftl in ["block", "bast", "fast"] {
+    for ftl in ["block", "bast", "fast", "superblock"] {
         let result = measured(ftl, "sequential", &[]);
         let count = |name: &str| result.counters[name];
         assert!(count("switch_merges") > 300, "{ftl}: {:?}", result.counters);

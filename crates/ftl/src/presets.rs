@@ -3,10 +3,10 @@
 use crate::config::{
     B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, IntegrityPart, LAZY,
     LogParts, LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts, PlacementPart, PowerPart, SEPBIT,
-    STATIC_QUOTA, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
+    STATIC_QUOTA, SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
-use crate::log_block::LogBlock;
+use crate::log_block::{LogBlock, Superblocks};
 use crate::page_mapped::PageMapped;
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
@@ -237,6 +237,14 @@ pub const PRESETS: &[Preset] = &[
         about: "data blocks, one sequential log block, and log blocks that all share (FAST, LAST++ section 3)",
         composition: Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 0 }),
     },
+    Preset {
+        name: "superblock",
+        about: "adjacent logical blocks share blocks in which pages stand anywhere (SUPERBLOCK, µ-FTL section 3)",
+        composition: Composition::LogBlock(LogParts {
+            scheme: LogScheme::Superblock(SuperblockParts { blocks: 0, most: 0, maps: 0 }),
+            log_blocks: 0,
+        }),
+    },
 ];
 
 impl Preset {
@@ -262,6 +270,10 @@ pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<d
             let (ftl, done) = PageMapped::format(nand, &config.of(parts), at)?;
             (Box::new(ftl), done)
         }
+        Composition::LogBlock(parts @ LogParts { scheme: LogScheme::Superblock(of), .. }) => {
+            let (ftl, done) = Superblocks::format(nand, &config.of(parts), of, at)?;
+            (Box::new(ftl), done)
+        }
         Composition::LogBlock(parts) => {
             let (ftl, done) = LogBlock::format(nand, &config.of(parts), at)?;
             (Box::new(ftl), done)
@@ -281,6 +293,10 @@ pub fn recover<N: Nand>(
     Ok(match config.composition {
         Composition::PageMapped(parts) => {
             let (ftl, report) = PageMapped::recover(nand, &config.of(parts), at)?;
+            (Box::new(ftl), report)
+        }
+        Composition::LogBlock(parts @ LogParts { scheme: LogScheme::Superblock(of), .. }) => {
+            let (ftl, report) = Superblocks::recover(nand, &config.of(parts), of, at)?;
             (Box::new(ftl), report)
         }
         Composition::LogBlock(parts) => {

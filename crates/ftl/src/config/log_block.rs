@@ -15,6 +15,19 @@ pub enum LogScheme {
     Bast,
     /// One for sequential writes, all others for whatever comes (FAST; LAST++ section 3).
     Fast,
+    /// Those of superblocks, in which pages stand anywhere (SUPERBLOCK; µ-FTL section 3).
+    Superblock(SuperblockParts),
+}
+
+/// What a SUPERBLOCK FTL's superblocks are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SuperblockParts {
+    /// Logical blocks of a superblock; 0 for the default: 4, or as many as a map page has room for.
+    pub blocks: u32,
+    /// Physical blocks of a superblock at the most; 0 for the default: twice as many as logical ones.
+    pub most: u32,
+    /// Superblocks whose page maps RAM caches; 0 for the default: as many as there are update blocks, at least 8.
+    pub maps: u32,
 }
 
 impl LogScheme {
@@ -24,6 +37,7 @@ impl LogScheme {
             Self::Block => "block",
             Self::Bast => "bast",
             Self::Fast => "fast",
+            Self::Superblock(_) => "superblock",
         }
     }
 }
@@ -34,6 +48,7 @@ pub struct LogParts {
     /// What is written to which log block, and which is merged.
     pub scheme: LogScheme,
     /// Log blocks at the most; 0 for the default: a 32nd of the drive's blocks, at least 4. Plain block mapping has one.
+    /// Of superblocks these are the update blocks: what they have beyond a block for each logical one.
     pub log_blocks: u32,
 }
 
@@ -50,7 +65,12 @@ impl LogParts {
     /// The parts that decide what stands on flash. The scheme may change from one start to the next: whatever log blocks
     /// there are, are merged.
     pub(crate) fn structures(&self) -> String {
-        "data-blocks log-blocks map-blocks".to_string()
+        match self.scheme {
+            LogScheme::Superblock(SuperblockParts { blocks, most, .. }) => {
+                format!("superblocks({blocks}, {most}) map-blocks")
+            }
+            _ => "data-blocks log-blocks map-blocks".to_string(),
+        }
     }
 
     /// The names of the four parts, as in results: mapping, validity, victim, placement.
@@ -63,9 +83,19 @@ impl LogParts {
             LogScheme::Block => ("the one there is", "by logical block"),
             LogScheme::Bast => ("least recently written", "by logical block"),
             LogScheme::Fast => ("round robin", "sequential or random"),
+            LogScheme::Superblock(_) => ("fewest live pages", "hot or cold in a superblock"),
         };
         let mapping = match self.scheme {
             LogScheme::Block => "data-blocks".to_string(),
+            LogScheme::Superblock(parts) => {
+                let mut shown = Vec::new();
+                let named = [("updates", self.log_blocks), ("blocks", parts.blocks), ("most", parts.most)];
+                for (name, number) in named.into_iter().chain([("maps", parts.maps)]).filter(|(_, n)| *n != 0) {
+                    shown.push(format!("{name}={number}"));
+                }
+                let shown = if shown.is_empty() { String::new() } else { format!("({})", shown.join(", ")) };
+                return [format!("superblocks{shown}"), "superblock-map".into(), victim.into(), placement.into()];
+            }
             scheme => format!("data-blocks + {}{blocks}", scheme.name()),
         };
         [mapping, "log-map".into(), victim.into(), placement.into()]
@@ -78,7 +108,10 @@ impl LogParts {
 
     /// How a power cut is survived, in a few words.
     pub fn power_loss(&self) -> &'static str {
-        "map blocks, and a scan of log blocks"
+        match self.scheme {
+            LogScheme::Superblock(_) => "map blocks, and a scan of what is younger",
+            _ => "map blocks, and a scan of log blocks",
+        }
     }
 
     /// Refuses parameters that a drive of this shape cannot have.
@@ -92,7 +125,7 @@ impl LogParts {
 
     /// Whether a parameter is one of this family.
     pub(crate) fn has(name: &str) -> bool {
-        name == "log" || name.replace('_', "-").starts_with("log.")
+        name == "log" || name.starts_with("log.") || name.starts_with("superblock.")
     }
 
     /// Changes one parameter.
@@ -105,15 +138,31 @@ impl LogParts {
             ("log", "block") => *self = Self { scheme: LogScheme::Block, log_blocks: 0 },
             ("log", "bast") => self.scheme = LogScheme::Bast,
             ("log", "fast") => self.scheme = LogScheme::Fast,
-            ("log", _) => return Err(bad("it can be block, bast or fast")),
+            ("log", "superblock") => self.scheme = LogScheme::Superblock(SuperblockParts::default()),
+            ("log", _) => return Err(bad("it can be block, bast, fast or superblock")),
             ("log.blocks", _) if self.scheme == LogScheme::Block => {
-                let only = "only log=bast and log=fast have it: plain block mapping has one";
+                let only = "only log=bast, log=fast and log=superblock have it: plain block mapping has one";
                 return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
             }
             ("log.blocks", _) => match value.parse() {
                 Ok(blocks) if blocks != 1 => self.log_blocks = blocks,
                 _ => return Err(bad("it can be 0 for the default, or a whole number of blocks from 2")),
             },
+            ("superblock.blocks" | "superblock.most" | "superblock.maps", _) => {
+                let LogScheme::Superblock(parts) = &mut self.scheme else {
+                    let only = "only log=superblock has it";
+                    return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
+                };
+                let number = value.parse().ok();
+                match (name, number) {
+                    ("superblock.blocks", Some(blocks @ 0..=64)) => parts.blocks = blocks,
+                    ("superblock.most", Some(most @ (0 | 2..=128))) => parts.most = most,
+                    ("superblock.maps", Some(maps)) if maps != 1 => parts.maps = maps,
+                    ("superblock.blocks", _) => return Err(bad("it can be 0 for the default, or 1 to 64")),
+                    ("superblock.most", _) => return Err(bad("it can be 0 for the default, or 2 to 128")),
+                    _ => return Err(bad("it can be 0 for the default, or a whole number of maps from 2")),
+                }
+            }
             _ => {
                 let known = PARAMETERS.iter().map(|(n, ..)| *n).collect::<Vec<_>>().join(", ");
                 return Err(ConfigError::UnknownParameter { name: name.to_string(), known });
@@ -178,7 +227,11 @@ mod tests {
         assert!(message("page", ("log.blocks", "8")).contains("only log-block FTLs"));
         assert!(message("block", ("log.blocks", "8")).contains("plain block mapping has one"));
         assert!(message("fast", ("log.blocks", "1")).contains("from 2"));
-        assert!(message("fast", ("log", "slow")).contains("block, bast or fast"));
+        assert!(message("fast", ("log", "slow")).contains("block, bast, fast or superblock"));
+        assert!(message("fast", ("superblock.blocks", "4")).contains("only log=superblock"));
+        assert!(message("superblock", ("superblock.blocks", "65")).contains("1 to 64"));
+        assert!(message("superblock", ("superblock.most", "1")).contains("2 to 128"));
+        assert!(message("superblock", ("superblock.maps", "1")).contains("from 2"));
         assert!(message("fast", ("log.nonsense", "1")).contains("unknown parameter"));
         assert!(message("fast", ("nonsense", "1")).contains("unknown parameter"));
         assert!(set("fast", &[("log.blocks", "3"), ("log.blocks", "4")]).is_err());

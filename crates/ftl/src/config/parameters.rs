@@ -92,6 +92,13 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("wear", "none | levelling", "whether blocks are worn evenly"),
     ("wear.threshold", "1 to 10000 (default 12)", "erases that a block of static data may lag behind the average"),
     ("wear.looks", "1 to 32 (default 8)", "free blocks looked at for the least or the most worn"),
-    ("log", "block | bast | fast", "how a log-block FTL uses its log blocks"),
-    ("log.blocks", "0, or 2 and more (0: a 32nd of all blocks, at least 4)", "log blocks of bast and fast"),
+    ("log", "block | bast | fast | superblock", "how a log-block FTL uses its log blocks"),
+    (
+        "log.blocks",
+        "0, or 2 and more (0: a 32nd of all blocks, at least 4)",
+        "log blocks of bast and fast, update blocks of superblock",
+    ),
+    ("superblock.blocks", "0, or 1 to 64 (0: 4, or what fits a map page)", "logical blocks of a superblock"),
+    ("superblock.most", "0, or 2 to 128 (0: twice as many)", "physical blocks of a superblock at the most"),
+    ("superblock.maps", "0, or 2 and more (0: as update blocks, at least 8)", "superblocks whose page maps are cached"),
 ];

@@ -8,7 +8,7 @@
 //! live: emptying one gains room for as many parts as it takes.
 
 use super::ground::Ground;
-use super::pool::Role;
+use super::pool::{Pool, Role};
 use super::{data_map, trims};
 use crate::barriers::Barrier;
 use crate::blocks::NewPage;
@@ -42,18 +42,68 @@ pub(super) fn parts(geometry: &Geometry, logical_blocks: u32) -> u32 {
 
 /// Map blocks at the most, but while one is emptied.
 pub(super) fn most(geometry: &Geometry, logical_blocks: u32) -> u32 {
-    2 * parts(geometry, logical_blocks).div_ceil(geometry.pages_per_block()) + 2
+    room_for(geometry, parts(geometry, logical_blocks))
+}
+
+/// Map blocks at the most that so many parts stand in, but while one is emptied.
+pub(super) fn room_for(geometry: &Geometry, parts: u32) -> u32 {
+    2 * parts.div_ceil(geometry.pages_per_block()) + 2
 }
 
 impl MapBlocks {
     pub(super) fn new(geometry: &Geometry, logical_blocks: u32) -> Self {
+        Self::of_parts(geometry, parts(geometry, logical_blocks))
+    }
+
+    /// For so many parts.
+    pub(super) fn of_parts(geometry: &Geometry, parts: u32) -> Self {
         Self {
-            places: vec![None; parts(geometry, logical_blocks) as usize],
+            places: vec![None; parts as usize],
             blocks: Vec::new(),
             open: None,
-            most: most(geometry, logical_blocks),
+            most: room_for(geometry, parts),
             pages_per_block: geometry.pages_per_block(),
         }
+    }
+
+    /// The map block that is being written, and its next page: none where one has to be opened.
+    pub(super) fn take_next(&mut self) -> Option<(Block, u32)> {
+        let (block, next) = self.open?;
+        self.open = (next + 1 < self.pages_per_block).then_some((block, next + 1));
+        Some((block, next))
+    }
+
+    /// A map block was opened: its first page is the next.
+    pub(super) fn opened(&mut self, block: Block) {
+        self.found(block);
+        self.open = Some((block, 0));
+    }
+
+    /// Nothing more is written to the one that is open: a program failed.
+    pub(super) fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// A map block to empty: one that has failed, or the emptiest where there are too many.
+    pub(super) fn victim(&self, pool: &Pool) -> Option<Block> {
+        let open = self.open.map(|(block, _)| block);
+        let closed = || self.blocks.iter().filter(|map| Some(map.block) != open);
+        if let Some(failed) = closed().find(|map| pool.is_failing(map.block)) {
+            return Some(failed.block);
+        }
+        let too_many = self.blocks.len() as u32 > self.most;
+        closed().min_by_key(|map| map.live).filter(|_| too_many).map(|map| map.block)
+    }
+
+    /// The parts whose newest version stands in a map block.
+    pub(super) fn parts_in(&self, geometry: &Geometry, block: Block) -> Vec<u32> {
+        let in_it = |page: &Option<Page>| page.is_some_and(|page| geometry.block_of(page) == block);
+        (0..).zip(&self.places).filter(|(_, page)| in_it(page)).map(|(part, _)| part).collect()
+    }
+
+    /// A map block has been emptied.
+    pub(super) fn emptied(&mut self, block: Block) {
+        self.blocks.retain(|map| map.block != block);
     }
 
     /// The part that is the page of trims.
@@ -140,28 +190,15 @@ impl Ground {
         }
         // Each round gives one back.
         for _ in 0..self.geometry.blocks() {
-            let Some(victim) = self.map_victim() else { break };
+            let Some(victim) = self.map.victim(&self.pool) else { break };
             self.tally.map_collections += 1;
-            let in_it = |page: &Option<Page>| page.is_some_and(|page| self.geometry.block_of(page) == victim);
-            let live: Vec<u32> = (0..).zip(&self.map.places).filter(|(_, p)| in_it(p)).map(|(part, _)| part).collect();
-            for part in live {
+            for part in self.map.parts_in(&self.geometry, victim) {
                 done = self.append_part(nand, part, done)?;
             }
-            self.map.blocks.retain(|map| map.block != victim);
+            self.map.emptied(victim);
             self.pool.release(victim);
         }
         Ok(done)
-    }
-
-    /// A map block to empty: one that has failed, or the emptiest where there are too many.
-    fn map_victim(&self) -> Option<Block> {
-        let open = self.map.open.map(|(block, _)| block);
-        let closed = || self.map.blocks.iter().filter(|map| Some(map.block) != open);
-        if let Some(failed) = closed().find(|map| self.pool.is_failing(map.block)) {
-            return Some(failed.block);
-        }
-        let too_many = self.map.blocks.len() as u32 > self.map.most;
-        closed().min_by_key(|map| map.live).filter(|_| too_many).map(|map| map.block)
     }
 
     /// No log block that counts, or may count again, has a page of a lower seq.
@@ -177,15 +214,15 @@ impl Ground {
         let earliest = if self.barriers.forget(Barrier::MapAfterData) { at } else { at.max(self.pool.clock.horizon()) };
         // Each round that fails closes a block.
         loop {
-            let (block, next, ready) = match self.map.open {
+            let (block, next, ready) = match self.map.take_next() {
                 Some((block, next)) => (block, next, earliest),
                 None => {
                     let (block, ready) = self.pool.open(nand, Role::Map, purpose, earliest)?;
-                    self.map.found(block);
+                    self.map.opened(block);
+                    self.map.take_next();
                     (block, 0, ready.max(earliest))
                 }
             };
-            self.map.open = (next + 1 < self.map.pages_per_block).then_some((block, next + 1));
             self.bytes.clear();
             self.bytes.resize(self.geometry.page_bytes() as usize, 0);
             if is_trims {
@@ -212,7 +249,7 @@ impl Ground {
                 }
                 return Ok(done);
             }
-            self.map.open = None;
+            self.map.close();
         }
     }
 

@@ -1,8 +1,9 @@
 //! Log-block (hybrid) FTLs: logical blocks are mapped to data blocks, what is written goes to a few log blocks that are
 //! mapped page by page, and merges bring the two together (LAST++ sections 2.2 and 3; µ-FTL section 3).
 //!
-//! [`Ground`] is what all of them stand on: blocks, the maps, merges, recovery. A [`Scheme`] says to which log block a page
-//! goes and which one is merged. ARCHITECTURE.md has the rules that power cuts are survived by.
+//! [`Ground`] is what all of them stand on: blocks, the maps, merges, recovery. A [`Scheme`] says to which log block a
+//! page goes and which one is merged. ARCHITECTURE.md has the rules that power cuts are survived by. [`superblock`] stands
+//! on the pool and the map blocks alone.
 
 mod check;
 mod data_map;
@@ -11,10 +12,12 @@ mod log;
 mod look;
 mod map_blocks;
 mod merge;
+mod order;
 mod pool;
 mod recovery;
 mod scheme;
 mod shape;
+mod superblock;
 mod tally;
 mod trims;
 
@@ -28,6 +31,8 @@ use ground::{Ground, is_hole};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
 use scheme::Scheme;
 use shape::Sizes;
+
+pub(crate) use superblock::Superblocks;
 
 /// An FTL of this family.
 type Config = crate::Config<LogParts>;

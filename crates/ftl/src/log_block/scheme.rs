@@ -25,7 +25,8 @@ impl Scheme {
         match scheme {
             LogScheme::Block => Self::Plain(Plain::default()),
             LogScheme::Bast => Self::Bast(Bast::new(logical_blocks)),
-            LogScheme::Fast => Self::Fast(Fast::default()),
+            // Superblocks stand on no ground of data blocks: they are an FTL of their own.
+            LogScheme::Fast | LogScheme::Superblock(_) => Self::Fast(Fast::default()),
         }
     }
 

@@ -21,6 +21,7 @@ mod recovery_corners;
 mod requests;
 mod sampled;
 mod sealed;
+mod superblocks;
 mod trims;
 mod unreadable;
 mod wear;

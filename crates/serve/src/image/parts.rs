@@ -21,6 +21,11 @@ pub(super) fn as_text(composition: &Composition) -> String {
             if parts.scheme != LogScheme::Block {
                 set("log.blocks", &parts.log_blocks.to_string());
             }
+            if let LogScheme::Superblock(superblocks) = parts.scheme {
+                set("superblock.blocks", &superblocks.blocks.to_string());
+                set("superblock.most", &superblocks.most.to_string());
+                set("superblock.maps", &superblocks.maps.to_string());
+            }
             return text;
         }
     };
@@ -158,6 +163,7 @@ mod tests {
     fn every_parameter_comes_back() {
         let settings: [&[(&str, &str)]; 15] = [
             &[],
+            &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
             &[("log.blocks", "17")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
@@ -204,6 +210,7 @@ mod tests {
             ("oracle", &[][..]),
             ("fast", &[][..]),
             ("dftl-timeout", &[][..]),
+            ("superblock", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {
             let mut parts = Preset::named(preset).unwrap().composition;

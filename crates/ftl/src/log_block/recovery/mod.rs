@@ -16,7 +16,7 @@
 
 mod log_scan;
 mod map_scan;
-mod scan;
+pub(super) mod scan;
 
 use super::data_map::Entry;
 use super::pool::{Role, Use};

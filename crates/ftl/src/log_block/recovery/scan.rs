@@ -9,27 +9,27 @@ use phelsuma_nand::{Block, Geometry, Kind, Nand, Spare, SpareRead};
 
 /// What a block's first readable page says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Seen {
+pub(in super::super) enum Seen {
     /// It is blank, or nothing in it can be read, or nobody knows what it is: it holds nothing that counts.
     Nothing,
     Role(Role),
 }
 
-pub(super) struct Scan {
+pub(in super::super) struct Scan {
     geometry: Geometry,
     window: u64,
-    pub(super) version_max: u64,
-    pub(super) seq_max: u64,
+    pub(in super::super) version_max: u64,
+    pub(in super::super) seq_max: u64,
     /// The highest seq of a page that no recovery wrote.
     seq_max_before_recovery: u64,
     seen: Vec<Seen>,
     first_seq: Vec<u64>,
-    pub(super) lasts_read: u64,
-    pub(super) lasts_bad: u64,
+    pub(in super::super) lasts_read: u64,
+    pub(in super::super) lasts_bad: u64,
 }
 
 impl Scan {
-    pub(super) fn new(geometry: &Geometry) -> Self {
+    pub(in super::super) fn new(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks() as usize;
         Self {
             geometry: *geometry,
@@ -44,11 +44,11 @@ impl Scan {
         }
     }
 
-    pub(super) fn seen(&self, block: Block) -> Seen {
+    pub(in super::super) fn seen(&self, block: Block) -> Seen {
         self.seen[block.index()]
     }
 
-    pub(super) fn role(&self, block: Block) -> Option<Role> {
+    pub(in super::super) fn role(&self, block: Block) -> Option<Role> {
         match self.seen(block) {
             Seen::Role(role) => Some(role),
             Seen::Nothing => None,
@@ -56,22 +56,22 @@ impl Scan {
     }
 
     /// The seq of a block's first readable page; 0 where there is none.
-    pub(super) fn first_seq(&self, block: Block) -> u64 {
+    pub(in super::super) fn first_seq(&self, block: Block) -> u64 {
         self.first_seq[block.index()]
     }
 
     /// RAM, in bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in super::super) fn bytes(&self) -> u64 {
         (self.seen.len() * (size_of::<Seen>() + 8)) as u64
     }
 
     /// Reads a block's first spare area. A block whose first is blank is blank: no page is written to a block before its
-    /// first. Where it cannot be read, the next that can is as good.
-    pub(super) fn first<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) {
+    /// first. Where it cannot be read, the next that can is as good: that one is given back.
+    pub(in super::super) fn first<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) -> Option<Spare> {
         for index in 0..self.geometry.pages_per_block() {
             let page = self.geometry.page(block, index);
             match steps.read_spare(nand, page) {
-                SpareRead::Erased if index == 0 => return,
+                SpareRead::Erased if index == 0 => return None,
                 SpareRead::Erased | SpareRead::Unreadable => {}
                 SpareRead::Written(spare) => {
                     self.note(&spare);
@@ -83,13 +83,14 @@ impl Scan {
                         _ => false,
                     };
                     self.seen[block.index()] = role.filter(fits).map_or(Seen::Nothing, Seen::Role);
-                    return;
+                    return Some(spare);
                 }
             }
         }
+        None
     }
 
-    pub(super) fn note(&mut self, spare: &Spare) {
+    pub(in super::super) fn note(&mut self, spare: &Spare) {
         self.version_max = self.version_max.max(spare.version);
         self.seq_max = self.seq_max.max(spare.seq);
         if !Role::of(spare.stream).1 {
@@ -101,7 +102,7 @@ impl Scan {
     /// it is among the last that can have been in flight, of all pages that are known of or of those that no recovery
     /// wrote. Until the scan is over, whether it may turn out to be; and where the last ones are in an orphan of which
     /// only the first was read, a few more than were.
-    pub(super) fn is_suspect(&self, seq: u64) -> bool {
+    pub(in super::super) fn is_suspect(&self, seq: u64) -> bool {
         let before = self.seq_max_before_recovery;
         seq + self.window > self.seq_max || (seq <= before && seq + self.window > before)
     }

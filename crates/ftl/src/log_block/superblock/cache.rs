@@ -1,0 +1,89 @@
+//! The page maps that RAM holds: of the superblocks that were asked for last.
+
+use super::super::log::NONE;
+use super::super::order::Order;
+use super::layout::Layout;
+use super::page_map::NOWHERE;
+use crate::RamLedger;
+use alloc::vec;
+use alloc::vec::Vec;
+
+#[derive(Clone, Debug)]
+pub(super) struct MapCache {
+    most: u32,
+    pages: u32,
+    /// By superblock: where its map is held.
+    held_at: Vec<u32>,
+    /// Whose map is held there.
+    superblocks: Vec<u32>,
+    /// The maps, one behind the other.
+    entries: Vec<u16>,
+    order: Order,
+}
+
+impl MapCache {
+    pub(super) fn new(layout: &Layout, most: u32) -> Self {
+        Self {
+            most,
+            pages: layout.pages(),
+            held_at: vec![NONE; layout.superblocks() as usize],
+            superblocks: Vec::new(),
+            entries: Vec::new(),
+            order: Order::default(),
+        }
+    }
+
+    /// A superblock's map, if it is held; it is the one used last then.
+    #[inline]
+    pub(super) fn find(&mut self, superblock: u32) -> Option<u32> {
+        let at = self.held_at[superblock as usize];
+        if at == NONE {
+            return None;
+        }
+        self.order.touch(at);
+        Some(at)
+    }
+
+    /// Holds a superblock's map, in which nothing stands anywhere yet. The one used least recently goes where there is
+    /// no room: all that it says stands on flash.
+    pub(super) fn hold(&mut self, superblock: u32) -> u32 {
+        let at = match self.order.oldest().filter(|_| self.superblocks.len() as u32 >= self.most) {
+            Some(oldest) => {
+                self.held_at[self.superblocks[oldest as usize] as usize] = NONE;
+                self.superblocks[oldest as usize] = superblock;
+                oldest
+            }
+            None => {
+                self.superblocks.push(superblock);
+                self.entries.extend((0..self.pages).map(|_| NOWHERE));
+                self.superblocks.len() as u32 - 1
+            }
+        };
+        self.held_at[superblock as usize] = at;
+        self.order.touch(at);
+        self.get_mut(at).fill(NOWHERE);
+        at
+    }
+
+    #[inline]
+    pub(super) fn get(&self, at: u32) -> &[u16] {
+        let (first, pages) = (at as usize * self.pages as usize, self.pages as usize);
+        &self.entries[first..first + pages]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, at: u32) -> &mut [u16] {
+        let (first, pages) = (at as usize * self.pages as usize, self.pages as usize);
+        &mut self.entries[first..first + pages]
+    }
+
+    /// An entry takes what it takes to name one of the pages that a superblock may have.
+    pub(super) fn ram(&self, layout: &Layout, ledger: &mut RamLedger) {
+        let places = layout.slots() * layout.pages_per_block;
+        let bits = u64::from((places + 1).next_power_of_two().trailing_zeros());
+        let packed = (self.entries.len() as u64 * bits).div_ceil(8);
+        ledger.structure("superblock.map_cache", packed);
+        let held = (self.held_at.capacity() + self.superblocks.capacity()) as u64 * 4;
+        ledger.index("index.map_cache", self.entries.capacity() as u64 * 2 - packed + held + self.order.bytes());
+    }
+}

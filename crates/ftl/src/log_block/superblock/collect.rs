@@ -1,0 +1,317 @@
+//! Room for what the host writes: a superblock's hot block, and collections where there is none to be had.
+//!
+//! Blocks are collected for one of two reasons. A superblock that can have no other block collects its emptiest one:
+//! what is live in it goes to the cold block, and what room there is left in that the host may write. Or the superblock
+//! written least recently gives up an update block: its emptiest blocks are collected until it has one less. Which of
+//! the two is done, pages to copy for a page of room decide.
+//!
+//! In the words of the merges of other log-block FTLs, where nothing was copied a block was *dead*; where what was live
+//! went into the room that another block of the superblock had left, the merge is *partial*; where it went to a fresh
+//! block, it is *full*, and its association degree is the number of logical blocks that the pages were of.
+
+use super::super::pool::Role;
+use super::super::shape::MERGE_BLOCKS;
+use super::Superblocks;
+use super::page_map::NOWHERE;
+use super::state::Member;
+use crate::FtlError;
+use crate::blocks::NewPage;
+use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Time};
+
+/// A page that was fetched: its bytes are in `Superblocks::bytes` where it is not hollow.
+struct Fetched {
+    version: u64,
+    data_crc: u32,
+    hollow: Option<u64>,
+    ready: Time,
+}
+
+impl Superblocks {
+    /// Why live pages are moved: by a request, or by a recovery.
+    fn purpose_of_moves(&self) -> Purpose {
+        if self.pool.recovering { Purpose::Recovery } else { Purpose::Merge }
+    }
+
+    /// A slot of a superblock that the host's next page can be written to, and when.
+    pub(super) fn make_room<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        superblock: u32,
+        at: Time,
+    ) -> Result<(usize, Time), FtlError> {
+        let (n, pages) = (superblock as usize, self.layout.pages_per_block);
+        let mut at = at;
+        // Each round finds room, or gives a block back, or fails.
+        for _ in 0..4 * self.layout.slots() {
+            let this = &mut self.superblocks[n];
+            this.close_full();
+            if let Some(hot) = this.hot {
+                return Ok((hot, at));
+            }
+            if this.has_dead() {
+                self.tally.dead_log_blocks += this.dead();
+                at = self.commit_map(nand, superblock, at)?;
+                continue;
+            }
+            let (len, most) = (this.len(), self.layout.most);
+            if len > most && this.cost_of_a_block().is_some() {
+                at = self.take_a_block(nand, superblock, at)?;
+                continue;
+            }
+            let is_update = len >= self.layout.blocks_in(superblock);
+            let may_grow = len < most && (!is_update || self.updates < self.updates_most);
+            if may_grow && self.pool.free() > MERGE_BLOCKS {
+                let (slot, ready) = self.open_member(nand, superblock, at)?;
+                self.superblocks[n].hot = Some(slot);
+                at = ready;
+                continue;
+            }
+            let own = this_cost(self.superblocks[n].emptiest(), pages);
+            let other = self.written.iter().find(|other| *other != superblock).filter(|_| len < most);
+            let of_other = other.and_then(|other| self.superblocks[other as usize].cost_of_a_block());
+            let of_other = of_other.map(|(_, copies)| copies);
+            at = match (own, other.zip(of_other)) {
+                // Copies for a page of room: a / b against c / d.
+                (Some((copies, room)), Some((_, of_other)))
+                    if u64::from(copies) * u64::from(pages) < u64::from(of_other) * u64::from(room) =>
+                {
+                    self.collect_own(nand, superblock, at)?
+                }
+                (_, Some((other, _))) => {
+                    self.counts.updates_taken += 1;
+                    self.take_a_block(nand, other, at)?
+                }
+                (Some(_), None) => self.collect_own(nand, superblock, at)?,
+                // All room that it has is where collections have left some.
+                (None, None) => match self.superblocks[n].cold.take() {
+                    None => return Err(self.pool.full()),
+                    cold => {
+                        self.superblocks[n].hot = cold;
+                        at
+                    }
+                },
+            };
+        }
+        Err(self.pool.full())
+    }
+
+    /// Another block for a superblock: its slot, and when it can be written.
+    fn open_member<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<(usize, Time), FtlError> {
+        let Some(slot) = self.superblocks[superblock as usize].free_slot() else { return Err(self.pool.full()) };
+        let purpose = self.purpose_of_moves();
+        let (block, ready) = self.pool.open(nand, Role::Log, purpose, at)?;
+        let before = self.updates_of(superblock);
+        self.superblocks[superblock as usize].members[slot] = Some(Member::new(block));
+        self.recount(superblock, before);
+        Ok((slot, ready))
+    }
+
+    /// Collects the emptiest block of a superblock that is to have no other. Where two of them fit into one, what is
+    /// live in both is put apart from what the host writes; otherwise the host goes on where the live pages end.
+    fn collect_own<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
+        let n = superblock as usize;
+        let Some((victim, live)) = self.superblocks[n].emptiest() else { return Err(self.pool.full()) };
+        if let Some(cold) = self.superblocks[n].cold {
+            if live > self.superblocks[n].room(cold) {
+                // What is left of it the host writes.
+                self.superblocks[n].hot = self.superblocks[n].cold.take();
+                return Ok(at);
+            }
+            return self.empty_block(nand, superblock, victim, at);
+        }
+        let mut done = self.empty_block(nand, superblock, victim, at)?;
+        self.superblocks[n].close_full();
+        let this = &self.superblocks[n];
+        if let (Some(cold), Some((second, live))) = (this.cold, this.emptiest())
+            && live <= this.room(cold)
+        {
+            done = self.empty_block(nand, superblock, second, done)?;
+        } else {
+            self.superblocks[n].hot = self.superblocks[n].cold.take();
+        }
+        Ok(done)
+    }
+
+    /// Collects blocks of a superblock until it has one less.
+    pub(super) fn take_a_block<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
+        let (n, mut at) = (superblock as usize, at);
+        let this = &mut self.superblocks[n];
+        let before = this.len();
+        // What the host has left room in takes what is live.
+        let Some((target, _)) = this.cost_of_a_block() else { return Ok(at) };
+        (this.cold, this.hot) = (target, None);
+        // Each round empties a block that was there.
+        for _ in 0..=before {
+            if self.superblocks[n].len() < before {
+                break;
+            }
+            let this = &mut self.superblocks[n];
+            if this.has_dead() {
+                self.tally.dead_log_blocks += this.dead();
+                at = self.commit_map(nand, superblock, at)?;
+                continue;
+            }
+            this.close_full();
+            let Some((victim, _)) = this.emptiest() else { break };
+            at = self.empty_block(nand, superblock, victim, at)?;
+        }
+        Ok(at)
+    }
+
+    /// Moves what is live in a block of a superblock to its cold block, and to another where that is full; then the map
+    /// says so, and the block is given back.
+    fn empty_block<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        superblock: u32,
+        victim: usize,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let (held, ready) = self.load(nand, superblock, at);
+        let mut moved = core::mem::take(&mut self.moved);
+        moved.clear();
+        let done = self.move_live(nand, (superblock, held, victim), &mut moved, ready);
+        let done = done.and_then(|is_fresh| {
+            let done = self.commit_moved(nand, superblock, &moved, ready)?;
+            let mut degree = 0;
+            let mut last = None;
+            for (offset, ..) in &moved {
+                let block = offset / self.layout.pages_per_block;
+                degree += u32::from(last != Some(block));
+                last = Some(block);
+            }
+            if degree == 0 {
+                self.tally.dead_log_blocks += 1;
+            } else if is_fresh {
+                self.tally.full_merges += 1;
+                self.tally.associated(degree);
+            } else {
+                self.tally.partial_merges += 1;
+            }
+            Ok(done)
+        });
+        moved.clear();
+        self.moved = moved;
+        done
+    }
+
+    /// Copies what is live in a block. Whether a fresh one was taken for it.
+    fn move_live<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (superblock, held, victim): (u32, u32, usize),
+        moved: &mut alloc::vec::Vec<(u32, u16, u16)>,
+        at: Time,
+    ) -> Result<bool, FtlError> {
+        let (n, mut is_fresh) = (superblock as usize, false);
+        let purpose = self.purpose_of_moves();
+        let first = superblock * self.layout.pages();
+        for offset in 0..self.layout.pages_in(superblock) {
+            let old = self.cache.get(held)[offset as usize];
+            if old == NOWHERE || self.slot_of(old).0 != victim {
+                continue;
+            }
+            let fetched = self.fetch(nand, first + offset, self.page_of(superblock, old), purpose, at);
+            // Each round that fails closes a block.
+            loop {
+                let this = &self.superblocks[n];
+                let cold = this.cold.filter(|cold| this.room(*cold) > 0);
+                let (to, ready) = match cold {
+                    Some(cold) => (cold, fetched.ready),
+                    None => {
+                        let (slot, ready) = self.open_member(nand, superblock, at)?;
+                        self.superblocks[n].cold = Some(slot);
+                        is_fresh = true;
+                        (slot, ready.max(fetched.ready))
+                    }
+                };
+                let bytes = core::mem::take(&mut self.bytes);
+                let content = match fetched.hollow {
+                    Some(tag) => Content::Hollow(tag),
+                    None => Content::Bytes(&bytes),
+                };
+                let (key, version) = (first + offset, fetched.version);
+                let page = NewPage { kind: Kind::User, key, version, content, data_crc: fetched.data_crc, aux: 0 };
+                self.tally.programs += 1;
+                let copied = self.append(nand, superblock, to, &page, purpose, ready);
+                self.bytes = bytes;
+                if let Some((index, _)) = copied? {
+                    self.tally.page_copies += 1;
+                    moved.push((offset, old, self.entry_of(to, index)));
+                    break;
+                }
+            }
+        }
+        Ok(is_fresh)
+    }
+
+    /// Reads a page to copy it. What cannot be read any more, or is somebody else's, is copied as what it is: a page
+    /// whose data do not fit their CRC. So it stays a read error, over every collection and power cut, until it is
+    /// written again.
+    fn fetch<N: Nand>(&mut self, nand: &mut N, key: u32, from: Page, purpose: Purpose, at: Time) -> Fetched {
+        self.bytes.clear();
+        self.tally.reads += 1;
+        let (read, ready) = nand.read(from, Op::new(at, purpose));
+        match read {
+            PageRead::Written { content, spare, .. } if spare.kind == Kind::User && spare.key == key => {
+                let hollow = match content {
+                    Content::Hollow(tag) => Some(tag),
+                    Content::Bytes(bytes) => {
+                        self.bytes.extend_from_slice(bytes);
+                        None
+                    }
+                };
+                Fetched { version: spare.version, data_crc: spare.data_crc, hollow, ready }
+            }
+            _ => {
+                self.tally.pages_lost_moving += 1;
+                let wrong = !Content::Hollow(0).crc();
+                Fetched { version: self.pool.clock.version(), data_crc: wrong, hollow: Some(0), ready }
+            }
+        }
+    }
+
+    /// Writes pages anew that a recovery has read and that may have been in flight, from that reading, to a block of
+    /// their own; then the map says so.
+    pub(super) fn write_anew<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        superblock: u32,
+        unsure: &[Page],
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let (held, ready) = self.load(nand, superblock, at);
+        let mut moved = alloc::vec::Vec::new();
+        let mut to = None;
+        for page in unsure {
+            let Some(kept) = self.kept.0.iter().position(|(kept, ..)| kept == page) else { continue };
+            let (_, spare, data) = self.kept.0.swap_remove(kept);
+            let (_, offset) = self.layout.split(spare.key);
+            let old = self.cache.get(held)[offset as usize];
+            // Each round that fails closes a block.
+            let new = loop {
+                let (slot, ready) = match to {
+                    Some(slot) => (slot, ready),
+                    None => self.open_member(nand, superblock, ready)?,
+                };
+                to = Some(slot);
+                let content = data.content();
+                let (key, version, data_crc) = (spare.key, spare.version, spare.data_crc);
+                let page = NewPage { kind: Kind::User, key, version, content, data_crc, aux: 0 };
+                self.tally.programs += 1;
+                if let Some((index, _)) = self.append(nand, superblock, slot, &page, Purpose::Recovery, ready)? {
+                    break self.entry_of(slot, index);
+                }
+                to = None;
+            };
+            moved.push((offset, old, new));
+        }
+        self.commit_moved(nand, superblock, &moved, ready)
+    }
+}
+
+/// What collecting a superblock's emptiest block costs, and what room it makes: none where it makes none.
+fn this_cost(emptiest: Option<(usize, u32)>, pages_per_block: u32) -> Option<(u32, u32)> {
+    let (_, live) = emptiest?;
+    (live < pages_per_block).then_some((live, pages_per_block - live))
+}
