@@ -1,6 +1,7 @@
 //! What map blocks tell: the newest version of each superblock's map, and of those that may have been in flight the one
 //! before.
 
+use super::super::super::pool::Role;
 use super::super::super::recovery::scan::Scan;
 use super::super::Superblocks;
 use super::super::page_map;
@@ -26,10 +27,12 @@ struct Suspect {
     seq: u64,
     /// The map block of the version before.
     older: Option<Block>,
-    /// When that was made: a block begun later belongs to the superblock.
+    /// Of that version: when it was made, a block begun later belongs to the superblock; its version; its blocks.
     made: u64,
-    /// Its blocks.
+    version: u64,
     members: Vec<Block>,
+    /// Blocks begun between the two that neither names, and that count where the newest turns bad.
+    trimmed: Vec<Block>,
 }
 
 #[derive(Default)]
@@ -124,13 +127,14 @@ impl MapScan {
             self.named.extend(of.members().map(|(_, member)| member.block));
             if is_suspect {
                 ftl.kept_maps.push((superblock, newest.version, bytes));
-                let (made, members) = match &older {
-                    Some((_, bytes)) => (page_map::made(bytes), page_map::members(&geometry, bytes)),
-                    None => (0, Vec::new()),
+                let (made, version, members) = match &older {
+                    Some((older, bytes)) => (page_map::made(bytes), older.version, page_map::members(&geometry, bytes)),
+                    None => (0, 0, Vec::new()),
                 };
                 let members = members.into_iter().flatten().map(|(block, _)| block).collect();
                 let older = older.map(|(older, _)| geometry.block_of(older.page));
-                self.suspects.push(Suspect { superblock, seq: newest.seq, older, made, members });
+                let (seq, trimmed) = (newest.seq, Vec::new());
+                self.suspects.push(Suspect { superblock, seq, older, made, version, members, trimmed });
             }
         }
         self.named.sort_unstable();
@@ -138,10 +142,69 @@ impl MapScan {
     }
 
     /// All spare areas were read: what cannot have been in flight is no suspect.
-    pub(super) fn settle(&mut self, ftl: &mut Superblocks, scan: &Scan) {
+    pub(super) fn settle<N: Nand>(
+        &mut self,
+        ftl: &mut Superblocks,
+        scan: &Scan,
+        owners: &[Option<u32>],
+        usable: &[Block],
+        nand: &mut N,
+        steps: &mut Steps,
+    ) {
         self.suspects.retain(|suspect| scan.is_suspect(suspect.seq));
-        let suspects: Vec<u32> = self.suspects().collect();
-        ftl.kept_maps.retain(|(superblock, ..)| suspects.contains(superblock));
+        let mut suspects = core::mem::take(&mut self.suspects);
+        ftl.kept_maps.retain(|(of, ..)| suspects.iter().any(|suspect| suspect.superblock == *of));
+        for suspect in &mut suspects {
+            suspect.trimmed = self.trimmed(ftl, scan, suspect, (owners, usable), nand, steps);
+        }
+        self.suspects = suspects;
+    }
+
+    /// Blocks begun after the older version of a map was made, and before the newest, that neither names: which of them
+    /// hold what the newest has trimmed. Whatever else was in them the newest names elsewhere, and it was not programmed
+    /// before that was on flash; orphans of recoveries that were cut are such blocks, any number of them.
+    fn trimmed<N: Nand>(
+        &self,
+        ftl: &Superblocks,
+        scan: &Scan,
+        suspect: &Suspect,
+        (owners, usable): (&[Option<u32>], &[Block]),
+        nand: &mut N,
+        steps: &mut Steps,
+    ) -> Vec<Block> {
+        let (superblock, made) = (suspect.superblock, self.made(suspect.superblock));
+        let Some((.., newest)) = ftl.kept_maps.iter().find(|(of, ..)| *of == superblock) else { return Vec::new() };
+        let mut entries = alloc::vec![page_map::NOWHERE; ftl.layout.pages_in(superblock) as usize];
+        page_map::entries(newest, &mut entries);
+        // By page of the superblock: version and seq of what counts, and where.
+        let mut counts: Vec<Option<(u64, Reverse<u64>, Block)>> = alloc::vec![None; entries.len()];
+        let begun = suspect.made + 1..=made;
+        for block in usable.iter().copied().filter(|block| {
+            owners[block.index()] == Some(superblock)
+                && scan.role(*block) == Some(Role::Log)
+                && begun.contains(&scan.first_seq(*block))
+                && !self.is_named(*block)
+                && !suspect.members.contains(block)
+        }) {
+            for index in 0..ftl.geometry.pages_per_block() {
+                let SpareRead::Written(spare) = steps.read_spare(nand, ftl.geometry.page(block, index)) else {
+                    continue;
+                };
+                let (of, offset) = ftl.layout.split(spare.key);
+                let is_trimmed = entries.get(offset as usize) == Some(&page_map::NOWHERE);
+                if spare.kind != Kind::User || of != superblock || !is_trimmed || spare.version <= suspect.version {
+                    continue;
+                }
+                // Of copies of one version the first counts.
+                let this = Some((spare.version, Reverse(spare.seq), block));
+                let known = &mut counts[offset as usize];
+                *known = this.max(*known);
+            }
+        }
+        let mut blocks: Vec<Block> = counts.iter().flatten().map(|(.., block)| *block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks
     }
 
     /// The superblocks whose newest map page may have been in flight.
@@ -158,19 +221,18 @@ impl MapScan {
         self.named.binary_search(&block).is_ok()
     }
 
-    /// Whether a block, begun then with pages of that superblock, counts where a newest version turns bad: as the map
-    /// block of the older one, or as one of its blocks, or as one that is younger.
-    pub(super) fn falls_back_on(&self, block: Block, owner: Option<u32>, first_seq: u64) -> bool {
+    /// Whether a block counts where a newest version turns bad: as the map block of the older one, as one of its blocks,
+    /// or for what the newest has trimmed.
+    pub(super) fn falls_back_on(&self, block: Block) -> bool {
         self.suspects.iter().any(|suspect| {
-            suspect.older == Some(block)
-                || suspect.members.contains(&block)
-                || (owner == Some(suspect.superblock) && first_seq > suspect.made)
+            suspect.older == Some(block) || suspect.members.contains(&block) || suspect.trimmed.contains(&block)
         })
     }
 
     /// RAM, in bytes.
     pub(super) fn bytes(&self) -> u64 {
-        let members: usize = self.suspects.iter().map(|suspect| suspect.members.len()).sum();
+        let blocks = |suspect: &Suspect| suspect.members.len() + suspect.trimmed.len();
+        let members: usize = self.suspects.iter().map(blocks).sum();
         (self.made.len() * 8 + (self.named.len() + members) * size_of::<Block>()) as u64
     }
 }

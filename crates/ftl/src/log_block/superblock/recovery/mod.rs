@@ -91,12 +91,12 @@ impl Superblocks {
 
         steps.begin("scan what is younger");
         let young = Young::find(&mut ftl, &map, &mut scan, &owners, &usable, nand, &mut steps);
-        map.settle(&mut ftl, &scan);
+        map.settle(&mut ftl, &scan, &owners, &usable, nand, &mut steps);
         let scratch = scan.bytes() + map.bytes() + owners.len() as u64 * 8 + young.bytes();
         let now = steps.now;
         let counted = ftl.counts.spare_reads;
         let reads = ftl.tally.reads;
-        let (unsure, done) = ftl.settle(&scan, &map, young, &owners, &usable, nand, now);
+        let (unsure, done) = ftl.settle(&scan, &map, young, &usable, nand, now);
         steps.now = steps.now.max(done);
         steps.step.spare_reads += ftl.counts.spare_reads - counted;
         steps.step.reads += ftl.tally.reads - reads;
@@ -137,7 +137,6 @@ impl Superblocks {
         scan: &Scan,
         map: &MapScan,
         young: Young,
-        owners: &[Option<u32>],
         usable: &[Block],
         nand: &mut N,
         at: Time,
@@ -193,7 +192,7 @@ impl Superblocks {
                 // Held already.
             } else if not_needed.contains(&block) {
                 self.pool.release(block);
-            } else if map.falls_back_on(block, owners[block.index()], scan.first_seq(block)) {
+            } else if map.falls_back_on(block) {
                 falls_back.push(block);
             } else {
                 self.pool.release(block);
