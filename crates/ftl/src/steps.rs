@@ -59,6 +59,7 @@ fn step(name: &'static str) -> RecoveryStep {
 }
 
 /// Data that outlive the read that brought them.
+#[derive(Clone)]
 pub(crate) enum Owned {
     Hollow(u64),
     Bytes(Vec<u8>),

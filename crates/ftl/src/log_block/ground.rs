@@ -46,16 +46,8 @@ pub(super) struct Ground {
 }
 
 /// Pages with what was read there.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Kept(pub(super) Vec<(Page, Spare, Owned)>);
-
-impl Clone for Kept {
-    /// Only a recovery keeps any, and nobody copies an FTL that is not up yet.
-    fn clone(&self) -> Self {
-        debug_assert!(self.0.is_empty());
-        Self::default()
-    }
-}
 
 /// A page that was fetched: its bytes are in [`Ground::bytes`] where it is not hollow.
 #[derive(Clone, Copy)]

@@ -10,13 +10,14 @@
 //! block, it is *full*, and its association degree is the number of logical blocks that the pages were of.
 
 use super::super::pool::Role;
-use super::super::shape::MERGE_BLOCKS;
 use super::Superblocks;
 use super::page_map::NOWHERE;
 use super::state::Member;
 use crate::FtlError;
 use crate::blocks::NewPage;
-use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Time};
+use crate::steps::Owned;
+use alloc::vec::Vec;
+use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Spare, Time};
 
 /// A page that was fetched: its bytes are in `Superblocks::bytes` where it is not hollow.
 struct Fetched {
@@ -60,7 +61,7 @@ impl Superblocks {
             }
             let is_update = len >= self.layout.blocks_in(superblock);
             let may_grow = len < most && (!is_update || self.updates < self.updates_most);
-            if may_grow && self.pool.free() > MERGE_BLOCKS {
+            if may_grow && self.pool.free() > self.shape.reserve_blocks {
                 let (slot, ready) = self.open_member(nand, superblock, at)?;
                 self.superblocks[n].hot = Some(slot);
                 at = ready;
@@ -200,7 +201,7 @@ impl Superblocks {
         &mut self,
         nand: &mut N,
         (superblock, held, victim): (u32, u32, usize),
-        moved: &mut alloc::vec::Vec<(u32, u16, u16)>,
+        moved: &mut Vec<(u32, u16, u16)>,
         at: Time,
     ) -> Result<bool, FtlError> {
         let (n, mut is_fresh) = (superblock as usize, false);
@@ -281,11 +282,26 @@ impl Superblocks {
         at: Time,
     ) -> Result<Time, FtlError> {
         let (held, ready) = self.load(nand, superblock, at);
-        let mut moved = alloc::vec::Vec::new();
+        let kept = core::mem::take(&mut self.kept.0);
+        let (copied, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(|(page, ..)| unsure.contains(page));
+        self.kept.0 = kept;
+        let done = self.copy_kept(nand, (superblock, held), &copied, ready);
+        if done.is_err() {
+            self.kept.0.extend(copied);
+        }
+        done
+    }
+
+    fn copy_kept<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (superblock, held): (u32, u32),
+        copied: &[(Page, Spare, Owned)],
+        ready: Time,
+    ) -> Result<Time, FtlError> {
+        let mut moved = Vec::new();
         let mut to = None;
-        for page in unsure {
-            let Some(kept) = self.kept.0.iter().position(|(kept, ..)| kept == page) else { continue };
-            let (_, spare, data) = self.kept.0.swap_remove(kept);
+        for (_, spare, data) in copied {
             let (_, offset) = self.layout.split(spare.key);
             let old = self.cache.get(held)[offset as usize];
             // Each round that fails closes a block.

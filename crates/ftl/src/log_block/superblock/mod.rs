@@ -40,6 +40,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::NewPage;
 use crate::config::SuperblockParts;
 use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
+use crate::steps::Owned;
 use crate::{BlockLook, Counter, Finding, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -75,8 +76,10 @@ pub(crate) struct Superblocks {
     moved: Vec<(u32, u16, u16)>,
     /// Version and seq of the newest page found so far, by page of the superblock whose map is being read.
     newest: Vec<(u64, u64)>,
+    /// Pages that a recovery has read and that may have been in flight. Where it has no block to write them to anew, they
+    /// are read from here.
     kept: Kept,
-    /// Map pages that a recovery has read and that may have been in flight: superblock, version, bytes.
+    /// The same of map pages: superblock, version, bytes.
     kept_maps: Vec<(u32, u64, Vec<u8>)>,
     /// A recovery has not yet written anew all map pages that may have been in flight: no map block is emptied.
     map_is_unsure: bool,
@@ -299,7 +302,12 @@ impl<N: Nand> Ftl<N> for Superblocks {
                 sink.page(key, HostPage::Zeros);
                 continue;
             }
-            let (read, ready) = nand.read(self.page_of(superblock, entry), Op::new(known, cause));
+            let page = self.page_of(superblock, entry);
+            if let Some((_, _, data)) = self.kept.0.iter().find(|(kept, ..)| *kept == page) {
+                sink.page(key, HostPage::Data(data.content()));
+                continue;
+            }
+            let (read, ready) = nand.read(page, Op::new(known, cause));
             done = done.max(ready);
             let read = match read {
                 PageRead::Written { content, spare, .. } if self.barriers.forget(Barrier::HostDataVerified) => {
@@ -363,6 +371,13 @@ impl<N: Nand> Ftl<N> for Superblocks {
         let newest = self.newest.capacity() * size_of::<(u64, u64)>();
         let moved = self.moved.capacity() * size_of::<(u32, u16, u16)>();
         ledger.index("buffer.page", (self.bytes.capacity() + newest + moved) as u64);
+        let kept = self.kept.0.capacity() * size_of::<(Page, Spare, Owned)>();
+        let kept_maps = self.kept_maps.iter().map(|(.., bytes)| size_of::<(u32, u64, Vec<u8>)>() + bytes.capacity());
+        let kept_bytes = self.kept.0.iter().map(|(.., data)| match data.content() {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Hollow(_) => 0,
+        });
+        ledger.index("buffer.kept", (kept + kept_bytes.chain(kept_maps).sum::<usize>()) as u64);
         ledger.index("index.anchors", self.anchors.capacity() as u64 * 4);
         ledger
     }

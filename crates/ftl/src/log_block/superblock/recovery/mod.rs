@@ -14,9 +14,10 @@
 //!   before counts.
 //! - **What may have been in flight is written anew** before the host sees anything: a page of the host to a block of
 //!   its own, from the reading that was good; then the map page.
-//! - **What it makes stale is kept until then**: blocks of the older version of a map page, and the map block that this
-//!   stands in; blocks of the superblock in which nothing counts but if what may have been in flight turns bad. No map
-//!   block is emptied before all such map pages are written.
+//! - **What it makes stale is kept until then**: blocks of the older version of a map page, the map block that this
+//!   stands in, and what is younger and was trimmed by the newest; the newest two blocks of the superblock in which
+//!   nothing counts but if what may have been in flight turns bad. No map block is emptied before all such map pages
+//!   are written.
 
 mod map_scan;
 mod young;
@@ -108,12 +109,15 @@ impl Superblocks {
         let (before, counted) = (ftl.tally, ftl.counts.spare_reads);
         match ftl.write_unsure(nand, unsure, steps.now) {
             Ok(done) => steps.now = done,
-            // Blocks have grown bad faster than collections could make up for: what is there can be read.
+            // Blocks have grown bad faster than collections could make up for: what is there can be read, and what could
+            // not be written anew from where it was read to.
             Err(FtlError::Full { .. }) => ftl.pool.stopped = true,
             Err(error) => return Err(error),
         }
-        ftl.kept.0.clear();
-        ftl.kept_maps.clear();
+        if !ftl.pool.stopped {
+            ftl.kept.0.clear();
+            ftl.kept_maps.clear();
+        }
         ftl.map_is_unsure = false;
         steps.now = steps.now.max(ftl.pool.clock.horizon());
         steps.step.reads += ftl.tally.reads - before.reads;
