@@ -115,8 +115,8 @@ impl Superblocks {
             Err(error) => return Err(error),
         }
         if !ftl.pool.stopped {
-            ftl.kept.0.clear();
-            ftl.kept_maps.clear();
+            ftl.kept.0 = Vec::new();
+            ftl.kept_maps = Vec::new();
         }
         ftl.map_is_unsure = false;
         steps.now = steps.now.max(ftl.pool.clock.horizon());
