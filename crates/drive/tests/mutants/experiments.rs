@@ -206,14 +206,10 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::SuspectsVerified, soak("superblock")),
         (B::SuspectsCopied, soak("superblock")),
         (B::SuspectsReadOnce, soak("superblock")),
-        (B::FallbacksHeld, soak("superblock")),
         (B::OldLastPagesVerified, soak("superblock")),
         (B::EraseBeforeUse, soak("superblock")),
         (B::NewestTranslationPages, soak("superblock")),
-        (B::MergeVersionCompared, soak("superblock")),
-        (B::VersionOrder, soak("superblock")),
         (B::MapAfterData, soak_on(DIES, "superblock")),
-        (B::OldBlocksAfterMap, soak_on(CROWDED_DIES, "superblock")),
     ]
 }
 
