@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 15] = [
+        let settings: [&[(&str, &str)]; 16] = [
             &[],
             &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
             &[("log.blocks", "17")],
