@@ -6,8 +6,8 @@ use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Op, PageRead, Purpo
 
 const AT: Op = Op { at: Time::ZERO, purpose: Purpose::Host };
 
-/// A newer version of the first translation page, in which the second entry is the same as the first.
-fn name_a_page_twice(host: &mut Host) {
+/// A newer version of the first translation page, with these bytes of it changed, once or twice over.
+fn write_a_newer_version(host: &mut Host, times: u64, change: impl Fn(u64, &mut [u8])) {
     let last = [Kind::User, Kind::Translation, Kind::Gecko, Kind::ValidityLog].into_iter();
     let last = last.flat_map(|kind| host.plug.pages_of(kind)).map(|(_, spare)| spare.seq).max().unwrap();
     let pages = host.plug.pages_of(Kind::Translation);
@@ -19,23 +19,26 @@ fn name_a_page_twice(host: &mut Host) {
         PageRead::Written { content: Content::Bytes(bytes), .. } => bytes.to_vec(),
         other => panic!("a translation page reads as {other:?}"),
     };
-    bytes.copy_within(..4, 4);
     let is_blank = |block: &Block| sim.read_spare(geometry.page(*block, 0), AT).0 == SpareRead::Erased;
     let blank = (2..geometry.blocks()).map(Block).find(is_blank).unwrap();
-    let content = Content::Bytes(&bytes);
-    let newer = Spare { version: last + 1, seq: last + 1, data_crc: content.crc(), ..spare };
-    sim.program(geometry.page(blank, 0), content, &newer, AT).unwrap();
+    for time in 0..times {
+        change(time, &mut bytes);
+        let content = Content::Bytes(&bytes);
+        let seq = last + 1 + time;
+        let newer = Spare { version: seq, seq, data_crc: content.crc(), ..spare };
+        sim.program(geometry.page(blank, time as u32), content, &newer, AT).unwrap();
+    }
 }
 
-#[test]
-fn a_table_that_names_a_page_twice_brings_nobody_down() {
+/// Drives of which the table says this come up, and are read and looked at.
+fn comes_up(times: u64, change: impl Fn(u64, &mut [u8])) {
     for preset in ["lazyftl", "ib-ftl", "geckoftl"] {
         let mut host = Host::with_share(preset, small(32, 160, 1, 1), 0.6);
         for n in 0..2_000 {
             host.write(n * 7 % 1_000, 1, false).unwrap();
         }
         host.flush().unwrap();
-        name_a_page_twice(&mut host);
+        write_a_newer_version(&mut host, times, &change);
         let mut sim = host.plug.copy();
         let (mut ftl, _) = recover(&mut sim, &host.config, Time::ZERO).unwrap();
         ftl.check(&mut sim);
@@ -44,4 +47,17 @@ fn a_table_that_names_a_page_twice_brings_nobody_down() {
         ftl.read(&mut sim, LogicalPage(0), host.logical_pages(), Purpose::Host, Time::ZERO, &mut sink).unwrap();
         assert_eq!(pages, host.logical_pages(), "{preset}");
     }
+}
+
+#[test]
+fn a_table_that_names_a_page_twice_brings_nobody_down() {
+    comes_up(1, |_, bytes| bytes.copy_within(..4, 4));
+}
+
+#[test]
+fn a_table_that_names_pages_that_the_drive_has_not_brings_nobody_down() {
+    // The newest version names them, or one that has been replaced since.
+    let none = |bytes: &mut [u8]| bytes[..64].copy_from_slice(&[0x1f; 64]);
+    comes_up(1, |_, bytes| none(bytes));
+    comes_up(2, |time, bytes| if time == 0 { none(bytes) } else { bytes[..64].fill(0xff) });
 }

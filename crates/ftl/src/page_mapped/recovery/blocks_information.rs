@@ -150,8 +150,9 @@ impl BlocksInformation {
         blocks
     }
 
+    /// False of blocks that the drive has not.
     pub(super) fn holds_user_pages(&self, block: Block) -> bool {
-        self.holds[block.index()] == Holds::User
+        self.holds.get(block.index()) == Some(&Holds::User)
     }
 
     pub(super) fn note(&mut self, spare: &Spare) {

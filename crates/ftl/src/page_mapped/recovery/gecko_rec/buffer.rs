@@ -107,7 +107,10 @@ pub(super) fn stale_by<N: Nand>(
         ftl.paged().set_damaged();
         return Vec::new();
     };
-    let differing: Vec<(LogicalPage, Page)> = ftl.paged().differing(part, &older, &newer).collect();
+    // A table on flash may say anything, with a checksum that fits.
+    let geometry = *nand.geometry();
+    let differing = ftl.paged().differing(part, &older, &newer).filter(|(_, page)| geometry.contains(*page));
+    let differing: Vec<(LogicalPage, Page)> = differing.collect();
     let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
     let before = if by_key_alone { u64::MAX } else { version.synchronized };
     let read = differing.into_iter().map(|(key, page)| (key, page, steps.read_spare(nand, page)));
