@@ -4,7 +4,7 @@ CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm: the mapping in RAM, or of blocks; and in flash, which takes longer.
 FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock
-PAGED := lazyftl,ib-ftl,geckoftl
+PAGED := dftl-page,dftl-req,lazyftl,ib-ftl,geckoftl
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
@@ -96,7 +96,8 @@ thorough-crash:
 EACH  := page,dual-greedy,dac,block,bast,fast,superblock,$(BATTERY),$(PAGED)
 thorough-defects:
 	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 300 --defects --factory-bad 5 --seed 1
-	$(PHELSUMA) crash --ftl page,bast,fast,superblock,$(PAGED) --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --seed 1
+	$(PHELSUMA) crash --ftl page,bast,fast,superblock,$(PAGED) --writes 300 --cuts 20 --again 300 \
+		--faults torn-seen,not-started --seed 1
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:
@@ -108,8 +109,9 @@ thorough-dies:
 # Servers of drives in files that are killed in the middle of their load, and drives whose power is cut there: 1,000 times
 # each with geckoftl, 100 times with each other FTL, or with those alone that PLUG names: PLUG=bast,fast
 thorough-plug: nbd-clients
-	PHELSUMA_THOROUGH=1 PHELSUMA_FTLS=$(PLUG) $(CARGO) test -p phelsuma-cli --test serve_image --test image_cuts --test filesystem -- \
-		--nocapture what_was_acknowledged a_drive_whose_battery files_and_transactions
+	PHELSUMA_THOROUGH=1 PHELSUMA_FTLS=$(PLUG) $(CARGO) test -p phelsuma-cli \
+		--test serve_image --test image_cuts --test filesystem -- --nocapture \
+		what_was_acknowledged a_drive_whose_battery files_and_transactions
 
 lint:
 	$(CARGO) fmt --all --check

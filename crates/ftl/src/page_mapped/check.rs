@@ -97,6 +97,7 @@ impl PageMapped {
             // unless they had been identified; and what an erase that was cut left unreadable, until the block is
             // collected.
             let mut perhaps = self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), true);
+            perhaps.retain(|page| geometry.contains(*page));
             perhaps.sort_unstable();
             let unsure = valid.without(&mapped).filter(|page| {
                 perhaps.binary_search(page).is_ok()

@@ -169,9 +169,10 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         }
     }
 
-    /// Whether a page stands in a block that is written or being written.
+    /// Whether a page stands in a block that is written or being written. A table on flash may name any page, with a
+    /// checksum that fits: those that the drive has not stand in none.
     pub(crate) fn is_in_use(&self, page: Page) -> bool {
-        self.blocks.is_in_use(self.geometry().block_of(page))
+        self.geometry().contains(page) && self.blocks.is_in_use(self.geometry().block_of(page))
     }
 
     /// A new content's version.

@@ -293,7 +293,9 @@ impl PageMapped {
     /// A user page is live no longer.
     #[inline]
     fn drop_user_page<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> Result<(), FtlError> {
-        if self.points_back() && self.validity.is_damaged() && self.is_mapped(nand, page, at) {
+        // A table on flash may name any page, with a checksum that fits.
+        let is_there = self.blocks.geometry().contains(page);
+        if !is_there || self.points_back() && self.validity.is_damaged() && self.is_mapped(nand, page, at) {
             return Ok(());
         }
         self.drop_count(page);

@@ -150,9 +150,8 @@ impl BlocksInformation {
         blocks
     }
 
-    /// False of blocks that the drive has not.
     pub(super) fn holds_user_pages(&self, block: Block) -> bool {
-        self.holds.get(block.index()) == Some(&Holds::User)
+        self.holds[block.index()] == Holds::User
     }
 
     pub(super) fn note(&mut self, spare: &Spare) {
