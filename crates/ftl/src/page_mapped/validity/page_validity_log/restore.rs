@@ -14,20 +14,30 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use phelsuma_nand::{Block, Kind, Nand, Page};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
 /// Of a block's entries: one says that nothing in it is live.
 const FREE: u16 = u16::MAX;
+
+/// Whether a log can be as a page's header says: as long as it may become, twice over, and of no more pages than can be
+/// programmed. What else has a checksum that fits is no header.
+fn is_sound(header: &Header, geometry: &Geometry) -> bool {
+    let numbers = 1..1 << 48;
+    let longest = PageValidityLog::needs(geometry, 0, None).map_or(0, |needs| 2 * needs.live_pages);
+    numbers.contains(&header.oldest)
+        && numbers.contains(&header.number)
+        && header.number.checked_sub(header.oldest).is_some_and(|others| others < longest)
+}
 
 /// The newest page that can be read, what it says, and whether it was the first.
 fn newest_page<N: Nand>(
     io: &mut MetaIo<'_, N>,
     found: &mut impl Iterator<Item = StorePage>,
 ) -> Option<(Header, Page, bool)> {
-    let mut whole = true;
+    let (mut whole, geometry) = (true, *io.geometry());
     found.find_map(|found| {
         let header = io.read(found.page, Kind::ValidityLog, found.key).map(|bytes| LogPage::new(bytes).header());
-        let sound = header.filter(|h| h.number as u32 == found.key && h.oldest <= h.number && h.oldest > 0);
+        let sound = header.filter(|h| h.number as u32 == found.key && is_sound(h, &geometry));
         whole &= sound.is_some();
         Some((sound?, found.page, whole))
     })
