@@ -90,10 +90,10 @@ impl TranslationPages {
         (0..self.before.len() as u32).any(|part| self.newest_of(part).is_some_and(|version| version.tells_of_damage))
     }
 
-    /// The newest version of a translation page.
+    /// The newest version of a translation page. None of one that the table has not: a spare area may name any.
     pub(super) fn newest_of(&self, part: u32) -> Option<Version> {
         let since = self.since.binary_search_by_key(&part, |(part, _)| *part);
-        since.map(|at| self.since[at].1).ok().or(self.before[part as usize])
+        since.map(|at| self.since[at].1).ok().or_else(|| self.before.get(part as usize).copied().flatten())
     }
 
     /// The newest version, and when it was synchronized.
