@@ -18,7 +18,7 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo install test nbd-clients page-browser bench-page mutants mutants-table thorough lint bench bench-serve no-std \
+.PHONY: demo install test nbd-clients page-browser bench-page mutants mutants-table thorough overnight lint bench bench-serve no-std \
 	determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -67,8 +67,7 @@ test: lint no-std nbd-clients page-browser
 # The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.
 mutants:
 	$(MUTANTS) test --quiet -p phelsuma-ftl mutants
-	$(MUTANTS) test --quiet -p phelsuma-drive --test mutants --test crash_lab --test crash_workloads --test soak \
-		--test run mutants
+	$(MUTANTS) test --quiet -p phelsuma-drive --test mutants --test it mutants
 
 # Writes docs/MUTANTS.md: what caught each of them.
 mutants-table:
@@ -86,11 +85,20 @@ thorough-determinism: determinism
 thorough-tests:
 	PHELSUMA_THOROUGH=1 $(CARGO) test --workspace --quiet
 
-# Every program and erase of 5,000 writes, every fault, recoveries cut as well; then some of every workload.
+# Every program and erase of a workload, every fault; then some of every workload, recoveries cut as well.
 thorough-crash:
-	$(PHELSUMA) crash --ftl $(FTLS) --writes 5000 --every-op --nested --seed 1
-	$(PHELSUMA) crash --ftl $(BATTERY) --writes 5000 --nested --seed 1
-	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --workload all --writes 1000 --cuts 200 --nested --seed 1
+	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --operations 3500 --seed 1
+	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --workload all --writes 1000 --cuts 1 --nested --seed 1
+
+# Hours: every program and erase of every workload with two seeds, pairs of cuts, and soaks, as docs/TESTING.md has them.
+# Each FTL, or those alone that SWEEP names: SWEEP=bast,fast
+SWEEP ?= $(FTLS),$(BATTERY),$(PAGED)
+overnight:
+	$(PHELSUMA) crash --ftl $(SWEEP) --workload all --operations 3500
+	$(PHELSUMA) crash --ftl $(SWEEP) --workload all --operations 3500 --seed 2 --pages-per-block 16
+	$(PHELSUMA) crash --ftl $(SWEEP) --workload mixed,restarts --writes 60 --nested --faults not-started,torn-seen
+	$(PHELSUMA) crash --ftl $(SWEEP) --workload all --writes 1000 --cuts 10 --nested
+	$(PHELSUMA) soak --ftl $(SWEEP) --cycles 100000
 
 # What befalls a drive besides power cuts; and recoveries that are cut again and again.
 EACH  := page,dual-greedy,dac,block,bast,fast,superblock,$(BATTERY),$(PAGED)

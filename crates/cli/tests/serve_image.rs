@@ -287,7 +287,7 @@ fn what_was_acknowledged_before_a_cut_is_there_when_the_power_is_back() {
     }
 }
 
-/// As on a disk that is full, which `crates/serve/tests/image_full.rs` looks at closely.
+/// As on a disk that is full, which `crates/serve/tests/it/image_full.rs` looks at closely.
 #[test]
 fn a_file_that_may_not_grow_turns_the_drive_off_with_a_line() {
     if !there(&["nbdkit", "qemu-io", "prlimit"]) {

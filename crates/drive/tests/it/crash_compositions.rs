@@ -1,0 +1,160 @@
+//! `geckoftl` with placements that sort pages by age, and the victims that go with them: sweeps of power cuts with
+//! every fault that it promises, and what is read to know the old copies of pages.
+//!
+//! `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it -- --nocapture crash_compositions::` goes over
+//! every workload with many cuts and prints their numbers.
+//!
+//! Not tested: the same placements where the mapping is in RAM, which presets have and `crash_workloads.rs` goes over.
+
+use crate::room;
+use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
+use phelsuma_drive::{Input, RunConfig, RunResult};
+use phelsuma_ftl::{Composition, Config, PowerPart, Preset};
+use phelsuma_nand::Timing;
+
+type Settings = &'static [(&'static str, &'static str)];
+
+/// What `geckoftl` is given, each with what becomes of a page whose old copy its mapping does not know.
+const COMPOSITIONS: [Settings; 9] = [
+    &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
+    &[("placement", "dual-greedy"), ("victim", "dual-greedy"), ("placement.unknown", "fetch")],
+    &[("placement", "dac"), ("victim", "cat"), ("cat.wear", "off")],
+    &[("placement", "dac"), ("victim", "cat"), ("cat.wear", "off"), ("placement.unknown", "fetch")],
+    &[("placement", "dac"), ("dac.page-times", "spare"), ("placement.unknown", "fetch")],
+    &[("placement", "sepbit"), ("victim", "cost-benefit-sealed")],
+    &[("placement", "sepbit"), ("sepbit.page-times", "spare"), ("victim", "cost-benefit-sealed")],
+    &[("placement", "sepbit"), ("sepbit.page-times", "spare"), ("placement.unknown", "fetch")],
+    &[("placement", "midas"), ("victim", "midas")],
+];
+
+fn thorough() -> bool {
+    std::env::var_os("PHELSUMA_THOROUGH").is_some()
+}
+
+fn composition(settings: Settings) -> Composition {
+    let mut composition = Preset::named("geckoftl").unwrap().composition;
+    composition.set_all(settings).unwrap();
+    // It is recovered as geckoftl is, and nothing less is promised.
+    assert_eq!(composition.power(), Some(PowerPart::GeckoRec), "{settings:?}");
+    assert_eq!(composition.why_not_survivable(), None, "{settings:?}");
+    composition
+}
+
+fn config(settings: Settings, workload: Workload, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
+    let several = dies.0 * dies.1 > 1;
+    let (blocks, ratio): (u32, f64) = if several { (256, 0.4) } else { (128, 0.5) };
+    let mut composition = composition(settings);
+    // Small for the drive, so that entries are evicted and old copies are not known.
+    composition.set("mapping.cache", "64").unwrap();
+    let logical_pages = (f64::from(blocks) * 32.0 * ratio) as u32;
+    let geometry = room::roomy("geckoftl", composition, logical_pages, blocks.into(), dies);
+    LabConfig {
+        geometry,
+        timing: Timing::preset("gecko").unwrap(),
+        ftl: Config::new("geckoftl", composition, logical_pages, 1),
+        workload,
+        writes,
+        points: Points::Every,
+        faults: Fault::all(),
+        depth,
+        seed: 1,
+        threads: 2,
+    }
+}
+
+/// What sweeps came to.
+#[derive(Default, Debug)]
+struct Sum {
+    sweeps: u32,
+    cuts: u64,
+    nested_cuts: u64,
+    covered: u64,
+}
+
+impl Sum {
+    fn add(&mut self, settings: Settings, report: &CrashReport) {
+        assert!(!report.failed(), "{settings:?}, {:?}: {:#?}", report.workload, report.failures);
+        assert!(report.cuts > 0, "{settings:?}: no cut was made");
+        self.sweeps += 1;
+        self.cuts += report.cuts;
+        self.nested_cuts += report.nested_cuts;
+        self.covered += report.covered_by_equality;
+    }
+}
+
+/// `cuts` of each. Not in the long mode it is a sample: each composition under one or two of the workloads, each
+/// workload with one or two compositions.
+fn sweep_all(what: &str, cuts: (u32, u32), writes: (u32, u32), depth: u32, dies: (u32, u32)) {
+    let of = |(few, many): (u32, u32)| if thorough() { many } else { few };
+    for (number, settings) in COMPOSITIONS.into_iter().enumerate() {
+        let mut sum = Sum::default();
+        for (_, workload) in
+            Workload::ALL.into_iter().enumerate().filter(|(w, _)| thorough() || w % COMPOSITIONS.len() == number)
+        {
+            let points = Points::Some(of(cuts));
+            let config = LabConfig { points, ..config(settings, workload, of(writes), depth, dies) };
+            let report = Sweep::new(&config).run().unwrap_or_else(|e| panic!("{settings:?} {workload:?}: {e}"));
+            sum.add(settings, &report);
+        }
+        println!("{what}, {settings:?}: {sum:?}");
+    }
+}
+
+#[test]
+fn geckoftl_that_sorts_pages_by_age_survives_cuts_of_every_workload() {
+    sweep_all("cuts", (3, 300), (300, 1_000), 1, (1, 1));
+}
+
+#[test]
+fn geckoftl_that_sorts_pages_by_age_survives_cuts_of_its_recoveries() {
+    sweep_all("nested", (1, 8), (200, 300), 2, (1, 1));
+}
+
+#[test]
+fn geckoftl_that_sorts_pages_by_age_survives_cuts_on_several_dies() {
+    sweep_all("dies", (1, 40), (200, 300), 1, (2, 2));
+}
+
+fn run(settings: &[(&str, &str)], workload: &str) -> RunResult {
+    let mut config = RunConfig::new("geckoftl", Input::Workload(workload.parse().unwrap())).unwrap();
+    config.composition.set_all(settings).unwrap();
+    config.shape.capacity_bytes = Some(if thorough() { 4 << 30 } else { 256 << 20 });
+    phelsuma_drive::run(&config, &|_| true).unwrap()
+}
+
+/// What a lazy mapping does not know is looked up if that is asked for, and paid for: each look-up is a read of a
+/// translation page, and none is left unknown.
+#[test]
+fn every_placement_that_asks_for_old_copies_has_them_looked_up_where_that_is_asked_for() {
+    // With a table in RAM SepBIT knows when a page was written last wherever its old copy is.
+    let sorted: [Settings; 3] = [
+        &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
+        &[("placement", "dac"), ("victim", "cat")],
+        &[("placement", "sepbit"), ("sepbit.page-times", "spare"), ("victim", "cost-benefit-sealed")],
+    ];
+    for settings in sorted {
+        let placement = settings[0].1;
+        let by_class = run(settings, "hotcold:80/20");
+        let fetched = run(&[settings, &[("placement.unknown", "fetch")]].concat(), "hotcold:80/20");
+        let reads = |result: &RunResult| result.flash["translation"].reads;
+        let entries = |result: &RunResult| result.counters.get("entries_fetched_for_placement").copied().unwrap_or(0);
+        let looked_up = entries(&fetched);
+        for (unknown, result) in [("class", &by_class), ("fetch", &fetched)] {
+            println!(
+                "{placement}, {unknown}: {} pages written, {} translation pages read, {} entries fetched, WA {:.3}, \
+                 with reads weighted {:.3}",
+                result.host.write_pages,
+                reads(result),
+                entries(result),
+                result.write_amplification.unwrap().total,
+                result.write_amplification.unwrap().by_reads_weighted
+            );
+        }
+        assert_eq!(entries(&by_class), 0);
+        assert!(looked_up > fetched.host.write_pages / 2, "{placement}: {looked_up}");
+        assert!(reads(&fetched) >= looked_up && reads(&fetched) > reads(&by_class), "{placement}");
+        for (name, n) in fetched.counters.iter().filter(|(name, _)| name.contains("unknown")) {
+            assert_eq!(*n, 0, "{placement}: {name}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Defects besides power cuts, at operations of every workload: programs and erases that fail, pages that decay, blocks
+//! that were never good; alone, and with the power cut behind them.
+
+use phelsuma_drive::lab::{CrashReport, Defect, Fault, LabConfig, LabError, Points, Promise, Subject, Sweep, Workload};
+use phelsuma_ftl::{Config, Preset};
+use phelsuma_nand::{Geometry, Timing};
+
+const ALL: [&str; 6] = ["page", "dftl", "mu-ftl-pvb", "geckoftl", "lazyftl", "ib-ftl"];
+
+fn thorough() -> bool {
+    std::env::var_os("PHELSUMA_THOROUGH").is_some()
+}
+
+fn config(name: &str, workload: Workload, points: Points) -> LabConfig {
+    let (blocks, ratio) = if name == "page" { (64, 0.6) } else { (128, 0.35) };
+    let geometry = Geometry::new(512, 32, blocks, 1, 1).unwrap();
+    let mut composition = Preset::named(name).unwrap().composition;
+    if composition.has_cache() {
+        composition.set("mapping.cache", "64").unwrap();
+    }
+    LabConfig {
+        geometry,
+        timing: Timing::preset("gecko").unwrap(),
+        ftl: Config::new(name, composition, (geometry.pages() as f64 * ratio) as u32, 1),
+        workload,
+        writes: 300,
+        points,
+        faults: Fault::all().into_iter().chain(Fault::defects()).collect(),
+        depth: 1,
+        seed: 1,
+        threads: 2,
+    }
+}
+
+fn run(config: &LabConfig) -> CrashReport {
+    Sweep::new(config).run().unwrap_or_else(|e| panic!("{} {:?}: {e}", config.ftl.name, config.workload))
+}
+
+fn assert_sound(report: &CrashReport) {
+    assert!(!report.failed(), "{}, {:?}: {:#?}", report.ftl, report.workload, report.failures);
+}
+
+#[test]
+fn what_is_promised_of_defects_is_kept() {
+    for (number, name) in ALL.into_iter().enumerate() {
+        for (w, workload) in Workload::ALL.into_iter().enumerate() {
+            if thorough() || (w + number) % 5 == 0 {
+                let points = Points::Some(if thorough() { 400 } else { 8 });
+                let report = run(&config(name, workload, points));
+                assert_sound(&report);
+                assert!(report.defects >= 16, "{name}, {workload:?}: {} defects", report.defects);
+                assert_eq!(
+                    report.faults.contains(&"announced"),
+                    Preset::named(name).unwrap().composition.has_battery()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_that_were_never_good_are_never_used() {
+    for name in ALL {
+        let config = config(name, Workload::Mixed, Points::Some(if thorough() { 400 } else { 4 }));
+        let report = Sweep::new(&config).with_factory_bad(config.geometry.blocks() / 20).run().unwrap();
+        assert_sound(&report);
+        assert!(report.cuts > 4);
+    }
+}
+
+#[test]
+fn an_id_begins_with_the_defect_and_cuts_follow() {
+    let replay = |id: &str| Sweep::new(&config("page", Workload::Mixed, Points::Replay(id.parse().unwrap()))).run();
+    // Of the workload's operations some are erases.
+    let uncut = run(&config("page", Workload::Mixed, Points::Some(0)));
+    let (first, end) = (uncut.preconditioning_operations, uncut.operations);
+    for (id, cuts) in [
+        (format!("{first}.fails"), 1),
+        (format!("{first}.host-decays"), 1),
+        (format!("{first}.fails/{}.not-started", first + 1), 1),
+        (format!("{first}.fails/{}.not-started", first + 3), 1),
+    ] {
+        let report = replay(&id).unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert_sound(&report);
+        assert_eq!((report.defects, report.cuts), (1, cuts), "{id}");
+    }
+    for id in [format!("{end}.fails"), format!("{first}.fails/{}.not-started", first + 9)] {
+        assert!(matches!(replay(&id), Err(LabError::NoSuchBranch(_))), "{id}");
+    }
+}
+
+#[test]
+fn a_report_of_defects_is_the_same_on_any_number_of_threads() {
+    let json = |threads| {
+        let config = LabConfig { threads, ..config("geckoftl", Workload::Mixed, Points::Some(6)) };
+        serde_json::to_string(&run(&config)).unwrap()
+    };
+    assert_eq!(json(1), json(3));
+}
+
+/// What is promised depends on what an FTL is made of, not on its name.
+#[test]
+fn what_an_ftl_has_no_second_source_for_it_does_not_promise() {
+    let of = |name: &str, fault| config(name, Workload::Mixed, Points::Some(0)).ftl.promise(fault);
+    for name in ALL {
+        assert_eq!(of(name, Fault::Defect(Defect::Fails)), Promise::Kept);
+        for fault in Fault::all() {
+            let battery = Preset::named(name).unwrap().composition.has_battery();
+            assert_eq!(matches!(of(name, fault), Promise::Nothing(_)), battery, "{name}");
+        }
+    }
+    for name in ALL {
+        assert_eq!(of(name, Fault::Defect(Defect::MetadataDecays)), Promise::Detected, "{name}");
+        let host = of(name, Fault::Defect(Defect::HostDecays));
+        assert_eq!(matches!(host, Promise::Nothing(_)), name == "geckoftl", "{name}");
+    }
+}

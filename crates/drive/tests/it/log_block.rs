@@ -1,0 +1,138 @@
+//! The log-block FTLs: what power cuts and defects may not do to them, and the shapes that the papers give them.
+
+use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
+use phelsuma_drive::{Input, RunConfig, RunResult, run};
+use phelsuma_ftl::{Config, PRESETS};
+use phelsuma_nand::{Geometry, Timing};
+
+fn log_block_ftls() -> impl Iterator<Item = Config> {
+    let only = std::env::var("PHELSUMA_FTL").ok();
+    let asked_for = move |name: &str| only.as_ref().is_none_or(|only| only == name);
+    let presets = PRESETS.iter().filter(|preset| preset.composition.page_mapped().is_none());
+    let presets = presets.filter(move |preset| asked_for(preset.name));
+    presets.map(|preset| Config::new(preset.name, preset.composition, 0, 1))
+}
+
+fn lab(ftl: Config, workload: Workload, dies: (u32, u32), points: Points) -> LabConfig {
+    let blocks = if dies == (1, 1) { 64 } else { 128 };
+    let geometry = Geometry::new(512, 16, blocks, dies.0, dies.1).unwrap();
+    let ratio = if dies == (1, 1) { 0.6 } else { 0.4 };
+    LabConfig {
+        geometry,
+        timing: Timing::preset("gecko").unwrap(),
+        ftl: Config { logical_pages: (geometry.pages() as f64 * ratio) as u32, ..ftl },
+        workload,
+        writes: 200,
+        points,
+        faults: Fault::all(),
+        depth: 1,
+        seed: 1,
+        threads: 2,
+    }
+}
+
+fn assert_sound(report: &CrashReport) {
+    let shown: Vec<String> = report.failures.iter().take(4).map(|f| format!("{f:?}")).collect();
+    assert!(
+        !report.failed(),
+        "{}, {:?}: lost {} corrupt {} stuck {} panics {}: {shown:#?}",
+        report.ftl,
+        report.workload,
+        report.lost,
+        report.corrupt,
+        report.stuck,
+        report.panics
+    );
+    assert!(report.cuts > 0);
+}
+
+fn number(name: &str, default: u32) -> u32 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn cuts_of_every_workload() {
+    for ftl in log_block_ftls() {
+        for workload in Workload::ALL.iter().copied() {
+            let points = Points::Some(number("PHELSUMA_CUTS", 12));
+            assert_sound(&Sweep::new(&lab(ftl.clone(), workload, (1, 1), points)).run().unwrap());
+        }
+    }
+}
+
+#[test]
+fn cuts_of_recoveries() {
+    for ftl in log_block_ftls() {
+        let points = Points::Some(number("PHELSUMA_CUTS", 6));
+        let config = LabConfig { depth: 2, ..lab(ftl, Workload::Mixed, (1, 1), points) };
+        assert_sound(&Sweep::new(&config).run().unwrap());
+    }
+}
+
+#[test]
+fn cuts_on_several_dies() {
+    for ftl in log_block_ftls() {
+        let points = Points::Some(number("PHELSUMA_CUTS", 6));
+        assert_sound(&Sweep::new(&lab(ftl, Workload::Mixed, (2, 1), points)).run().unwrap());
+    }
+}
+
+#[test]
+fn defects() {
+    for ftl in log_block_ftls() {
+        let points = Points::Some(number("PHELSUMA_CUTS", 6));
+        let config = LabConfig { faults: Fault::defects().collect(), ..lab(ftl, Workload::Mixed, (1, 1), points) };
+        assert_sound(&Sweep::new(&config).run().unwrap());
+    }
+}
+
+fn measured(ftl: &str, workload: &str, settings: &[(&str, &str)]) -> RunResult {
+    let workload = phelsuma_trace::Workload::parse(workload).unwrap();
+    let mut config = RunConfig::new(ftl, Input::Workload(workload)).unwrap();
+    config.shape.capacity_bytes = Some(64 << 20);
+    config.shape.pages_per_block = 32;
+    config.composition.set_all(settings).unwrap();
+    run(&config, &|_| true).unwrap()
+}
+
+#[test]
+fn sequential_writes_are_switch_merges_only() {
+    for ftl in ["block", "bast", "fast", "superblock"] {
+        let result = measured(ftl, "sequential", &[]);
+        let count = |name: &str| result.counters[name];
+        assert!(count("switch_merges") > 300, "{ftl}: {:?}", result.counters);
+        for none in ["partial_merges", "full_merges", "pages_moved"] {
+            // The run may begin and end in the middle of a logical block.
+            assert!(count(none) <= 32, "{ftl}: {none} {}", count(none));
+        }
+        let total = result.write_amplification.unwrap().total;
+        // A map page for each logical block of 32 pages.
+        assert!(total < 1.0 + 2.0 / 32.0, "{ftl}: {total}");
+    }
+}
+
+#[test]
+fn bast_thrashes_under_uniform_writes() {
+    let result = measured("bast", "uniform", &[]);
+    let count = |name: &str| result.counters[name] as f64;
+    let merges = count("merged_log_blocks");
+    // With 16 log blocks for 350 logical blocks nearly each write is to a logical block without one.
+    let used = count("merged_log_pages") / merges;
+    assert!(used < 1.2, "{used} pages of a log block are written before it is merged");
+    assert_eq!(count("associated_logical_blocks"), count("log_blocks_fully_merged"));
+    // A merge a write: the block of 32 is copied but for what was written, and a map page is.
+    let total = result.write_amplification.unwrap().total;
+    assert!((28.0..35.0).contains(&total), "{total}");
+}
+
+#[test]
+fn the_association_degree_of_fast_falls_with_more_log_blocks() {
+    let degree = |log_blocks: &str| {
+        let result = measured("fast", "uniform", &[("log.blocks", log_blocks)]);
+        let merged = result.counters["log_blocks_fully_merged"] as f64;
+        result.counters["associated_logical_blocks"] as f64 / merged
+    };
+    let (few, many) = (degree("4"), degree("128"));
+    // With few log blocks hardly any of the 32 pages is overwritten before its block is merged.
+    assert!(few > 25.0 && many < few, "{few}, {many}");
+}

@@ -1,0 +1,196 @@
+//! Lives of random requests, cuts, decay and blocks that grow bad: nothing is lost that need not be, every drive can be
+//! written until too many of its blocks are bad, and then be read.
+
+use phelsuma_drive::lab::{LabError, SoakConfig, SoakState};
+use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};
+use phelsuma_nand::{Geometry, Timing};
+
+/// A drive of at most 256 pages, with room for a few bad blocks.
+fn config(name: &str, dies: (u32, u32)) -> SoakConfig {
+    config_with(name, dies, 16)
+}
+
+/// With so many entries in its cache; 0: as many as it has by default.
+fn config_with(name: &str, dies: (u32, u32), cache: u32) -> SoakConfig {
+    let pages_per_block = if dies == (1, 1) { 4 } else { 8 };
+    let blocks = if dies == (1, 1) { 64 } else { 128 };
+    let geometry = Geometry::new(512, pages_per_block, blocks, dies.0, dies.1).unwrap();
+    let mut composition = Preset::named(name).unwrap().composition;
+    if composition.cache_entries().is_some() {
+        composition.set("mapping.cache", &cache.to_string()).unwrap();
+    }
+    let of = |logical_pages| SoakConfig {
+        geometry,
+        timing: Timing::preset("gecko").unwrap(),
+        ftl: Config::new(name, composition, logical_pages, 1),
+        seed: 1,
+        decay: 0,
+        bad: 0,
+        threads: 2,
+    };
+    let all = geometry.pages() as u32;
+    match of(all).soak(&mut SoakState::new(&of(all)), 1, &mut |_| false) {
+        Err(LabError::Workload(FtlError::DoesNotFit { largest_ratio, .. })) => {
+            of((f64::from(all) * largest_ratio * 0.75) as u32)
+        }
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn soak(config: &SoakConfig, cycles: u64) -> SoakState {
+    let mut state = SoakState::new(config);
+    config.soak(&mut state, cycles, &mut |state| state.failed == 0).unwrap();
+    state
+}
+
+fn assert_sound(config: &SoakConfig, cycles: u64) {
+    let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
+    let state = soak(config, if thorough { 50 * cycles } else { cycles });
+    assert!(state.found.is_empty(), "{}: {:#?}", state.of, state.found);
+    assert!(state.cycles >= cycles && state.lives > 0);
+    assert_eq!(state.cuts > 0 && state.recovery_cuts > 0, !config.ftl.composition.has_battery(), "{state:?}");
+    assert_eq!(state.decayed > 0, config.decay > 0);
+    assert_eq!(state.grown_bad > 0, config.bad > 0);
+}
+
+const ALL: [&str; 6] = ["page", "dftl", "mu-ftl-pvb", "geckoftl", "lazyftl", "ib-ftl"];
+
+#[test]
+fn power_cuts() {
+    for preset in PRESETS {
+        assert_sound(&config(preset.name, (1, 1)), 4_000);
+    }
+}
+
+/// In larger blocks more translation pages are the last ones that some session wrote.
+#[test]
+fn power_cuts_of_drives_with_larger_blocks() {
+    for name in ALL {
+        let mut config = config(name, (1, 1));
+        config.geometry = Geometry::new(512, 8, 64, 1, 1).unwrap();
+        config.ftl.logical_pages *= 2;
+        assert_sound(&config, 800);
+    }
+}
+
+#[test]
+fn power_cuts_of_drives_of_several_dies() {
+    for name in ALL {
+        assert_sound(&config(name, (2, 2)), 600);
+    }
+}
+
+#[test]
+fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
+    for name in PRESETS.iter().map(|preset| preset.name) {
+        for bad in [5, 30] {
+            assert_sound(&SoakConfig { bad, ..config(name, (1, 1)) }, 2_000);
+        }
+    }
+}
+
+/// Lives in which blocks grew bad faster than collection could make up for, so that a recovery had no block left; and in
+/// which what was in front of the first readable page of a block was taken for live.
+#[test]
+fn lives_that_once_went_wrong_where_blocks_grew_bad() {
+    let lives: [(&str, u32, &[u64]); 6] = [
+        ("page", 5, &[872]),
+        ("fifo", 10, &[358]),
+        ("ib-ftl", 5, &[912, 1580, 1682]),
+        ("bast", 3, &[65, 99, 157]),
+        ("fast", 3, &[143, 146, 155]),
+        ("block", 3, &[15, 115, 249]),
+    ];
+    for (name, bad, lives) in lives {
+        for life in lives {
+            let config = SoakConfig { bad, ..config_with(name, (1, 1), 64) };
+            assert_eq!(config.relive(*life).unwrap(), None, "{name}");
+        }
+    }
+}
+
+#[test]
+fn pages_that_decay() {
+    for name in ALL {
+        assert_sound(&SoakConfig { decay: 10, ..config(name, (1, 1)) }, 3_000);
+    }
+    for name in ["page", "dftl", "mu-ftl-pvb"] {
+        assert_sound(&SoakConfig { decay: 20, bad: 60, ..config(name, (1, 1)) }, 3_000);
+    }
+}
+
+/// Lives that once showed something wrong after pages had decayed: no free block was left; places had two owners, or were
+/// stale and mapped; what was read was held against a translation page that a cut had torn; a translation page written as
+/// lost claimed to know what was dirty; an older copy of one claimed what others had written since; and where several
+/// pages in a row could not say what they were, all translation pages were taken for lost, also those written since.
+#[test]
+fn lives_that_once_went_wrong_where_pages_decayed() {
+    let lives: [(&str, u32, u32, u32, &[u64]); 7] = [
+        ("dftl", 64, 10, 0, &[19, 30, 263, 410]),
+        ("dftl", 64, 2, 0, &[28, 41]),
+        ("geckoftl", 50, 10, 0, &[396, 446]),
+        ("lazyftl", 64, 10, 0, &[135]),
+        ("lazyftl", 64, 10, 20, &[280]),
+        ("ib-ftl", 64, 10, 0, &[81]),
+        ("ib-ftl", 0, 10, 0, &[87, 172, 325]),
+    ];
+    for (name, cache, decay, bad, lives) in lives {
+        // The largest drive with a cache of 64 entries.
+        let with = |entries| SoakConfig { decay, bad, ..config_with(name, (1, 1), entries) };
+        let (mut config, largest) = (with(cache), with(cache.max(64)));
+        config.ftl.logical_pages = largest.ftl.logical_pages;
+        for life in lives {
+            assert_eq!(config.relive(*life).unwrap(), None, "{name}, decay {decay}, bad {bad}");
+        }
+    }
+}
+
+#[test]
+fn lives_add_up_whoever_lives_them() {
+    let two = config("geckoftl", (1, 1));
+    let mut in_parts = SoakState::new(&two);
+    two.soak(&mut in_parts, 300, &mut |_| true).unwrap();
+    let begun = in_parts.lives;
+    two.soak(&mut in_parts, 600, &mut |_| true).unwrap();
+    assert!(begun > 0 && in_parts.lives > begun && in_parts.cycles >= 600);
+    let one = SoakConfig { threads: 1, ..two };
+    let mut at_once = SoakState::new(&one);
+    one.soak(&mut at_once, u64::MAX, &mut |state| state.lives < in_parts.lives).unwrap();
+    assert_eq!(SoakState { seconds: in_parts.seconds, ..at_once }, in_parts);
+}
+
+/// A soak finds what an FTL forgets.
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    /// A soak sees what it is for, shortens it, and shows it again.
+    #[test]
+    fn what_an_ftl_forgets_is_found_and_a_life_can_be_lived_again() {
+        for (name, barrier) in [
+            ("page", Barrier::EraseBeforeUse),
+            ("geckoftl", Barrier::SuspectsVerified),
+            ("lazyftl", Barrier::CopiesBeforeErase),
+            ("ib-ftl", Barrier::SuspectsCopied),
+        ] {
+            let mut config = config(name, (1, 1));
+            config.ftl.forgets = Some(barrier);
+            let state = soak(&config, 100_000);
+            let found = state.found.first().unwrap_or_else(|| panic!("{name} without {barrier:?}: {state:?}"));
+            assert!(!found.script.is_empty() && found.script.len() as u64 <= found.cycle + 1, "{found:#?}");
+            assert_eq!(config.relive(found.life).unwrap().as_ref(), Some(found));
+        }
+    }
+}
+
+#[test]
+fn what_is_not_promised_is_counted_apart_and_shown_when_the_life_is_lived_again() {
+    let config = SoakConfig { decay: 3, ..config("bast", (1, 1)) };
+    let state = soak(&config, 12_000);
+    assert_eq!((state.failed, &state.found), (0, &Vec::new()), "{}", state.of);
+    assert!(state.not_promised > 0, "{state:?}");
+    let shown: Vec<_> = (0..state.lives).filter_map(|life| config.relive(life).unwrap()).collect();
+    assert_eq!(shown.len() as u64, state.not_promised);
+    assert!(shown.iter().all(|found| !found.promised && !found.script.is_empty()), "{shown:#?}");
+}
