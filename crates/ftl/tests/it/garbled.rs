@@ -121,3 +121,30 @@ fn a_page_of_a_table_that_is_longer_than_the_drive_brings_nobody_down() {
         is_read(&host);
     }
 }
+
+#[test]
+fn a_gecko_page_in_no_order_brings_nobody_down() {
+    let mut host = written("geckoftl");
+    // Some stale pages in every block.
+    let logical_pages = host.logical_pages();
+    for n in 0..3_000u32 {
+        host.write((n.wrapping_mul(2_654_435_761) >> 8) % logical_pages, 1, false).unwrap();
+    }
+    host.flush().unwrap();
+    let last = last_seq(&mut host);
+    // Every page of the runs once more, with each other entry one of block 0; the newest are as many as a block takes.
+    let mut pages = host.plug.pages_of(Kind::Gecko);
+    pages.sort_by_key(|(_, spare)| spare.version);
+    let pages = pages.split_off(pages.len().saturating_sub(32));
+    let mut copies = Vec::new();
+    for (number, (_, spare)) in (1..).zip(pages) {
+        let is_it = |other: &Spare| (other.version, other.seq) == (spare.version, spare.seq);
+        let (_, mut bytes) = newest(&mut host, Kind::Gecko, is_it);
+        let entries = usize::from(u16::from_le_bytes([bytes[0], bytes[1]]));
+        (1..entries).step_by(2).for_each(|entry| bytes[48 + 4 * entry..][..4].fill(0));
+        copies.push((Spare { seq: last + number, ..spare }, bytes));
+    }
+    program(&mut host, copies);
+    // What each block says is asked for.
+    is_read(&host);
+}

@@ -312,11 +312,11 @@ impl LogarithmicGecko {
             }
             let view = GeckoPage::new(layout, &self.page);
             for index in view.lower_bound(first)..view.entries() {
-                let key = view.key(index);
-                if key >= first + layout.parts {
+                // Behind a checksum that fits keys need not be in order.
+                let part = view.key(index).wrapping_sub(first) as usize;
+                if part >= layout.parts as usize {
                     break;
                 }
-                let part = (key - first) as usize;
                 for word in 0..layout.words {
                     stale[part * layout.words + word] |= view.word(index, word);
                 }

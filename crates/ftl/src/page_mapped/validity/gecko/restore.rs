@@ -14,7 +14,7 @@ use crate::blocks::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{BlockState, ValidityScan};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
+use phelsuma_nand::{Block, CLOCK_MAX, Geometry, Kind, Nand, Page};
 
 /// The runs that are complete, newest first: the pages of each.
 fn complete_runs(mut scan: ValidityScan) -> Vec<Vec<Page>> {
@@ -102,8 +102,10 @@ impl LogarithmicGecko {
         let key = if pages.len() == 1 { LAST } else { 0 };
         let bytes = io.read(*pages.first()?, Kind::Gecko, key)?;
         let header = GeckoPage::new(self.tuning.layout, bytes).header();
-        // Flushes are counted from 1.
-        (header.flushes.0 > 0 && header.flushes.0 <= header.flushes.1).then_some(header)
+        // Flushes are counted from 1, and each is a program or more, which have numbers of 48 bits. What else has a checksum
+        // that fits is no header.
+        (1..=CLOCK_MAX).contains(&header.flushes.0).then_some(())?;
+        (header.flushes.0..=CLOCK_MAX).contains(&header.flushes.1).then_some(header)
     }
 
     /// Reads all runs once: what they say of each block that they know something of, but for those in `erased`, and the
@@ -129,7 +131,9 @@ impl LogarithmicGecko {
                 found(block, state);
             }
             let (_, state) = current.get_or_insert((block, BlockState { stale: 0, free: false }));
-            state.stale += words.iter().map(|word| word.count_ones() as u16).sum::<u16>();
+            let stale = words.iter().map(|word| word.count_ones() as u16).sum();
+            // A part that is there twice, behind a checksum that fits, is no reason to overflow.
+            state.stale = state.stale.saturating_add(stale);
             state.free |= flags & FREE != 0;
             let first = geometry.page(block, part * layout.part_bits);
             let from = pages.partition_point(|page| *page < first);

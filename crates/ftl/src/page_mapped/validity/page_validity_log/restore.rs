@@ -14,7 +14,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
+use phelsuma_nand::{Block, CLOCK_MAX, Geometry, Kind, Nand, Page};
 
 /// Of a block's entries: one says that nothing in it is live.
 const FREE: u16 = u16::MAX;
@@ -22,7 +22,7 @@ const FREE: u16 = u16::MAX;
 /// Whether a log can be as a page's header says: as long as it may become, twice over, and of no more pages than can be
 /// programmed. What else has a checksum that fits is no header.
 fn is_sound(header: &Header, geometry: &Geometry) -> bool {
-    let numbers = 1..1 << 48;
+    let numbers = 1..=CLOCK_MAX;
     let longest = PageValidityLog::needs(geometry, 0, None).map_or(0, |needs| 2 * needs.live_pages);
     numbers.contains(&header.oldest)
         && numbers.contains(&header.number)
