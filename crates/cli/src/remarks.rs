@@ -10,9 +10,10 @@ pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
     if is_oracle { format!("{ftl} (oracle)") } else { ftl.to_string() }
 }
 
-/// What an oracle is, under a table in which there is one.
+/// What an oracle is, under a table in which there is one. It need not be a bound: classes tell little of pages that are
+/// written at many rates.
 pub(crate) const ABOUT_ORACLES: &str =
-    "(oracle): told the class of each page or when it dies, which no real FTL knows: a bound, and no drive";
+    "(oracle): told the class of each page or when it dies, which no real FTL knows: no drive, and it wins nothing";
 
 /// The parts of an FTL, each with what it is the part of.
 type Parts = [(&'static str, String); 7];

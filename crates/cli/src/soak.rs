@@ -240,6 +240,9 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
     for (config, state) in configs.iter().zip(states) {
         state.found.iter().for_each(|found| text += &in_short(&config.ftl.name, found));
     }
+    if states.iter().any(|state| state.oracle) {
+        text += &(table::wrapped(remarks::ABOUT_ORACLES, table::PROSE_WIDTH_MAX) + "\n");
+    }
     if states.iter().any(|state| !state.found.is_empty()) {
         text += "--life N lives a life once more, and shows the shortest way to what is wrong with it\n";
     }

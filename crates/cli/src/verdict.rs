@@ -86,11 +86,11 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// One line on results that are sorted by write amplification. An oracle is a bound, and wins nothing.
+/// One line on results that are sorted by write amplification. An oracle wins nothing.
 pub(crate) fn of(all: &[RunResult]) -> String {
     let results: Vec<&RunResult> = all.iter().filter(|result| !result.oracle).collect();
     match (&results[..], all.len()) {
-        ([], _) => return "Oracles alone: bounds, of which none wins.".into(),
+        ([], _) => return "Oracles alone, of which none wins.".into(),
         ([only], 1) => return format!("{} alone: nothing to compare it with.", only.ftl),
         ([only], _) => return format!("{} alone: nothing to compare it with but oracles.", only.ftl),
         _ => {}

@@ -420,4 +420,12 @@ fn an_oracle_is_called_one_and_wins_nothing() {
     let text = prints(&format!("compare --ftl page,oracle {shape}"));
     assert!(text.contains("page alone: nothing to compare it with but oracles."), "{text}");
     assert!(prints(&format!("run --ftl oracle {shape}")).contains("oracle (oracle)"));
+
+    let text = prints(&format!("search --ftl page --set placement=oracle,static-quota,host-gc {shape}"));
+    let row = |of: &str| text.lines().find(|line| line.contains(of)).unwrap_or_default().contains("(oracle)");
+    assert!(row(" oracle ") && row(" static-quota ") && !row(" host-gc "), "{text}");
+    assert!(text.contains("least write amplification") && text.contains("with --set placement=host-gc"), "{text}");
+    assert!(!text.contains("with --set placement=oracle") && text.contains("wins nothing"), "{text}");
+    let text = prints("soak --ftl oracle --cycles 1");
+    assert!(text.contains("oracle (oracle)") && text.contains("wins nothing"), "{text}");
 }

@@ -142,12 +142,16 @@ fn distinct(args: &Args) -> Outcome<Vec<(Vec<Setting>, RunConfig)>> {
 }
 
 fn as_text(args: &Args, results: &[Found]) -> String {
-    let (Some(best), Some(worst)) = (results.first(), results.last()) else { return String::new() };
+    // An oracle wins nothing, but against others.
+    let all_are_oracles = results.iter().all(|found| found.run.oracle);
+    let mut real = results.iter().filter(|found| all_are_oracles || !found.run.oracle);
+    let Some(best) = real.next() else { return String::new() };
+    let worst = real.next_back().unwrap_or(best);
     let (g, host) = (&best.run.geometry, &best.run.host);
     let mut lines = vec![format!(
         "{} with {} combinations of settings: {} on {} of flash{} at ratio {:.4}: {} pages written, {} read; \
          latencies in µs",
-        remarks::named(&args.ftl, best.run.oracle),
+        remarks::named(&args.ftl, all_are_oracles),
         count(results.len() as u64),
         best.run.workload,
         size::show(g.capacity_bytes),
@@ -197,8 +201,9 @@ fn as_table(args: &Args, results: &[Found], shown: usize) -> comfy_table::Table 
     let mut table = table::narrow(&headings);
     for Found { settings, run } in results.iter().take(shown) {
         let of_settings = keys.iter().map(|key| settings.get(*key).cloned().unwrap_or_else(|| "-".to_string()));
+        let wa = run.write_amplification.map_or_else(|| "-".to_string(), |wa| format!("{:.4}", wa.total));
         let of_run = [
-            run.write_amplification.map_or_else(|| "-".to_string(), |wa| format!("{:.4}", wa.total)),
+            remarks::named(&wa, run.oracle),
             count(run.erases.total),
             latency(run.latency_us.write, |l| l.mean),
             latency(run.latency_us.write, |l| l.p99),

@@ -77,6 +77,9 @@ pub struct SoakState {
     pub schema: String,
     /// What soaks, and in what: counts of equal ones add up.
     pub of: String,
+    /// Whether it is told what no real FTL knows.
+    #[serde(default)]
+    pub oracle: bool,
     /// Lives that have ended.
     pub lives: u64,
     /// Cycles in them: each ends with a power cut, and everything looked at.
@@ -107,6 +110,7 @@ impl SoakState {
         Self {
             schema: "phelsuma.soak/1".into(),
             of: config.describe(),
+            oracle: config.ftl.is_oracle(),
             lives: 0,
             cycles: 0,
             cuts: 0,
