@@ -4,6 +4,7 @@
 //! page of the first two blocks that are not bad; nothing else is ever written there.
 
 use crate::config::OnFlash;
+use crate::steps::Steps;
 use crate::{Config, FtlError};
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -37,7 +38,7 @@ fn encode<N: Nand, C: OnFlash>(nand: &N, config: &Config<C>) -> Vec<u8> {
     for (n, field) in fields.iter().enumerate() {
         page[8 + n * 4..12 + n * 4].copy_from_slice(&field.to_le_bytes());
     }
-    for (range, text) in [(NAME, &config.name), (STRUCTURES, &config.composition.structures_on_flash())] {
+    for (range, text) in [(NAME, &config.name), (STRUCTURES, &config.composition.structures_on_flash(g))] {
         let text = text.as_bytes();
         let len = text.len().min(range.len());
         page[range.start..range.start + len].copy_from_slice(&text[..len]);
@@ -108,16 +109,16 @@ fn erase_all<N: Nand>(nand: &mut N, blocks: impl Iterator<Item = Block>, at: Tim
 }
 
 /// The description as a recovery found it.
-pub(crate) struct Anchors {
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) reads: u64,
-    pub(crate) programs: u64,
-    pub(crate) done: Time,
+struct Anchors {
+    blocks: Vec<Block>,
+    reads: u64,
+    programs: u64,
+    done: Time,
 }
 
 /// Reads both copies of the description and holds them against the configuration. A copy that cannot be read is
 /// written again: the other one may have been in flight when the power failed.
-pub(crate) fn find<N: Nand, C: OnFlash>(nand: &mut N, config: &Config<C>, at: Time) -> Result<Anchors, FtlError> {
+fn find<N: Nand, C: OnFlash>(nand: &mut N, config: &Config<C>, at: Time) -> Result<Anchors, FtlError> {
     let expected = encode(nand, config);
     let blocks = blocks(nand);
     let mut found = Anchors { blocks, reads: 0, programs: 0, done: at };
@@ -154,6 +155,20 @@ pub(crate) fn find<N: Nand, C: OnFlash>(nand: &mut N, config: &Config<C>, at: Ti
         }
     }
     Ok(found)
+}
+
+/// The same as the first step of a recovery: the blocks that hold it.
+pub(crate) fn find_as_step<N: Nand, C: OnFlash>(
+    nand: &mut N,
+    config: &Config<C>,
+    steps: &mut Steps,
+) -> Result<Vec<Block>, FtlError> {
+    steps.begin("find the drive's description");
+    let anchors = find(nand, config, steps.now)?;
+    steps.step.reads += anchors.reads;
+    steps.step.programs += anchors.programs;
+    steps.now = steps.now.max(anchors.done);
+    Ok(anchors.blocks)
 }
 
 fn is_blank<N: Nand>(nand: &mut N, at: Time) -> bool {

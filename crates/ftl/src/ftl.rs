@@ -30,6 +30,15 @@ impl<'a> HostData<'a> {
             }
         }
     }
+
+    /// The data of the request's page `index`, as those of a request of that page alone.
+    #[inline]
+    pub(crate) fn alone(&self, index: u32, page_bytes: u32) -> Self {
+        match self.page(index, page_bytes) {
+            Content::Hollow(tag) => Self::Hollow(tag),
+            Content::Bytes(bytes) => Self::Bytes(bytes),
+        }
+    }
 }
 
 /// What the host says about a request besides its data. It is advice: nothing that a drive promises rests on it, true or

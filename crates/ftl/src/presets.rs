@@ -2,11 +2,11 @@
 
 use crate::config::{
     B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, IntegrityPart, LAZY,
-    LogParts, LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts, PlacementPart, PowerPart, SEPBIT,
-    STATIC_QUOTA, SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
+    LogInstances, LogParts, LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts, PlacementPart,
+    PowerPart, SEPBIT, STATIC_QUOTA, SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
-use crate::log_block::{LogBlock, Superblocks};
+use crate::log_block::{FtlMm, LogBlock, Superblocks};
 use crate::page_mapped::PageMapped;
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
@@ -43,6 +43,16 @@ const PAGED: MappingPart = MappingPart::Paged {
 };
 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
+
+const SUPERBLOCK: LogScheme = LogScheme::Superblock(SuperblockParts { blocks: 0, most: 0, maps: 0 });
+
+const fn log_block(scheme: LogScheme) -> Composition {
+    Composition::LogBlock(LogParts { scheme, log_blocks: 0, instances: LogInstances::One })
+}
+
+const fn per_channel(scheme: LogScheme) -> Composition {
+    Composition::LogBlock(LogParts { scheme, log_blocks: 0, instances: LogInstances::PerChannel })
+}
 
 /// Every named FTL.
 pub const PRESETS: &[Preset] = &[
@@ -225,25 +235,42 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "block",
         about: "data blocks alone: what overwrites a page copies its block (block-level FTL, LAST++ section 2.1)",
-        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Block, log_blocks: 0 }),
+        composition: log_block(LogScheme::Block),
     },
     Preset {
         name: "bast",
         about: "data blocks, and a log block for each logical block that is written (BAST, LAST++ section 3)",
-        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Bast, log_blocks: 0 }),
+        composition: log_block(LogScheme::Bast),
     },
     Preset {
         name: "fast",
         about: "data blocks, one sequential log block, and log blocks that all share (FAST, LAST++ section 3)",
-        composition: Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 0 }),
+        composition: log_block(LogScheme::Fast),
     },
     Preset {
         name: "superblock",
         about: "adjacent logical blocks share blocks in which pages stand anywhere (SUPERBLOCK, µ-FTL section 3)",
-        composition: Composition::LogBlock(LogParts {
-            scheme: LogScheme::Superblock(SuperblockParts { blocks: 0, most: 0, maps: 0 }),
-            log_blocks: 0,
-        }),
+        composition: log_block(SUPERBLOCK),
+    },
+    Preset {
+        name: "ftl-mm:block",
+        about: "as block, an FTL for each channel, pages dealt to them in turn (FTL-MM, LAST++ section 5.1)",
+        composition: per_channel(LogScheme::Block),
+    },
+    Preset {
+        name: "ftl-mm:bast",
+        about: "as bast, an FTL for each channel, pages dealt to them in turn (FTL-MM, LAST++ section 5.1)",
+        composition: per_channel(LogScheme::Bast),
+    },
+    Preset {
+        name: "ftl-mm:fast",
+        about: "as fast, an FTL for each channel, pages dealt to them in turn (FTL-MM, LAST++ section 5.1)",
+        composition: per_channel(LogScheme::Fast),
+    },
+    Preset {
+        name: "ftl-mm:superblock",
+        about: "as superblock, an FTL for each channel, pages dealt to them in turn (FTL-MM, LAST++ section 5.1)",
+        composition: per_channel(SUPERBLOCK),
     },
 ];
 
@@ -270,6 +297,10 @@ pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<d
             let (ftl, done) = PageMapped::format(nand, &config.of(parts), at)?;
             (Box::new(ftl), done)
         }
+        Composition::LogBlock(parts @ LogParts { instances: LogInstances::PerChannel, .. }) => {
+            let (ftl, done) = FtlMm::format(nand, &config.of(parts), at)?;
+            (Box::new(ftl), done)
+        }
         Composition::LogBlock(parts @ LogParts { scheme: LogScheme::Superblock(of), .. }) => {
             let (ftl, done) = Superblocks::format(nand, &config.of(parts), of, at)?;
             (Box::new(ftl), done)
@@ -293,6 +324,10 @@ pub fn recover<N: Nand>(
     Ok(match config.composition {
         Composition::PageMapped(parts) => {
             let (ftl, report) = PageMapped::recover(nand, &config.of(parts), at)?;
+            (Box::new(ftl), report)
+        }
+        Composition::LogBlock(parts @ LogParts { instances: LogInstances::PerChannel, .. }) => {
+            let (ftl, report) = FtlMm::recover(nand, &config.of(parts), at)?;
             (Box::new(ftl), report)
         }
         Composition::LogBlock(parts @ LogParts { scheme: LogScheme::Superblock(of), .. }) => {

@@ -24,6 +24,18 @@ impl RamLedger {
         self.extra.push((name, bytes));
     }
 
+    /// Adds what another ledger has, by name.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (all, each) in [(&mut self.papers, &other.papers), (&mut self.extra, &other.extra)] {
+            for (name, bytes) in each {
+                match all.iter_mut().find(|(of, _)| of == name) {
+                    Some((_, sum)) => *sum += bytes,
+                    None => all.push((*name, *bytes)),
+                }
+            }
+        }
+    }
+
     /// The papers' column: structures with their bytes.
     pub fn papers(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.papers.iter().copied()

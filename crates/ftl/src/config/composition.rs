@@ -17,24 +17,24 @@ pub enum Composition {
 /// What stands on flash, as a drive's description keeps it.
 pub(crate) trait OnFlash {
     /// The structures: a drive that was written with others cannot be recovered.
-    fn structures_on_flash(&self) -> String;
+    fn structures_on_flash(&self, geometry: &Geometry) -> String;
 }
 
 impl OnFlash for PageParts {
-    fn structures_on_flash(&self) -> String {
+    fn structures_on_flash(&self, _geometry: &Geometry) -> String {
         self.structures()
     }
 }
 
 impl OnFlash for LogParts {
-    fn structures_on_flash(&self) -> String {
-        self.structures()
+    fn structures_on_flash(&self, geometry: &Geometry) -> String {
+        self.structures(geometry.channels())
     }
 }
 
 /// What is said where a parameter is one of the other family's.
 const OF_PAGE_MAPPED: &str = "only page-mapped FTLs have it; log and log.blocks are the parameters of log-block FTLs";
-const OF_LOG_BLOCK: &str = "only log-block FTLs (block, bast, fast) have it";
+const OF_LOG_BLOCK: &str = "only log-block FTLs (block, bast, fast, superblock) have it";
 
 /// Asks whichever family it is.
 macro_rules! either {

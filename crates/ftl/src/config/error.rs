@@ -76,6 +76,20 @@ pub enum ConfigError {
         /// Blocks of the drive.
         blocks: u32,
     },
+    /// Fewer than two of something for each of the channels that it is dealt to.
+    #[error(
+        "'{name}' cannot be '{number}': it is dealt to the FTLs of {channels} channels, at least two each; {} or more would \
+         be right",
+        2 * channels
+    )]
+    TooFewForChannels {
+        /// The parameter.
+        name: &'static str,
+        /// What was asked for.
+        number: u32,
+        /// Channels of the drive.
+        channels: u32,
+    },
     /// No such preset.
     #[error("unknown FTL '{name}'; known are {known}")]
     UnknownPreset {

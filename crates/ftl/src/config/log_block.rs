@@ -42,18 +42,46 @@ impl LogScheme {
     }
 }
 
+/// Who has a drive's channels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LogInstances {
+    /// One FTL has all of them.
+    #[default]
+    One,
+    /// Each has an FTL of its own, and logical pages are dealt to them in turn (FTL-MM; LAST++ section 5.1). With one
+    /// channel that is the same.
+    PerChannel,
+}
+
 /// A log-block FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogParts {
     /// What is written to which log block, and which is merged.
     pub scheme: LogScheme,
     /// Log blocks at the most; 0 for the default: a 32nd of the drive's blocks, at least 4. Plain block mapping has one.
-    /// Of superblocks these are the update blocks: what they have beyond a block for each logical one.
+    /// Of superblocks these are the update blocks: what they have beyond a block for each logical one. Where each channel
+    /// has an FTL of its own, they are dealt to these, and the default is each one's.
     pub log_blocks: u32,
+    /// Who has a drive's channels.
+    pub instances: LogInstances,
 }
 
 impl LogParts {
-    /// Log blocks on a drive of this shape.
+    /// What the FTL of one channel is put together from, where each has its own: log blocks and cached maps are dealt to
+    /// them. Two of each are the least that any has.
+    pub(crate) fn of_channel(&self, channel: u32, channels: u32) -> Self {
+        let share = |all: u32| match all {
+            0 => 0,
+            all => (all / channels + u32::from(channel < all % channels)).max(2),
+        };
+        let scheme = match self.scheme {
+            LogScheme::Superblock(parts) => LogScheme::Superblock(SuperblockParts { maps: share(parts.maps), ..parts }),
+            scheme => scheme,
+        };
+        Self { scheme, log_blocks: share(self.log_blocks), instances: LogInstances::One }
+    }
+
+    /// Log blocks of an FTL that has all of a drive of this shape.
     pub fn log_blocks_on(&self, geometry: &Geometry) -> u32 {
         match (self.scheme, self.log_blocks) {
             (LogScheme::Block, _) => 1,
@@ -64,17 +92,31 @@ impl LogParts {
 
     /// The parts that decide what stands on flash. The scheme may change from one start to the next: whatever log blocks
     /// there are, are merged.
-    pub(crate) fn structures(&self) -> String {
-        match self.scheme {
+    pub(crate) fn structures(&self, channels: u32) -> String {
+        let structures = match self.scheme {
             LogScheme::Superblock(SuperblockParts { blocks, most, .. }) => {
                 format!("superblocks({blocks}, {most}) map-blocks")
             }
             _ => "data-blocks log-blocks map-blocks".to_string(),
+        };
+        match self.instances {
+            LogInstances::PerChannel if channels > 1 => format!("per-channel {structures}"),
+            _ => structures,
         }
     }
 
     /// The names of the four parts, as in results: mapping, validity, victim, placement.
     pub fn names(&self) -> [String; 4] {
+        let [mapping, rest @ ..] = self.names_of_one();
+        let mapping = match self.instances {
+            LogInstances::One => mapping,
+            LogInstances::PerChannel => format!("per channel: {mapping}"),
+        };
+        let [validity, victim, placement] = rest;
+        [mapping, validity, victim, placement]
+    }
+
+    fn names_of_one(&self) -> [String; 4] {
         let blocks = match (self.scheme, self.log_blocks) {
             (LogScheme::Block, _) | (_, 0) => String::new(),
             (_, blocks) => format!("(blocks={blocks})"),
@@ -117,10 +159,28 @@ impl LogParts {
     /// Refuses parameters that a drive of this shape cannot have.
     ///
     /// # Errors
-    /// [`ConfigError::LogBlocks`].
+    /// [`ConfigError::LogBlocks`] and [`ConfigError::TooFewForChannels`].
     pub fn check_on(&self, geometry: &Geometry, _logical_pages: u32) -> Result<(), ConfigError> {
-        let (log_blocks, blocks) = (self.log_blocks_on(geometry), geometry.blocks());
-        if log_blocks >= blocks { Err(ConfigError::LogBlocks { log_blocks, blocks }) } else { Ok(()) }
+        let (blocks, channels) = (geometry.blocks(), geometry.channels());
+        let log_blocks = match (self.instances, self.log_blocks) {
+            (LogInstances::PerChannel, 0) => 0,
+            _ => self.log_blocks_on(geometry),
+        };
+        if log_blocks >= blocks {
+            return Err(ConfigError::LogBlocks { log_blocks, blocks });
+        }
+        let maps = match self.scheme {
+            LogScheme::Superblock(parts) => parts.maps,
+            _ => 0,
+        };
+        let dealt = [("log.blocks", self.log_blocks), ("superblock.maps", maps)];
+        let too_few = dealt.into_iter().find(|(_, number)| *number > 0 && number / 2 < channels);
+        match (self.instances, too_few) {
+            (LogInstances::PerChannel, Some((name, number))) => {
+                Err(ConfigError::TooFewForChannels { name, number, channels })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether a parameter is one of this family.
@@ -135,11 +195,14 @@ impl LogParts {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
         let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
         match (name, value) {
-            ("log", "block") => *self = Self { scheme: LogScheme::Block, log_blocks: 0 },
+            ("log", "block") => *self = Self { scheme: LogScheme::Block, log_blocks: 0, ..*self },
             ("log", "bast") => self.scheme = LogScheme::Bast,
             ("log", "fast") => self.scheme = LogScheme::Fast,
             ("log", "superblock") => self.scheme = LogScheme::Superblock(SuperblockParts::default()),
             ("log", _) => return Err(bad("it can be block, bast, fast or superblock")),
+            ("log.instances", "one") => self.instances = LogInstances::One,
+            ("log.instances", "per-channel") => self.instances = LogInstances::PerChannel,
+            ("log.instances", _) => return Err(bad("it can be one or per-channel")),
             ("log.blocks", _) if self.scheme == LogScheme::Block => {
                 let only = "only log=bast, log=fast and log=superblock have it: plain block mapping has one";
                 return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
@@ -196,13 +259,17 @@ impl LogParts {
     /// # Errors
     /// As [`set_all`](Self::set_all).
     pub fn set_what_is_there(&mut self, settings: &[(&str, &str)]) -> Result<Vec<ConfigError>, ConfigError> {
-        match self.set_all(settings) {
-            Err(error @ ConfigError::NoSuchPart { .. }) => {
-                let rest: Vec<(&str, &str)> = settings.iter().copied().filter(|(name, _)| *name == "log").collect();
-                self.set_all(&rest)?;
-                Ok(Vec::from([error]))
+        let (mut settings, mut lacking) = (settings.to_vec(), Vec::new());
+        loop {
+            match self.set_all(&settings) {
+                Ok(()) => return Ok(lacking),
+                // One fewer each time.
+                Err(ConfigError::NoSuchPart { name, value, only }) => {
+                    settings.retain(|(other, _)| *other != name);
+                    lacking.push(ConfigError::NoSuchPart { name, value, only });
+                }
+                Err(error) => return Err(error),
             }
-            result => result.map(|()| Vec::new()),
         }
     }
 }
@@ -220,7 +287,8 @@ mod tests {
     #[test]
     fn parameters_are_those_of_the_family_alone() {
         let bast = set("bast", &[("log.blocks", "17"), ("log", "fast")]).unwrap();
-        assert_eq!(bast, Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 17 }));
+        let instances = LogInstances::One;
+        assert_eq!(bast, Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 17, instances }));
         assert_eq!(bast.names()[0], "data-blocks + fast(blocks=17)");
         let message = |ftl: &str, setting| set(ftl, &[setting]).unwrap_err().to_string();
         assert!(message("bast", ("victim", "fifo")).contains("only page-mapped FTLs have it"));
@@ -253,6 +321,40 @@ mod tests {
         assert_eq!(of("bast").0, set("bast", &[("log.blocks", "9")]).unwrap());
         assert_eq!(of("block").1, ["victim", "gecko.merge", "log.blocks"]);
         assert_eq!(of("page").1, ["log.blocks", "gecko.merge"]);
+        // What another log-block FTL alone has does not keep back what this one has as well.
+        let mut fast = Preset::named("fast").unwrap().composition;
+        let lacking =
+            fast.set_what_is_there(&[("log.blocks", "9"), ("superblock.most", "9"), ("superblock.maps", "9")]);
+        assert_eq!((lacking.unwrap().len(), fast), (2, set("fast", &[("log.blocks", "9")]).unwrap()));
+    }
+
+    #[test]
+    fn log_blocks_and_cached_maps_are_dealt_to_the_channels() {
+        let settings = [("log.blocks", "11"), ("superblock.maps", "9"), ("superblock.most", "7")];
+        let Composition::LogBlock(parts) = set("ftl-mm:superblock", &settings).unwrap() else { panic!("page-mapped") };
+        assert_eq!(parts.names()[0], "per channel: superblocks(updates=11, most=7, maps=9)");
+        let dealt = |channel| {
+            let of = parts.of_channel(channel, 4);
+            let LogScheme::Superblock(SuperblockParts { maps, most: 7, .. }) = of.scheme else { panic!("{of:?}") };
+            assert_eq!(of.instances, LogInstances::One);
+            (of.log_blocks, maps)
+        };
+        assert_eq!([0, 1, 2, 3].map(dealt), [(3, 3), (3, 2), (3, 2), (2, 2)]);
+        // The default is each one's own.
+        let Composition::LogBlock(parts) = set("fast", &[("log.instances", "per-channel")]).unwrap() else { panic!() };
+        assert_eq!(parts.of_channel(3, 4).log_blocks, 0);
+        assert_eq!(Composition::LogBlock(parts), Preset::named("ftl-mm:fast").unwrap().composition);
+        let check = |settings: &[(&str, &str)], channels| {
+            let drive = Geometry::new(512, 16, 64, channels, 1).unwrap();
+            set("ftl-mm:superblock", settings).unwrap().check_on(&drive, 100).map_err(|error| error.to_string())
+        };
+        for (name, value) in [("log.blocks", "7"), ("superblock.maps", "7")] {
+            assert_eq!(check(&[(name, "8")], 4), Ok(()));
+            assert_eq!(check(&[(name, value)], 1), Ok(()));
+            let error = check(&[(name, value)], 4).unwrap_err();
+            assert!(error.contains(name) && error.contains("8 or more"), "{error}");
+        }
+        assert!(set("fast", &[("log.instances", "two")]).is_err());
     }
 
     #[test]

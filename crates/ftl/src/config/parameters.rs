@@ -98,6 +98,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
         "0, or 2 and more (0: a 32nd of all blocks, at least 4)",
         "log blocks of bast and fast, update blocks of superblock",
     ),
+    (
+        "log.instances",
+        "one | per-channel",
+        "whether one log-block FTL has all channels, or each has its own and pages are dealt to them (FTL-MM)",
+    ),
     ("superblock.blocks", "0, or 1 to 64 (0: 4, or what fits a map page)", "logical blocks of a superblock"),
     ("superblock.most", "0, or 2 to 128 (0: twice as many)", "physical blocks of a superblock at the most"),
     ("superblock.maps", "0, or 2 and more (0: as update blocks, at least 8)", "superblocks whose page maps are cached"),

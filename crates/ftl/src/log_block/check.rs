@@ -1,6 +1,7 @@
 //! RAM against itself and against the flash.
 
 use super::LogBlock;
+use super::ftl_mm::Lane;
 use super::pool::Use;
 use crate::finding::Finding;
 use alloc::format;
@@ -18,13 +19,17 @@ impl LogBlock {
     ///   that is younger than the merge is newer;
     /// - live pages are counted as they are, and no page is both in a log block and trimmed;
     /// - the scheme knows of the log blocks that there are.
-    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<Finding> {
+    ///
+    /// Blocks, pages and logical pages are named as the drive counts them of which `lane` is a channel, or all; logical
+    /// blocks and parts of the map are the FTL's own.
+    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N, lane: &Lane) -> Vec<Finding> {
         let mut findings = Vec::<Finding>::new();
-        self.uses(&mut findings);
-        self.data_blocks(nand, &mut findings);
-        self.log_blocks(nand, &mut findings);
+        self.uses(lane, &mut findings);
+        self.data_blocks(nand, lane, &mut findings);
+        self.log_blocks(nand, lane, &mut findings);
         let ground = &self.ground;
         if let Some(block) = ground.map.miscounted(&ground.geometry) {
+            let block = lane.block(block);
             findings.push(format!("map {block} has another number of live parts than is counted").into());
         }
         for part in 0..ground.map.parts() {
@@ -32,7 +37,7 @@ impl LogBlock {
             if let Some(page) = ground.map.place(part)
                 && !spare(nand, page).is_some_and(|spare| spare.kind == kind && spare.key == part)
             {
-                findings.push(format!("part {part} of the map is not at {page}").into());
+                findings.push(format!("part {part} of the map is not at {}", lane.page(page)).into());
             }
         }
         // A drive that came up to be read has no use for its scheme.
@@ -42,7 +47,7 @@ impl LogBlock {
         findings
     }
 
-    fn uses(&self, findings: &mut Vec<Finding>) {
+    fn uses(&self, lane: &Lane, findings: &mut Vec<Finding>) {
         let ground = &self.ground;
         let mut said = vec![Vec::new(); ground.geometry.blocks() as usize];
         for logical_block in 0..ground.data.logical_blocks() {
@@ -62,6 +67,7 @@ impl LogBlock {
             free += u32::from(used_for == Use::Free);
             let taken = matches!(used_for, Use::Log | Use::Data | Use::Map);
             if said.len() > 1 || taken == said.is_empty() {
+                let block = lane.block(block);
                 findings.push(format!("{block} is {used_for:?} and {}", said.join(" and ")).into());
             }
         }
@@ -70,7 +76,7 @@ impl LogBlock {
         }
     }
 
-    fn data_blocks<N: Nand>(&self, nand: &mut N, findings: &mut Vec<Finding>) {
+    fn data_blocks<N: Nand>(&self, nand: &mut N, lane: &Lane, findings: &mut Vec<Finding>) {
         let ground = &self.ground;
         for logical_block in 0..ground.data.logical_blocks() {
             let Some(block) = ground.data.block(logical_block) else { continue };
@@ -82,13 +88,14 @@ impl LogBlock {
                         || spare.key != key
                         || spare.version > ground.data.version(logical_block))
                 {
+                    let (page, spare) = (lane.page(page), lane.spare(&spare));
                     findings.push(format!("{page} of the data block of {logical_block} holds {spare:?}").into());
                 }
             }
         }
     }
 
-    fn log_blocks<N: Nand>(&self, nand: &mut N, findings: &mut Vec<Finding>) {
+    fn log_blocks<N: Nand>(&self, nand: &mut N, lane: &Lane, findings: &mut Vec<Finding>) {
         let ground = &self.ground;
         let geometry = &ground.geometry;
         let mut live = vec![0; geometry.blocks() as usize];
@@ -99,16 +106,18 @@ impl LogBlock {
             of_logical_block[logical_block as usize] += 1;
             let merged = ground.data.version(logical_block);
             if spare(nand, page).is_some_and(|s| s.kind != Kind::User || s.key != key || s.version <= merged) {
+                let (page, key) = (lane.page(page), lane.key(key));
                 findings.push(format!("{page} is no page of {key} younger than {merged}").into());
             }
             if ground.trims.is_trimmed(logical_block, offset) {
-                findings.push(format!("{key} is trimmed, and in a log block").into());
+                findings.push(format!("{} is trimmed, and in a log block", lane.key(key)).into());
             }
         }
         for slot in ground.log.slots() {
             let state = ground.log.get(slot);
             if live[state.block.index()] != state.live || state.live > state.used {
-                findings.push(format!("{state:?} has {} live pages", live[state.block.index()]).into());
+                let (block, live) = (lane.block(state.block), live[state.block.index()]);
+                findings.push(format!("log {block} has {live} live pages: {state:?}").into());
             }
             for index in 0..state.next {
                 let page = geometry.page(state.block, index);
@@ -119,7 +128,8 @@ impl LogBlock {
                     && read.version > ground.data.version(logical_block);
                 let newest = ground.log.place(read.key).and_then(|place| spare(nand, place));
                 if counts && newest.is_some_and(|newest| newest.version < read.version) {
-                    findings.push(format!("{page} is newer than what counts of {}", read.key).into());
+                    let (page, key) = (lane.page(page), lane.key(read.key));
+                    findings.push(format!("{page} is newer than what counts of {key}").into());
                 }
             }
         }

@@ -7,6 +7,7 @@
 
 mod check;
 mod data_map;
+mod ftl_mm;
 mod ground;
 mod log;
 mod look;
@@ -24,14 +25,16 @@ mod trims;
 use crate::barriers::Barrier;
 use crate::config::LogParts;
 use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
-use crate::{BlockLook, Counter, Finding, FtlError, RamLedger, anchor};
+use crate::{ANCHOR_BLOCKS, BlockLook, Counter, Finding, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use ftl_mm::Lane;
 use ground::{Ground, is_hole};
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
 use scheme::Scheme;
 use shape::Sizes;
 
+pub(crate) use ftl_mm::FtlMm;
 pub(crate) use superblock::Superblocks;
 
 /// An FTL of this family.
@@ -49,17 +52,28 @@ impl LogBlock {
     /// Makes a blank drive.
     pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Self, Time), FtlError> {
         let geometry = *nand.geometry();
-        let bad = |nand: &N| (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u32;
-        Sizes::that_fit(&geometry, config, bad(nand))?;
+        Self::fits(&geometry, config, ANCHOR_BLOCKS, bad_blocks(nand))?;
         let (anchors, done) = anchor::format(nand, config, at)?;
+        Ok((Self::blank(nand, config, anchors)?, done))
+    }
+
+    /// Whether a drive of this shape has room for it, with so many blocks for the description and so many bad ones.
+    fn fits(geometry: &Geometry, config: &Config, described: u32, bad: u32) -> Result<(), FtlError> {
+        Sizes::that_fit(geometry, config, described, bad).map(drop)
+    }
+
+    /// A blank drive on flash that is erased, but for the description in `anchors`.
+    fn blank<N: Nand>(nand: &N, config: &Config, anchors: Vec<Block>) -> Result<Self, FtlError> {
+        let geometry = *nand.geometry();
         // Erasing may have found more of them.
-        let sizes = Sizes::that_fit(&geometry, config, bad(nand))?;
+        let bad = bad_blocks(nand);
+        let sizes = Sizes::that_fit(&geometry, config, anchors.len() as u32, bad)?;
         let mut ftl = Self::empty(&geometry, config, &sizes, anchors);
-        ftl.ground.pool.bad = bad(nand);
+        ftl.ground.pool.bad = bad;
         for block in ftl.usable_blocks(nand) {
             ftl.ground.pool.release(block);
         }
-        Ok((ftl, done))
+        Ok(ftl)
     }
 
     /// A drive with nothing in it and nothing in the pool.
@@ -75,6 +89,10 @@ impl LogBlock {
     fn usable_blocks<N: Nand>(&self, nand: &N) -> Vec<Block> {
         (0..nand.geometry().blocks()).map(Block).filter(|b| !nand.is_bad(*b) && !self.anchors.contains(b)).collect()
     }
+}
+
+fn bad_blocks<N: Nand>(nand: &N) -> u32 {
+    (0..nand.geometry().blocks()).filter(|block| nand.is_bad(Block(*block))).count() as u32
 }
 
 impl<N: Nand> Ftl<N> for LogBlock {
@@ -209,6 +227,6 @@ impl<N: Nand> Ftl<N> for LogBlock {
 
     fn check(&mut self, nand: &mut N) -> Vec<Finding> {
         // Asking counts: that is left to the copy.
-        self.clone().findings(nand)
+        self.clone().findings(nand, &Lane::whole(&self.ground.geometry))
     }
 }

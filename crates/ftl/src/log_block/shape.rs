@@ -4,7 +4,7 @@ use super::map_blocks;
 use crate::blocks::window;
 use crate::config::LogParts;
 use crate::ftl::Shape;
-use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
+use crate::{FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
 use super::Config;
@@ -28,8 +28,9 @@ fn in_flight(geometry: &Geometry) -> u32 {
 }
 
 impl Sizes {
-    /// How many blocks are what on a drive of this shape, whether they fit or not.
-    pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
+    /// How many blocks are what on a drive of this shape, `described` of which hold its description, whether they fit or
+    /// not.
+    pub(super) fn of(geometry: &Geometry, config: &Config, described: u32) -> Self {
         let parts: &LogParts = &config.composition;
         let logical_blocks = config.logical_pages.div_ceil(geometry.pages_per_block());
         let log_blocks = parts.log_blocks_on(geometry);
@@ -39,7 +40,7 @@ impl Sizes {
             logical_pages: config.logical_pages,
             reserve_blocks: MERGE_BLOCKS + in_flight(geometry),
             open_blocks: log_blocks,
-            fixed_blocks: ANCHOR_BLOCKS,
+            fixed_blocks: described,
             metadata_blocks,
             unidentified_blocks: 0,
             metadata_programs_per_collection: geometry.pages_per_block(),
@@ -49,13 +50,13 @@ impl Sizes {
     }
 
     /// The same, or why it cannot be on a drive with so many bad blocks.
-    pub(super) fn that_fit(geometry: &Geometry, config: &Config, bad: u32) -> Result<Self, FtlError> {
+    pub(super) fn that_fit(geometry: &Geometry, config: &Config, described: u32, bad: u32) -> Result<Self, FtlError> {
         if !map_blocks::has_room(geometry) {
             return Err(FtlError::Unsupported(
                 "a page has no room for the bitmap of a block's trimmed pages: larger pages or smaller blocks would be right",
             ));
         }
-        let sizes = Self::of(geometry, config);
+        let sizes = Self::of(geometry, config, described);
         let shape = sizes.shape;
         let taken = [shape.reserve_blocks, shape.open_blocks, shape.fixed_blocks, shape.metadata_blocks, bad];
         let taken: u64 = taken.iter().map(|blocks| u64::from(*blocks)).sum();
@@ -91,9 +92,9 @@ impl Sizes {
         let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));
         let merges = u64::from(in_flight(geometry)) + 2;
         RecoveryBound {
-            reads: u64::from(ANCHOR_BLOCKS) + blocks + parts + merges * block,
+            reads: u64::from(self.shape.fixed_blocks) + blocks + parts + merges * block,
             spare_reads: geometry.pages() + blocks,
-            programs: u64::from(ANCHOR_BLOCKS) + merges * (block + 3) + 2 * parts + block,
+            programs: u64::from(self.shape.fixed_blocks) + merges * (block + 3) + 2 * parts + block,
         }
     }
 }

@@ -9,6 +9,7 @@ mod cut_storm;
 mod dirty_limit;
 mod drives;
 mod erase_counts;
+mod ftl_mm;
 mod garbled;
 mod integrity;
 mod looks;

@@ -2,8 +2,9 @@
 //! presets.
 
 use phelsuma_ftl::{
-    Composition, ConfigError, DirectoryPart, GeckoMerge, IntegrityPart, LogScheme, MappingPart, MetadataPart, OnMiss,
-    PageTimes, PlacementPart, Preset, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
+    Composition, ConfigError, DirectoryPart, GeckoMerge, IntegrityPart, LogInstances, LogScheme, MappingPart,
+    MetadataPart, OnMiss, PageTimes, PlacementPart, Preset, Synchronize, UnknownOld, ValidityPart, VictimPart,
+    WearPart,
 };
 
 /// Lines `key=value`, a part before what changes it.
@@ -20,6 +21,10 @@ pub(super) fn as_text(composition: &Composition) -> String {
             set("log", parts.scheme.name());
             if parts.scheme != LogScheme::Block {
                 set("log.blocks", &parts.log_blocks.to_string());
+            }
+            // Left out where one FTL has all channels, as in images that are older than the other.
+            if parts.instances == LogInstances::PerChannel {
+                set("log.instances", "per-channel");
             }
             if let LogScheme::Superblock(superblocks) = parts.scheme {
                 set("superblock.blocks", &superblocks.blocks.to_string());
@@ -161,10 +166,11 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 16] = [
+        let settings: [&[(&str, &str)]; 17] = [
             &[],
             &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
             &[("log.blocks", "17")],
+            &[("log.instances", "per-channel"), ("log.blocks", "19")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
             &[
@@ -211,6 +217,7 @@ mod tests {
             ("fast", &[][..]),
             ("dftl-timeout", &[][..]),
             ("superblock", &[][..]),
+            ("ftl-mm:fast", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {
             let mut parts = Preset::named(preset).unwrap().composition;

@@ -25,7 +25,7 @@ use super::{Config, LogBlock};
 use crate::barriers::Barrier;
 use crate::recovery_report::RecoveryReport;
 use crate::steps::Steps;
-use crate::{ANCHOR_BLOCKS, FtlError, anchor};
+use crate::{FtlError, anchor};
 use alloc::vec::Vec;
 use log_scan::{LogPage, LogScan};
 use map_scan::MapScan;
@@ -39,18 +39,25 @@ impl LogBlock {
         config: &Config,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
-        let geometry = *nand.geometry();
         let mut steps = Steps::new(at);
-        steps.begin("find the drive's description");
-        let anchors = anchor::find(nand, config, at)?;
-        steps.step.reads += anchors.reads;
-        steps.step.programs += anchors.programs;
-        steps.now = steps.now.max(anchors.done);
-        let sizes = Sizes::that_fit(&geometry, config, 0)?;
-        let mut ftl = Self::empty(&geometry, config, &sizes, anchors.blocks);
+        let anchors = anchor::find_as_step(nand, config, &mut steps)?;
+        Self::recover_described(nand, config, anchors, steps)
+    }
+
+    /// The same of a drive whose description has been found in `anchors`.
+    pub(super) fn recover_described<N: Nand>(
+        nand: &mut N,
+        config: &Config,
+        anchors: Vec<Block>,
+        mut steps: Steps,
+    ) -> Result<(Self, RecoveryReport), FtlError> {
+        let geometry = *nand.geometry();
+        let described = anchors.len() as u32;
+        let sizes = Sizes::that_fit(&geometry, config, described, 0)?;
+        let mut ftl = Self::empty(&geometry, config, &sizes, anchors);
         ftl.ground.pool.recovering = true;
         let usable = ftl.usable_blocks(nand);
-        ftl.ground.pool.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
+        ftl.ground.pool.bad = geometry.blocks() - described - usable.len() as u32;
 
         steps.begin("read the first spare area of every block");
         let mut scan = Scan::new(&geometry);

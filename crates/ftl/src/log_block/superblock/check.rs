@@ -1,5 +1,6 @@
 //! RAM against itself and against the flash.
 
+use super::super::ftl_mm::Lane;
 use super::super::pool::Use;
 use super::{NOWHERE, Superblocks};
 use crate::finding::{Disagreement, Finding};
@@ -17,20 +18,24 @@ impl Superblocks {
     ///   map page is newer;
     /// - live pages are counted as they are, and update blocks;
     /// - the order of superblocks is of those that have update blocks, and map pages are where the directory says.
-    pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<Finding> {
+    ///
+    /// Blocks, pages and logical pages are named as the drive counts them of which `lane` is a channel, or all;
+    /// superblocks are the FTL's own.
+    pub(in super::super) fn findings<N: Nand>(&mut self, nand: &mut N, lane: &Lane) -> Vec<Finding> {
         let mut findings = Vec::<Finding>::new();
-        self.uses(&mut findings);
+        self.uses(lane, &mut findings);
         for superblock in 0..self.superblocks.len() as u32 {
-            self.superblock(nand, superblock, &mut findings);
+            self.superblock(nand, superblock, lane, &mut findings);
         }
         if let Some(block) = self.map.miscounted(&self.geometry) {
+            let block = lane.block(block);
             findings.push(format!("map {block} has another number of live parts than is counted").into());
         }
         self.ordered(&mut findings);
         findings
     }
 
-    fn uses(&self, findings: &mut Vec<Finding>) {
+    fn uses(&self, lane: &Lane, findings: &mut Vec<Finding>) {
         let mut said: Vec<Vec<String>> = vec![Vec::new(); self.geometry.blocks() as usize];
         for (number, superblock) in self.superblocks.iter().enumerate() {
             for (_, member) in superblock.members() {
@@ -46,6 +51,7 @@ impl Superblocks {
             free += u32::from(used_for == Use::Free);
             let taken = matches!(used_for, Use::Log | Use::Map);
             if said.len() > 1 || taken == said.is_empty() {
+                let block = lane.block(block);
                 findings.push(format!("{block} is {used_for:?} and {}", said.join(" and ")).into());
             }
         }
@@ -54,7 +60,7 @@ impl Superblocks {
         }
     }
 
-    fn superblock<N: Nand>(&mut self, nand: &mut N, superblock: u32, findings: &mut Vec<Finding>) {
+    fn superblock<N: Nand>(&mut self, nand: &mut N, superblock: u32, lane: &Lane, findings: &mut Vec<Finding>) {
         let before: Vec<u32> = self.superblocks[superblock as usize].members().map(|(_, m)| m.live).collect();
         let (held, _) = self.load(nand, superblock, Time::ZERO);
         let first = superblock * self.layout.pages();
@@ -68,16 +74,22 @@ impl Superblocks {
             }
             let (slot, index) = self.slot_of(*entry);
             let Some(Some(member)) = self.superblocks[superblock as usize].members.get(slot) else {
+                let key = lane.key(key);
                 findings.push(format!("{key} stands in a block that superblock {superblock} does not have").into());
                 return;
             };
             live[slot] += 1;
             let page = self.geometry.page(member.block, index);
-            let finding = match self.spare(nand, page) {
-                Some(spare) if spare.kind == Kind::User && spare.key == key => {
-                    *version = spare.version;
-                    continue;
-                }
+            let found = self.spare(nand, page);
+            if let Some(spare) = found
+                && spare.kind == Kind::User
+                && spare.key == key
+            {
+                *version = spare.version;
+                continue;
+            }
+            let (page, key) = (lane.page(page), lane.key(key));
+            let finding = match found.map(|spare| lane.spare(&spare)) {
                 Some(spare) => Finding::new(Disagreement::MappedAnother, format!("{key} is at {page}: {spare:?}")),
                 None => Finding::new(Disagreement::MappedUnreadable, format!("{key} is at {page}: unreadable")),
             };
@@ -108,7 +120,8 @@ impl Superblocks {
                 let Some(read) = self.spare(nand, page) else { continue };
                 let known = read.key.checked_sub(first).and_then(|offset| versions.get(offset as usize));
                 if read.version > made && known.is_some_and(|known| *known < read.version) {
-                    findings.push(format!("{page} is newer than what counts of {}", read.key).into());
+                    let (page, key) = (lane.page(page), lane.key(read.key));
+                    findings.push(format!("{page} is newer than what counts of {key}").into());
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::page_map;
 use super::{Config, SuperblockParts};
 use crate::blocks::window;
 use crate::ftl::Shape;
-use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
+use crate::{FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
 /// Blocks that a superblock may have beyond its most: one that a collection fills, and what power cuts leave.
@@ -100,11 +100,17 @@ fn in_flight(geometry: &Geometry) -> u32 {
 }
 
 impl Sizes {
-    /// How many blocks are what on a drive of this shape, whether they fit or not.
+    /// How many blocks are what on a drive of this shape, `described` of which hold its description, whether they fit or
+    /// not.
     ///
     /// # Errors
     /// As [`Layout::of`].
-    pub(super) fn of(geometry: &Geometry, config: &Config, parts: SuperblockParts) -> Result<Self, FtlError> {
+    pub(super) fn of(
+        geometry: &Geometry,
+        config: &Config,
+        parts: SuperblockParts,
+        described: u32,
+    ) -> Result<Self, FtlError> {
         let layout = Layout::of(geometry, config, parts)?;
         let updates = config.composition.log_blocks_on(geometry);
         // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
@@ -113,7 +119,7 @@ impl Sizes {
             logical_pages: config.logical_pages,
             reserve_blocks: MERGE_BLOCKS + in_flight(geometry),
             open_blocks: updates,
-            fixed_blocks: ANCHOR_BLOCKS,
+            fixed_blocks: described,
             metadata_blocks,
             unidentified_blocks: 0,
             metadata_programs_per_collection: geometry.pages_per_block(),
@@ -127,9 +133,10 @@ impl Sizes {
         geometry: &Geometry,
         config: &Config,
         parts: SuperblockParts,
+        described: u32,
         bad: u32,
     ) -> Result<Self, FtlError> {
-        let sizes = Self::of(geometry, config, parts)?;
+        let sizes = Self::of(geometry, config, parts, described)?;
         let shape = sizes.shape;
         let taken = [shape.reserve_blocks, shape.open_blocks, shape.fixed_blocks, shape.metadata_blocks, bad];
         let taken: u64 = taken.iter().map(|blocks| u64::from(*blocks)).sum();
@@ -165,9 +172,9 @@ impl Sizes {
         let parts = u64::from(self.layout.superblocks());
         let unsure = u64::from(in_flight(geometry)) + 2;
         RecoveryBound {
-            reads: u64::from(ANCHOR_BLOCKS) + 2 * blocks + 3 * parts + unsure + block,
+            reads: u64::from(self.shape.fixed_blocks) + 2 * blocks + 3 * parts + unsure + block,
             spare_reads: 2 * geometry.pages() + blocks,
-            programs: u64::from(ANCHOR_BLOCKS) + 4 * unsure + parts + block,
+            programs: u64::from(self.shape.fixed_blocks) + 4 * unsure + parts + block,
         }
     }
 }

@@ -30,18 +30,19 @@ mod page_map;
 mod recovery;
 mod state;
 
-use super::Config;
+use super::ftl_mm::Lane;
 use super::ground::Kept;
 use super::map_blocks::MapBlocks;
 use super::order::Order;
 use super::pool::{Pool, Role};
 use super::tally::Tally;
+use super::{Config, bad_blocks};
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::NewPage;
 use crate::config::SuperblockParts;
 use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
 use crate::steps::Owned;
-use crate::{BlockLook, Counter, Finding, FtlError, RamLedger, anchor};
+use crate::{ANCHOR_BLOCKS, BlockLook, Counter, Finding, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use cache::MapCache;
@@ -108,17 +109,39 @@ impl Superblocks {
         at: Time,
     ) -> Result<(Self, Time), FtlError> {
         let geometry = *nand.geometry();
-        let bad = |nand: &N| (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u32;
-        Sizes::that_fit(&geometry, config, parts, bad(nand))?;
+        Self::fits(&geometry, config, parts, ANCHOR_BLOCKS, bad_blocks(nand))?;
         let (anchors, done) = anchor::format(nand, config, at)?;
+        Ok((Self::blank(nand, config, parts, anchors)?, done))
+    }
+
+    /// Whether a drive of this shape has room for it, with so many blocks for the description and so many bad ones.
+    pub(super) fn fits(
+        geometry: &Geometry,
+        config: &Config,
+        parts: SuperblockParts,
+        described: u32,
+        bad: u32,
+    ) -> Result<(), FtlError> {
+        Sizes::that_fit(geometry, config, parts, described, bad).map(drop)
+    }
+
+    /// A blank drive on flash that is erased, but for the description in `anchors`.
+    pub(super) fn blank<N: Nand>(
+        nand: &N,
+        config: &Config,
+        parts: SuperblockParts,
+        anchors: Vec<Block>,
+    ) -> Result<Self, FtlError> {
+        let geometry = *nand.geometry();
         // Erasing may have found more of them.
-        let sizes = Sizes::that_fit(&geometry, config, parts, bad(nand))?;
+        let bad = bad_blocks(nand);
+        let sizes = Sizes::that_fit(&geometry, config, parts, anchors.len() as u32, bad)?;
         let mut ftl = Self::empty(&geometry, config, parts, &sizes, anchors);
-        ftl.pool.bad = bad(nand);
+        ftl.pool.bad = bad;
         for block in ftl.usable_blocks(nand) {
             ftl.pool.release(block);
         }
-        Ok((ftl, done))
+        Ok(ftl)
     }
 
     /// A drive with nothing in it and nothing in the pool.
@@ -148,6 +171,11 @@ impl Superblocks {
             map_is_unsure: false,
             anchors,
         }
+    }
+
+    /// Its blocks.
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// Every block that is neither bad nor the description's.
@@ -401,6 +429,6 @@ impl<N: Nand> Ftl<N> for Superblocks {
 
     fn check(&mut self, nand: &mut N) -> Vec<Finding> {
         // Asking changes what is cached: that is left to the copy.
-        self.clone().findings(nand)
+        self.clone().findings(nand, &Lane::whole(&self.geometry))
     }
 }

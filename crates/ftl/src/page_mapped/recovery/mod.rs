@@ -109,12 +109,8 @@ impl PageMapped {
     ) -> Result<(Self, Vec<Block>, Steps), FtlError> {
         let geometry = *nand.geometry();
         let mut steps = Steps::new(at);
-        steps.begin("find the drive's description");
-        let anchors = anchor::find(nand, config, at)?;
-        steps.step.reads += anchors.reads;
-        steps.step.programs += anchors.programs;
-        steps.now = steps.now.max(anchors.done);
-        let mut ftl = Self::empty(&geometry, config, anchors.blocks, Clock::new(geometry.dies(), 0, 0))?;
+        let anchors = anchor::find_as_step(nand, config, &mut steps)?;
+        let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
         steps.first = FirstPages::new(geometry.blocks(), ftl.blocks.notes.any());
         (ftl.blocks.recovering, ftl.blocks.on_one_die) = (true, config.composition.power != PowerPart::Scan);
         let usable = ftl.usable_blocks(nand);

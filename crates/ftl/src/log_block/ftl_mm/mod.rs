@@ -1,0 +1,300 @@
+//! FTL-MM (Shim et al. 2012, as LAST++ section 5.1 has it): what lets FTLs that were made for one channel use many. Each
+//! channel has an FTL of its own, and logically continuous pages are dealt to them in turn: logical page l is page
+//! `l / channels` of channel `l mod channels`.
+//!
+//! Faithful: the paper has "independent instances" that manage "individual flash chips", and distributes pages "over
+//! multiple chips"; it sets the number of *channels*, so an instance has a channel here, with all of its dies. What the
+//! paper does not say, and is decided here:
+//!
+//! - **The description of the drive** is one for all, in two blocks as of every other FTL here, which are on two channels
+//!   where the first blocks are good. So a format that is cut leaves a blank or a lost drive, never one of which some
+//!   channels are blank and others are as they were.
+//! - **Nothing else is shared.** No instance waits for another, in a recovery neither: each page is one instance's, and
+//!   between pages a host is promised no order. Each has its own clocks; versions and seqs in spare areas are comparable
+//!   on one channel alone.
+//! - **A request** is dealt page by page, which is what each instance would make of it anyway; it is done when the last
+//!   page is.
+//! - **The number of log blocks** (and of cached maps) is the drive's, and dealt to the instances.
+//! - **A channel that has no block left** refuses its pages; those of other channels can still be written.
+//!
+//! With one channel it is the FTL that it is made of, bit by bit.
+
+mod lane;
+mod room;
+mod together;
+
+use super::{Config, LogBlock, Superblocks};
+use crate::config::LogScheme;
+use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
+use crate::steps::Steps;
+use crate::{BlockLook, Counter, Finding, FtlError, RamLedger, RecoveryReport, anchor};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use lane::Channel;
+pub(super) use lane::Lane;
+use phelsuma_nand::{Block, LogicalPage, Nand, Purpose, Time};
+
+/// An FTL for each channel.
+#[derive(Clone)]
+pub(crate) struct FtlMm {
+    shape: Shape,
+    page_bytes: u32,
+    channels: Vec<Instance>,
+}
+
+/// The FTL of one channel.
+#[derive(Clone)]
+struct Instance {
+    lane: Lane,
+    ftl: Of,
+}
+
+#[derive(Clone)]
+enum Of {
+    LogBlock(Box<LogBlock>),
+    Superblocks(Box<Superblocks>),
+}
+
+impl Instance {
+    /// It, on flash of a channel.
+    fn on<'n, N: Nand>(&mut self) -> &mut dyn Ftl<Channel<'n, N>> {
+        match &mut self.ftl {
+            Of::LogBlock(ftl) => ftl.as_mut(),
+            Of::Superblocks(ftl) => ftl.as_mut(),
+        }
+    }
+
+    /// It, to be asked what needs no flash.
+    fn seen<'n, N: Nand>(&self) -> &dyn Ftl<Channel<'n, N>> {
+        match &self.ftl {
+            Of::LogBlock(ftl) => ftl.as_ref(),
+            Of::Superblocks(ftl) => ftl.as_ref(),
+        }
+    }
+
+    /// Blocks that are bad, or about to be.
+    fn bad_blocks(&self) -> u32 {
+        let pool = match &self.ftl {
+            Of::LogBlock(ftl) => &ftl.ground.pool,
+            Of::Superblocks(ftl) => ftl.pool(),
+        };
+        match pool.full() {
+            FtlError::Full { bad_blocks } => bad_blocks,
+            _ => 0,
+        }
+    }
+}
+
+impl FtlMm {
+    /// Makes a blank drive.
+    pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Self, Time), FtlError> {
+        let drive = *nand.geometry();
+        let lanes = Lane::all(&drive)?;
+        let described = anchor::blocks(nand);
+        room::check(&lanes, &drive, config, &described, |block| nand.is_bad(block))?;
+        let (anchors, done) = anchor::format(nand, config, at)?;
+        // Erasing may have found more of them.
+        room::check(&lanes, &drive, config, &anchors, |block| nand.is_bad(block))?;
+        let channels: Result<Vec<Instance>, FtlError> = lanes
+            .into_iter()
+            .map(|lane| {
+                let own = room::of_lane(&lane, config, lane.logical_pages(config.logical_pages));
+                let anchors = room::of_lane_alone(&lane, &anchors);
+                let flash = lane.on(nand);
+                let ftl = match own.composition.scheme {
+                    LogScheme::Superblock(parts) => {
+                        Of::Superblocks(Box::new(Superblocks::blank(&flash, &own, parts, anchors)?))
+                    }
+                    _ => Of::LogBlock(Box::new(LogBlock::blank(&flash, &own, anchors)?)),
+                };
+                Ok(Instance { lane, ftl })
+            })
+            .collect();
+        Ok((Self::of::<N>(channels?, config, drive.page_bytes()), done))
+    }
+
+    /// Brings a drive up from what is on flash: its description, then all channels side by side.
+    pub(crate) fn recover<N: Nand>(
+        nand: &mut N,
+        config: &Config,
+        at: Time,
+    ) -> Result<(Self, RecoveryReport), FtlError> {
+        let drive = *nand.geometry();
+        let lanes = Lane::all(&drive)?;
+        let mut steps = Steps::new(at);
+        let anchors = anchor::find_as_step(nand, config, &mut steps)?;
+        steps.end();
+        room::check(&lanes, &drive, config, &anchors, |_| false)?;
+        let (mut channels, mut reports) = (Vec::new(), Vec::new());
+        for lane in lanes {
+            let own = room::of_lane(&lane, config, lane.logical_pages(config.logical_pages));
+            let anchors = room::of_lane_alone(&lane, &anchors);
+            let mut flash = lane.on(nand);
+            let from = Steps::new(steps.now);
+            let (ftl, report) = match own.composition.scheme {
+                LogScheme::Superblock(parts) => {
+                    let (ftl, report) = Superblocks::recover_described(&mut flash, &own, parts, anchors, from)?;
+                    (Of::Superblocks(Box::new(ftl)), report)
+                }
+                _ => {
+                    let (ftl, report) = LogBlock::recover_described(&mut flash, &own, anchors, from)?;
+                    (Of::LogBlock(Box::new(ftl)), report)
+                }
+            };
+            channels.push(Instance { lane, ftl });
+            reports.push(report);
+        }
+        let report = together::reports(RecoveryReport { done: steps.now, ..steps.report }, reports);
+        Ok((Self::of::<N>(channels, config, drive.page_bytes()), report))
+    }
+
+    fn of<N: Nand>(channels: Vec<Instance>, config: &Config, page_bytes: u32) -> Self {
+        let shape = together::shape(channels.iter().map(|c| c.seen::<N>().shape()), config.logical_pages);
+        Self { shape, page_bytes, channels }
+    }
+
+    /// The channel of a logical page, and which page of the channel's it is.
+    #[inline]
+    fn split(&self, key: u32) -> (usize, LogicalPage) {
+        let channels = self.channels.len() as u32;
+        ((key % channels) as usize, LogicalPage(key / channels))
+    }
+
+    /// Where a channel has no block left, how many are bad on the whole drive.
+    fn on_drive(&self, error: FtlError) -> FtlError {
+        match error {
+            FtlError::Full { .. } => {
+                FtlError::Full { bad_blocks: self.channels.iter().map(Instance::bad_blocks).sum() }
+            }
+            other => other,
+        }
+    }
+}
+
+// None of the FTLs here has work of its own, a cache to warm, or a battery: of `due` and the like the trait's own answers
+// hold.
+impl<N: Nand> Ftl<N> for FtlMm {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
+        request.check(&self.shape, self.page_bytes)?;
+        let mut done = at;
+        for index in 0..request.pages {
+            let (channel, first) = self.split(request.first.0 + index);
+            let data = request.data.alone(index, self.page_bytes);
+            let one = WriteRequest { first, pages: 1, data, hint: request.hint };
+            let instance = &mut self.channels[channel];
+            let mut flash = instance.lane.on(nand);
+            done = done.max(instance.on().write(&mut flash, &one, at).map_err(|error| self.on_drive(error))?);
+        }
+        Ok(done)
+    }
+
+    fn read(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        cause: Purpose,
+        at: Time,
+        sink: &mut dyn ReadSink,
+    ) -> Result<Time, FtlError> {
+        self.shape.check_range(first, pages)?;
+        let mut done = at;
+        for index in 0..pages {
+            let key = LogicalPage(first.0 + index);
+            let (channel, own) = self.split(key.0);
+            let mut named = |_: LogicalPage, page: HostPage<'_>| sink.page(key, page);
+            let instance = &mut self.channels[channel];
+            let mut flash = instance.lane.on(nand);
+            done = done.max(instance.on().read(&mut flash, own, 1, cause, at, &mut named)?);
+        }
+        Ok(done)
+    }
+
+    fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        self.shape.check_range(first, pages)?;
+        let mut done = at;
+        for channel in 0..self.channels.len() {
+            let instance = &mut self.channels[channel];
+            // The pages of a channel are adjacent there.
+            let own = instance.lane.keys_below(first.0);
+            let pages = instance.lane.keys_below(first.0 + pages) - own;
+            if pages > 0 {
+                let mut flash = instance.lane.on(nand);
+                let trimmed = instance.on().trim(&mut flash, LogicalPage(own), pages, at);
+                done = done.max(trimmed.map_err(|error| self.on_drive(error))?);
+            }
+        }
+        Ok(done)
+    }
+
+    fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let mut done = at;
+        for channel in 0..self.channels.len() {
+            let instance = &mut self.channels[channel];
+            let mut flash = instance.lane.on(nand);
+            let flushed = instance.on().flush(&mut flash, at);
+            done = done.max(flushed.map_err(|error| self.on_drive(error))?);
+        }
+        Ok(done)
+    }
+
+    fn copy(&self) -> Box<dyn Ftl<N>> {
+        Box::new(self.clone())
+    }
+
+    fn ram(&self) -> RamLedger {
+        let mut all = together::ram(self.channels.iter().map(|instance| instance.seen::<N>().ram()));
+        all.index("index.channels", (self.channels.capacity() * size_of::<Instance>()) as u64);
+        all
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        together::counters(self.channels.iter().map(|instance| instance.seen::<N>().counters()))
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        // Of adjacent blocks of the drive those of a channel are adjacent there: so many are asked about at a time.
+        let mut looks = [BlockLook::default(); 64];
+        let channels = self.channels.len();
+        for instance in &self.channels {
+            let lane = &instance.lane;
+            let mut own = lane.keys_below(first.0);
+            while own < lane.geometry().blocks() {
+                let from = (lane.block(Block(own)).0 - first.0) as usize;
+                let Some(places) = out.get_mut(from..) else { break };
+                looks.fill(BlockLook::default());
+                instance.seen::<N>().look_at_blocks(Block(own), &mut looks);
+                let there = (lane.geometry().blocks() - own) as usize;
+                for (place, look) in places.iter_mut().step_by(channels).zip(looks.iter().take(there)) {
+                    *place = *look;
+                }
+                own += looks.len() as u32;
+            }
+        }
+        true
+    }
+
+    fn check(&mut self, nand: &mut N) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let is_one = self.channels.len() == 1;
+        for (number, instance) in self.channels.iter().enumerate() {
+            let lane = &instance.lane;
+            let mut flash = lane.on(nand);
+            // Asking changes what is cached: that is left to copies.
+            let found = match &instance.ftl {
+                Of::LogBlock(ftl) => LogBlock::clone(ftl).findings(&mut flash, lane),
+                Of::Superblocks(ftl) => Superblocks::clone(ftl).findings(&mut flash, lane),
+            };
+            findings.extend(found.into_iter().map(|Finding { about, line }| {
+                let line = if is_one { line } else { format!("channel {number}: {line}") };
+                Finding { about, line }
+            }));
+        }
+        findings
+    }
+}
