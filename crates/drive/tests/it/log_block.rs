@@ -1,9 +1,14 @@
 //! The log-block FTLs: what power cuts and defects may not do to them, and the shapes that the papers give them.
 
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
-use phelsuma_drive::{Input, RunConfig, RunResult, run};
+use phelsuma_drive::{Arrival, Input, RunConfig, RunResult, run};
 use phelsuma_ftl::{Config, PRESETS};
 use phelsuma_nand::{Geometry, Timing};
+
+/// On one channel an FTL for each is the one that it is made of: those are tried on several.
+fn on_one_channel() -> impl Iterator<Item = Config> {
+    log_block_ftls().filter(|ftl| !ftl.composition.is_per_channel())
+}
 
 fn log_block_ftls() -> impl Iterator<Item = Config> {
     let only = std::env::var("PHELSUMA_FTL").ok();
@@ -52,7 +57,7 @@ fn number(name: &str, default: u32) -> u32 {
 
 #[test]
 fn cuts_of_every_workload() {
-    for ftl in log_block_ftls() {
+    for ftl in on_one_channel() {
         for workload in Workload::ALL.iter().copied() {
             let points = Points::Some(number("PHELSUMA_CUTS", 12));
             assert_sound(&Sweep::new(&lab(ftl.clone(), workload, (1, 1), points)).run().unwrap());
@@ -62,7 +67,7 @@ fn cuts_of_every_workload() {
 
 #[test]
 fn cuts_of_recoveries() {
-    for ftl in log_block_ftls() {
+    for ftl in on_one_channel() {
         let points = Points::Some(number("PHELSUMA_CUTS", 6));
         let config = LabConfig { depth: 2, ..lab(ftl, Workload::Mixed, (1, 1), points) };
         assert_sound(&Sweep::new(&config).run().unwrap());
@@ -79,16 +84,38 @@ fn cuts_on_several_dies() {
 
 #[test]
 fn defects() {
-    for ftl in log_block_ftls() {
+    for ftl in on_one_channel() {
         let points = Points::Some(number("PHELSUMA_CUTS", 6));
         let config = LabConfig { faults: Fault::defects().collect(), ..lab(ftl, Workload::Mixed, (1, 1), points) };
         assert_sound(&Sweep::new(&config).run().unwrap());
     }
 }
 
+#[test]
+fn an_ftl_for_each_channel() {
+    for ftl in log_block_ftls().filter(|ftl| ftl.composition.is_per_channel()) {
+        let cuts = |cuts| Points::Some(number("PHELSUMA_CUTS", cuts));
+        let on = |dies, workload, points| lab(ftl.clone(), workload, dies, points);
+        let large = LabConfig { writes: 100, ..on((4, 1), Workload::Large, cuts(3)) };
+        let nested = LabConfig { depth: 2, writes: 100, ..on((2, 1), Workload::Trims, cuts(1)) };
+        let faults = Fault::defects().collect();
+        let defects = LabConfig { faults, writes: 100, ..on((2, 1), Workload::Mixed, cuts(2)) };
+        for config in [large, nested, defects] {
+            assert_sound(&Sweep::new(&config).run().unwrap());
+        }
+    }
+}
+
 fn measured(ftl: &str, workload: &str, settings: &[(&str, &str)]) -> RunResult {
+    measured_on(ftl, workload, settings, 1)
+}
+
+fn measured_on(ftl: &str, workload: &str, settings: &[(&str, &str)], channels: u32) -> RunResult {
     let workload = phelsuma_trace::Workload::parse(workload).unwrap();
     let mut config = RunConfig::new(ftl, Input::Workload(workload)).unwrap();
+    if channels > 1 {
+        (config.shape.channels, config.arrival) = (channels, Arrival::QueueDepth(32));
+    }
     config.shape.capacity_bytes = Some(64 << 20);
     config.shape.pages_per_block = 32;
     config.composition.set_all(settings).unwrap();
@@ -108,6 +135,23 @@ fn sequential_writes_are_switch_merges_only() {
         let total = result.write_amplification.unwrap().total;
         // A map page for each logical block of 32 pages.
         assert!(total < 1.0 + 2.0 / 32.0, "{ftl}: {total}");
+    }
+}
+
+#[test]
+fn sequential_writes_over_c_channels_take_a_cth_of_the_time() {
+    for ftl in ["ftl-mm:bast", "ftl-mm:fast", "ftl-mm:superblock"] {
+        // 32 pages are on their way at all times: a share of them for every channel.
+        let seconds = |ftl, channels| measured_on(ftl, "sequential", &[], channels).simulated_seconds;
+        let one = seconds(ftl, 1);
+        for channels in [2, 4] {
+            let times = one / seconds(ftl, channels);
+            // A map page for each logical block, and an erase, hold up one channel and not the others.
+            assert!((0.95..=1.0).contains(&(times / f64::from(channels))), "{ftl}, {channels} channels: {times} times");
+        }
+        // What it is for: the FTL that it is made of writes a logical block to one die.
+        let alone = one / seconds(ftl.strip_prefix("ftl-mm:").unwrap(), 4);
+        assert!(alone < 1.6, "{ftl} alone: {alone} times");
     }
 }
 

@@ -57,8 +57,21 @@ const ALL: [&str; 6] = ["page", "dftl", "mu-ftl-pvb", "geckoftl", "lazyftl", "ib
 
 #[test]
 fn power_cuts() {
-    for preset in PRESETS {
+    for preset in alone() {
         assert_sound(&config(preset.name, (1, 1)), 4_000);
+    }
+}
+
+/// Those that are more than another one on a drive of one channel.
+fn alone() -> impl Iterator<Item = &'static Preset> {
+    PRESETS.iter().filter(|preset| !preset.composition.is_per_channel())
+}
+
+#[test]
+fn power_cuts_and_blocks_that_grow_bad_of_drives_with_an_ftl_for_each_channel() {
+    for preset in PRESETS.iter().filter(|preset| preset.composition.is_per_channel()) {
+        assert_sound(&config(preset.name, (2, 1)), 400);
+        assert_sound(&SoakConfig { bad: 5, ..config(preset.name, (3, 1)) }, 400);
     }
 }
 
@@ -82,7 +95,7 @@ fn power_cuts_of_drives_of_several_dies() {
 
 #[test]
 fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
-    for name in PRESETS.iter().map(|preset| preset.name) {
+    for name in alone().map(|preset| preset.name) {
         for bad in [5, 30] {
             assert_sound(&SoakConfig { bad, ..config(name, (1, 1)) }, 2_000);
         }

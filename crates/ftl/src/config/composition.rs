@@ -1,6 +1,6 @@
 //! What an FTL is put together from, of whichever family it is.
 
-use super::{ConfigError, LogParts, PageParts, PowerPart};
+use super::{ConfigError, LogInstances, LogParts, PageParts, PowerPart};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use phelsuma_nand::Geometry;
@@ -53,6 +53,12 @@ impl Composition {
             Self::PageMapped(parts) => Some(*parts),
             Self::LogBlock(_) => None,
         }
+    }
+
+    /// Whether each channel has an FTL of its own ([`LogInstances::PerChannel`]): on one channel that is the FTL which it
+    /// has.
+    pub fn is_per_channel(&self) -> bool {
+        matches!(self, Self::LogBlock(LogParts { instances: LogInstances::PerChannel, .. }))
     }
 
     /// How a page-mapped FTL survives a power cut.

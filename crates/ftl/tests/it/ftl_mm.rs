@@ -1,9 +1,9 @@
 //! FTL-MM: where the pages of a request go, what they cost, and that channels have nothing to do with each other.
 
 use crate::common::{Host, Plug, Step, below, chips, config, most_pages, small};
-use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, PRESETS, WriteRequest, format, recover};
+use phelsuma_ftl::{Config, FtlError, Hint, HostData, HostPage, PRESETS, WriteRequest, format, recover};
 use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Purpose, SimNand, SpareRead, Time, Timing};
+use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Op, Purpose, SimNand, SpareRead, Time, Timing};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -57,17 +57,17 @@ fn logical_page_l_is_on_channel_l_mod_channels() {
             let data = HostData::Numbered(1000 + u64::from(first));
             at = drive.write(&mut nand, &request(first, count, data), at).unwrap();
         }
-        let mut seen = vec![0; pages as usize];
+        let mut seen = vec![false; pages as usize];
         for (block, key, tag) in user_pages(&mut nand) {
             // Where page 7 would be its instance may have put zeros, for blocks begin with their first page.
             if tag != 0 {
                 assert_eq!(tag, 1000 + u64::from(key), "{ftl}");
-                seen[key as usize] += 1;
+                seen[key as usize] = true;
             }
             let channel = geometry.channel_of(geometry.die_of(block));
             assert_eq!(key % geometry.channels(), channel, "{ftl}: page {key} is in {block}");
         }
-        let expected: Vec<u32> = (0..pages).map(|page| u32::from(page != 7)).collect();
+        let expected: Vec<bool> = (0..pages).map(|page| page != 7).collect();
         assert_eq!(seen, expected, "{ftl}");
     }
 }
@@ -91,6 +91,15 @@ fn each_page_of_a_request_gets_its_own_bytes_and_is_read_in_order() {
         };
         drive.read(&mut nand, LogicalPage(48), 15, Purpose::Host, at, &mut sink).unwrap();
         assert_eq!(expected.next(), None);
+        for (first, pages) in [(200, 1), (199, 2), (u32::MAX, u32::MAX), (201, 0), (1, u32::MAX)] {
+            let request = request(first, pages, HostData::Hollow(1));
+            assert!(matches!(drive.write(&mut nand, &request, at), Err(FtlError::OutOfRange { .. })));
+            assert!(matches!(drive.trim(&mut nand, request.first, pages, at), Err(FtlError::OutOfRange { .. })));
+        }
+        for nothing in [0, 199, 200] {
+            assert_eq!(drive.write(&mut nand, &request(nothing, 0, HostData::Hollow(1)), at), Ok(at));
+            assert_eq!(drive.trim(&mut nand, LogicalPage(nothing), 0, at), Ok(at));
+        }
         let wrong = request(50, 11, HostData::Bytes(&bytes[512..]));
         assert!(matches!(drive.write(&mut nand, &wrong, at), Err(FtlError::Length { pages: 11, .. })));
     }
@@ -190,12 +199,23 @@ fn on_several_channels_it_is_another_drive() {
     }
 }
 
+/// The power fails, if it has not yet, and is back.
+fn off_and_on(host: &mut Host) {
+    host.plug.disarm();
+    if host.plug.cut_at().is_none() {
+        host.plug.pull(host.at);
+    }
+    host.power_back();
+    host.recover().unwrap();
+}
+
 /// Old and new pages of a request side by side, whatever their order.
 #[test]
 fn a_cut_in_the_middle_of_a_request_leaves_each_page_old_or_new() {
-    for (ftl, _) in presets() {
+    for (ftl, of) in presets() {
         let mut mixed = 0;
-        for operations in 0..14 {
+        // Plain block mapping copies a block for each page.
+        for operations in (0..14).map(|n| if of == "block" { 9 * n } else { n }) {
             for seed in 0..4 {
                 let mut host = Host::new(chips(small(8, 128, 4, 1)), config(ftl, 200), seed);
                 host.write(0, 200, false).unwrap();
@@ -203,8 +223,7 @@ fn a_cut_in_the_middle_of_a_request_leaves_each_page_old_or_new() {
                 let old = host.read(40, 12);
                 host.plug.arm(operations);
                 let _ = host.write(40, 12, false);
-                host.plug.disarm();
-                host.recover().unwrap();
+                off_and_on(&mut host);
                 // Each is as it was or as it was to be: the host knows, and goes on with what it was shown.
                 host.compare_all();
                 let new: Vec<bool> = host.read(40, 12).iter().zip(&old).map(|(now, old)| now != old).collect();
@@ -234,8 +253,7 @@ fn random_requests_and_cuts_on_drives_whose_blocks_do_not_divide_by_their_channe
                         break;
                     }
                 }
-                host.plug.disarm();
-                host.recover().unwrap();
+                off_and_on(&mut host);
                 host.compare_all();
                 host.check();
             }
@@ -296,8 +314,9 @@ fn a_format_that_is_cut_never_leaves_half_a_drive() {
     for operations in 0..70 {
         let mut plug = Plug::new(drive(), operations);
         plug.arm(operations);
-        let _ = format(&mut plug, &config, Time::ZERO);
-        plug.disarm();
+        if let Ok((_, done)) = format(&mut plug, &config, Time::ZERO) {
+            plug.pull(done);
+        }
         plug.restore();
         match recover(&mut plug, &config, Time::ZERO) {
             Ok((mut ftl, _)) => {
@@ -337,7 +356,7 @@ fn findings_and_looks_have_the_drives_numbers() {
         let mut maps = Vec::new();
         for (block, look) in (0..).map(Block).zip(&looks).filter(|(_, look)| look.kind == Some(Kind::Map)) {
             let channel = geometry.channel_of(geometry.die_of(block));
-            assert!(look.live_pages.is_some_and(|live| live > 0), "{ftl}: {block}");
+            assert!(look.live_pages.is_some(), "{ftl}: {block}");
             for page in (0..8).map(|index| geometry.page(block, index)) {
                 if let SpareRead::Written(spare) = host.plug.read_spare(page, op).0 {
                     assert_eq!(spare.key % 4, channel);
@@ -349,12 +368,17 @@ fn findings_and_looks_have_the_drives_numbers() {
         if of == "superblock" {
             continue;
         }
-        let (page, channel) = *maps.iter().rev().find(|(_, channel)| *channel == 2).unwrap();
-        host.plug.spoiled.insert(page);
-        let found = host.ftl.as_mut().unwrap().check(&mut host.plug);
-        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
-        assert!(lines.iter().any(|line| line.ends_with(&format!("of the map is not at {page}"))), "{ftl}: {lines:?}");
-        assert!(lines.iter().all(|line| line.starts_with(&format!("channel {channel}: "))), "{ftl}: {lines:?}");
+        let mut told = 0;
+        for (page, channel) in maps {
+            host.plug.spoiled.insert(page);
+            let found = host.ftl.as_mut().unwrap().check(&mut host.plug);
+            host.plug.spoiled.clear();
+            let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+            // Only one that counts is missed.
+            told += u32::from(lines.iter().any(|line| line.ends_with(&format!("of the map is not at {page}"))));
+            assert!(lines.iter().all(|line| line.starts_with(&format!("channel {channel}: "))), "{ftl}: {lines:?}");
+        }
+        assert!(told >= 4, "{ftl}: {told}");
     }
 }
 
