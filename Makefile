@@ -4,6 +4,8 @@ CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm: the mapping in RAM, or of blocks; and in flash, which takes longer.
 FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock
+# What is more than another one on several channels alone.
+MM    := ftl-mm:block,ftl-mm:bast,ftl-mm:fast,ftl-mm:superblock
 PAGED := dftl-page,dftl-req,lazyftl,ib-ftl,geckoftl
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb
@@ -111,6 +113,9 @@ thorough-defects:
 thorough-dies:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(PAGED) --writes 1000 --cuts 1000 --channels 2 --dies 2 --ratio 0.25 --seed 2
+	$(PHELSUMA) crash --ftl $(MM) --workload all --writes 1000 --cuts 200 --channels 2 --blocks 128 --ratio 0.4 --seed 2
+	$(PHELSUMA) crash --ftl $(MM) --writes 300 --cuts 30 --nested --channels 2 --blocks 128 --ratio 0.4 --seed 2
+	$(PHELSUMA) crash --ftl $(MM) --workload all --writes 300 --cuts 60 --defects --channels 2 --blocks 128 --ratio 0.4
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
 

@@ -7,7 +7,7 @@ mod common;
 mod nbd;
 
 use common::{prints, refused_with, words};
-use nbd::{Folder, PATIENCE, Server, client, cycles, is_asked_for, is_in_order, made, succeeds, there};
+use nbd::{Folder, PATIENCE, Server, client, cycles, is_asked_for, is_in_order, is_one_of_many, made, succeeds, there};
 use phelsuma_ftl::{PRESETS, Preset};
 use phelsuma_serve::device::ImageDrive;
 use rand_core::{RngCore, SeedableRng};
@@ -26,6 +26,7 @@ fn kept() -> impl Iterator<Item = &'static Preset> {
         .iter()
         .filter(|p| ImageDrive::may_be(p.name, &p.composition).is_ok())
         .filter(keeps)
+        .filter(|p| !is_one_of_many(p))
         .filter(|p| is_asked_for(p.name))
 }
 

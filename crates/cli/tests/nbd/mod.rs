@@ -198,10 +198,22 @@ pub fn cycles(ftl: &str) -> u32 {
     }
 }
 
+/// Whether a preset is no more than another one but on several channels, and not the one of these that is tried in any
+/// mode.
+pub fn is_one_of_many(preset: &phelsuma_ftl::Preset) -> bool {
+    let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1");
+    preset.composition.is_per_channel() && !thorough && preset.name != "ftl-mm:fast"
+}
+
+/// The shape of the drive that this preset is tried on.
+pub fn channels(ftl: &str) -> &'static str {
+    if ftl.starts_with("ftl-mm:") { "--channels 2" } else { "" }
+}
+
 /// An image of a drive of this preset.
 pub fn made(folder: &Folder, ftl: &str) -> PathBuf {
     let image = folder.file("drive.img");
-    prints(&format!("create {} --size 64MiB --ftl {ftl}", image.display()));
+    prints(&format!("create {} --size 64MiB --ftl {ftl} {}", image.display(), channels(ftl)));
     image
 }
 

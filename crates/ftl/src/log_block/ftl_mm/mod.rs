@@ -15,7 +15,8 @@
 //! - **A request** is dealt page by page, which is what each instance would make of it anyway; it is done when the last
 //!   page is.
 //! - **The number of log blocks** (and of cached maps) is the drive's, and dealt to the instances.
-//! - **A channel that has no block left** refuses its pages; those of other channels can still be written.
+//! - **A channel that comes up to be read** because no block was left on it has the whole drive come up so. What could not
+//!   be written anew there would be at risk in every further cut that a drive in use meets.
 //!
 //! With one channel it is the FTL that it is made of, bit by bit.
 
@@ -23,6 +24,7 @@ mod lane;
 mod room;
 mod together;
 
+use super::pool::Pool;
 use super::{Config, LogBlock, Superblocks};
 use crate::config::LogScheme;
 use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
@@ -41,6 +43,8 @@ pub(crate) struct FtlMm {
     shape: Shape,
     page_bytes: u32,
     channels: Vec<Instance>,
+    /// There is a channel on which nothing is written any more until the drive comes up anew.
+    stopped: bool,
 }
 
 /// The FTL of one channel.
@@ -73,13 +77,16 @@ impl Instance {
         }
     }
 
-    /// Blocks that are bad, or about to be.
-    fn bad_blocks(&self) -> u32 {
-        let pool = match &self.ftl {
+    fn pool(&self) -> &Pool {
+        match &self.ftl {
             Of::LogBlock(ftl) => &ftl.ground.pool,
             Of::Superblocks(ftl) => ftl.pool(),
-        };
-        match pool.full() {
+        }
+    }
+
+    /// Blocks that are bad, or about to be.
+    fn bad_blocks(&self) -> u32 {
+        match self.pool().full() {
             FtlError::Full { bad_blocks } => bad_blocks,
             _ => 0,
         }
@@ -151,7 +158,8 @@ impl FtlMm {
 
     fn of<N: Nand>(channels: Vec<Instance>, config: &Config, page_bytes: u32) -> Self {
         let shape = together::shape(channels.iter().map(|c| c.seen::<N>().shape()), config.logical_pages);
-        Self { shape, page_bytes, channels }
+        let stopped = channels.iter().any(|instance| instance.pool().stopped);
+        Self { shape, page_bytes, channels, stopped }
     }
 
     /// The channel of a logical page, and which page of the channel's it is.
@@ -161,14 +169,14 @@ impl FtlMm {
         ((key % channels) as usize, LogicalPage(key / channels))
     }
 
-    /// Where a channel has no block left, how many are bad on the whole drive.
+    /// No block is left on a channel: with how many are bad on the whole drive.
+    fn full(&self) -> FtlError {
+        FtlError::Full { bad_blocks: self.channels.iter().map(Instance::bad_blocks).sum() }
+    }
+
+    /// What is wrong with a channel, as the drive's host is told.
     fn on_drive(&self, error: FtlError) -> FtlError {
-        match error {
-            FtlError::Full { .. } => {
-                FtlError::Full { bad_blocks: self.channels.iter().map(Instance::bad_blocks).sum() }
-            }
-            other => other,
-        }
+        if matches!(error, FtlError::Full { .. }) { self.full() } else { error }
     }
 }
 
@@ -181,6 +189,9 @@ impl<N: Nand> Ftl<N> for FtlMm {
 
     fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
         request.check(&self.shape, self.page_bytes)?;
+        if self.stopped {
+            return Err(self.full());
+        }
         let mut done = at;
         for index in 0..request.pages {
             let (channel, first) = self.split(request.first.0 + index);
@@ -217,6 +228,9 @@ impl<N: Nand> Ftl<N> for FtlMm {
 
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.shape.check_range(first, pages)?;
+        if self.stopped {
+            return Err(self.full());
+        }
         let mut done = at;
         for channel in 0..self.channels.len() {
             let instance = &mut self.channels[channel];

@@ -17,13 +17,15 @@ fn scaled(quick: usize, thorough: usize) -> usize {
     if std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1") { thorough } else { quick }
 }
 
-/// The names of those that any cut may meet.
+/// The names of those that any cut may meet. Of those with an FTL for each channel one, or all in the long mode: an image
+/// knows nothing of channels.
 fn presets() -> impl Iterator<Item = &'static str> {
     let any_cut = [PowerPart::Scan, PowerPart::GeckoRec, PowerPart::Synchronize, PowerPart::Fast];
     PRESETS
         .iter()
         .filter(move |preset| preset.composition.power().is_none_or(|power| any_cut.contains(&power)))
         .filter(|preset| !preset.composition.may_lose_what_is_not_flushed())
+        .filter(|preset| !preset.composition.is_per_channel() || scaled(0, 1) == 1 || preset.name == "ftl-mm:fast")
         .map(|preset| preset.name)
 }
 

@@ -101,7 +101,7 @@ pub(super) fn formatted(preset: &str, spare_slots: u32) -> Formatted {
     let options = CreateOptions { spare_slots: Some(spare_slots), durability: Durability::Process };
     let mut blocks = 24;
     // Some have two dies.
-    let channels = if spare_slots == 5 { 2 } else { 1 };
+    let channels = if spare_slots == 5 || parts.is_per_channel() { 2 } else { 1 };
     loop {
         let geometry = Geometry::new(PAGE as u32, 8, blocks, channels, 1).unwrap();
         let logical_pages = (geometry.pages() / 2) as u32;
