@@ -54,7 +54,7 @@ pub struct Spare {
     /// What the page is the content of: logical page, region, copy number, by kind.
     pub key: u32,
     /// Order of contents over the whole drive, the host's and the FTL's own: larger is newer, and every copy preserves
-    /// it. 48 bits.
+    /// it. 48 bits. (Where each channel has an FTL of its own, this and `seq` are orders over a channel.)
     pub version: u64,
     /// Order of programs over the whole drive, never reused. 48 bits.
     pub seq: u64,

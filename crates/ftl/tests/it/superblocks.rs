@@ -1,7 +1,7 @@
 //! Collections of SUPERBLOCK, made by hand on superblocks of four blocks of four pages, with what each costs.
 
 use crate::common::{Host, chips, config, small};
-use phelsuma_nand::Purpose;
+use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, SpareRead, Time};
 
 /// A drive of four superblocks, all pages written in order: each has four blocks, a logical block in each.
 fn filled(settings: &[(&str, &str)]) -> Host {
@@ -86,4 +86,26 @@ fn trims_are_on_flash_at_once_with_a_map_page_for_each_superblock() {
     assert_eq!(host.plug.sim().stats().of(Purpose::Map).programs - before, 2);
     host.compare_all();
     host.check();
+}
+
+/// Found by the laboratory's defects: the copy in front of it was taken for newer than what counts.
+#[test]
+fn a_page_of_which_nothing_can_be_read_is_not_held_against_its_older_copies() {
+    let mut host = filled(&[]);
+    for _ in 0..3 {
+        host.write(5, 1, false).unwrap();
+    }
+    let geometry = *host.plug.geometry();
+    let mut copies = Vec::new();
+    for page in (0..64).flat_map(|block| (0..4).map(move |index| geometry.page(Block(block), index))) {
+        if let SpareRead::Written(spare) = host.plug.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0
+            && (spare.kind, spare.key) == (Kind::User, 5)
+        {
+            copies.push((spare.version, page));
+        }
+    }
+    let (_, newest) = copies.into_iter().max().unwrap();
+    host.plug.spoiled.insert(newest);
+    let findings = host.ftl.as_mut().unwrap().check(&mut host.plug);
+    assert!(findings.len() == 1 && findings[0].is_of_unreadable_pages(), "{findings:#?}");
 }

@@ -88,6 +88,10 @@ impl Superblocks {
                 *version = spare.version;
                 continue;
             }
+            if found.is_none() {
+                // How old it is nobody can say any more: older copies are not held against it.
+                *version = u64::MAX;
+            }
             let (page, key) = (lane.page(page), lane.key(key));
             let finding = match found.map(|spare| lane.spare(&spare)) {
                 Some(spare) => Finding::new(Disagreement::MappedAnother, format!("{key} is at {page}: {spare:?}")),
