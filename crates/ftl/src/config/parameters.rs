@@ -96,7 +96,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     (
         "log.blocks",
         "0, or 2 and more (0: a 32nd of all blocks, at least 4)",
-        "log blocks of bast and fast, update blocks of superblock",
+        "log blocks of bast and fast, update blocks of superblock; of all channels together",
     ),
     (
         "log.instances",
