@@ -96,9 +96,9 @@ fn an_ftl_for_each_channel() {
     for ftl in log_block_ftls().filter(|ftl| ftl.composition.is_per_channel()) {
         let cuts = |cuts| Points::Some(number("PHELSUMA_CUTS", cuts));
         let on = |dies, workload, points| lab(ftl.clone(), workload, dies, points);
-        let torn = Fault::named("torn-unseen").unwrap();
+        let not_started = Fault::named("not-started").unwrap();
         let large = LabConfig { writes: 100, ..on((4, 1), Workload::Large, cuts(3)) };
-        let nested = LabConfig { depth: 2, writes: 60, faults: torn, ..on((2, 1), Workload::Trims, cuts(1)) };
+        let nested = LabConfig { depth: 2, writes: 60, faults: not_started, ..on((2, 1), Workload::Trims, cuts(2)) };
         let faults = Fault::defects().collect();
         let defects = LabConfig { faults, writes: 100, ..on((2, 1), Workload::Mixed, cuts(2)) };
         for config in [large, nested, defects] {
