@@ -6,7 +6,7 @@ TRACE := traces/sqlite-postgres-ext4.csv.zst
 FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock
 # What is more than another one on several channels alone.
 MM    := ftl-mm:block,ftl-mm:bast,ftl-mm:fast,ftl-mm:superblock
-PAGED := dftl-page,dftl-req,lazyftl,ib-ftl,geckoftl
+PAGED := dftl-noflush,dftl-page,dftl-timeout,dftl-req,lazyftl,ib-ftl,geckoftl
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share

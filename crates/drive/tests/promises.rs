@@ -71,3 +71,21 @@ fn the_documentation_promises_what_the_code_does() {
         );
     }
 }
+
+#[test]
+fn the_long_sweeps_go_over_every_ftl_that_survives_power_cuts() {
+    let makefile = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Makefile")).unwrap();
+    let list = |name: &str| {
+        let is_it = |line: &&str| line.split_once(":=").is_some_and(|(before, _)| before.trim() == name);
+        let (_, ftls) = makefile.lines().find(is_it).and_then(|line| line.split_once(":=")).unwrap();
+        ftls.trim().split(',').map(str::to_string).collect::<Vec<_>>()
+    };
+    let mut listed: Vec<String> = ["FTLS", "MM", "PAGED", "BATTERY"].into_iter().flat_map(list).collect();
+    // No drive is made of an oracle.
+    let real = PRESETS.iter().filter(|preset| preset.composition.knowledge().is_none());
+    let mut survive: Vec<String> =
+        real.filter(|preset| preset.composition.survives_power_cuts()).map(|preset| preset.name.to_string()).collect();
+    listed.sort_unstable();
+    survive.sort_unstable();
+    assert_eq!(listed, survive);
+}

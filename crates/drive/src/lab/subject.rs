@@ -3,7 +3,9 @@
 
 use super::cut_nand::CutNand;
 use super::path::{Defect, Fault};
-use phelsuma_ftl::{Config, Ftl, FtlError, Hint, Knowledge, PowerPart, RecoveryReport, ValidityPart};
+use phelsuma_ftl::{
+    Composition, Config, Ftl, FtlError, Hint, Knowledge, LogParts, LogScheme, PowerPart, RecoveryReport, ValidityPart,
+};
 use phelsuma_nand::Time;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -221,7 +223,12 @@ impl Subject for Config {
                 if self.composition.may_lose_what_is_not_flushed() { Promise::Flushed } else { Promise::Kept }
             }
             Fault::Defect(Defect::MetadataDecays) if self.composition.page_mapped().is_none() => {
-                Promise::Nothing("of where data blocks are only map pages tell, and nobody rebuilds one")
+                Promise::Nothing(match self.composition {
+                    Composition::LogBlock(LogParts { scheme: LogScheme::Superblock(_), .. }) => {
+                        "a map page that goes bad is made anew of spare areas, which know of no trims"
+                    }
+                    _ => "of where data blocks are only map pages tell, and nobody rebuilds one",
+                })
             }
             Fault::Defect(Defect::HostDecays | Defect::MetadataDecays)
                 if battery || self.composition.cache_entries().is_none() =>
