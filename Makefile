@@ -105,7 +105,8 @@ overnight:
 # What befalls a drive besides power cuts; and recoveries that are cut again and again.
 EACH  := page,dual-greedy,dac,block,bast,fast,superblock,$(BATTERY),$(PAGED)
 thorough-defects:
-	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 300 --defects --factory-bad 5 --seed 1
+	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 100 --defects --factory-bad 5 \
+		--ratio 0.4 --seed 1
 	$(PHELSUMA) crash --ftl page,bast,fast,superblock,$(PAGED) --writes 300 --cuts 20 --again 300 \
 		--faults torn-seen,not-started --seed 1
 
