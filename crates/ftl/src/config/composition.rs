@@ -10,7 +10,7 @@ use phelsuma_nand::Geometry;
 pub enum Composition {
     /// Any page anywhere: a mapping, a validity store, a victim policy, a placement.
     PageMapped(PageParts),
-    /// Data blocks with pages at their own offsets, log blocks, and merges.
+    /// Data blocks with pages at their own offsets, log blocks, and merges; or superblocks.
     LogBlock(LogParts),
 }
 
@@ -33,7 +33,8 @@ impl OnFlash for LogParts {
 }
 
 /// What is said where a parameter is one of the other family's.
-const OF_PAGE_MAPPED: &str = "only page-mapped FTLs have it; log and log.blocks are the parameters of log-block FTLs";
+const OF_PAGE_MAPPED: &str =
+    "only page-mapped FTLs have it; log, log.blocks, log.instances and superblock.* are those of log-block FTLs";
 const OF_LOG_BLOCK: &str = "only log-block FTLs (block, bast, fast, superblock) have it";
 
 /// Asks whichever family it is.

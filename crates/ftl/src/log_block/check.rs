@@ -1,7 +1,7 @@
 //! RAM against itself and against the flash.
 
 use super::LogBlock;
-use super::ftl_mm::Lane;
+use super::lane::Lane;
 use super::pool::Use;
 use crate::finding::Finding;
 use alloc::format;

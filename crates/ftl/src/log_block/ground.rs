@@ -1,5 +1,5 @@
-//! What all log-block FTLs stand on: data blocks, log blocks, map blocks and trims, and how pages get from one to
-//! another.
+//! What all log-block FTLs but SUPERBLOCK stand on: data blocks, log blocks, map blocks and trims, and how pages get from
+//! one to another.
 //!
 //! - **Data blocks.** Each logical block has one or none; a page stands at its own offset. A page that was never written
 //!   is a hole: chips take pages in ascending order and let some be left out. Only the first page is never left out: where

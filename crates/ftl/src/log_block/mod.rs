@@ -1,14 +1,15 @@
 //! Log-block (hybrid) FTLs: logical blocks are mapped to data blocks, what is written goes to a few log blocks that are
 //! mapped page by page, and merges bring the two together (LAST++ sections 2.2 and 3; µ-FTL section 3).
 //!
-//! [`Ground`] is what all of them stand on: blocks, the maps, merges, recovery. A [`Scheme`] says to which log block a
-//! page goes and which one is merged. ARCHITECTURE.md has the rules that power cuts are survived by. [`superblock`] stands
-//! on the pool and the map blocks alone.
+//! [`Ground`] is what BAST, FAST and plain block mapping stand on: blocks, the maps, merges, recovery. A [`Scheme`] says to
+//! which log block a page goes and which one is merged. ARCHITECTURE.md has the rules that power cuts are survived by.
+//! [`superblock`] stands on the pool and the map blocks alone.
 
 mod check;
 mod data_map;
 mod ftl_mm;
 mod ground;
+mod lane;
 mod log;
 mod look;
 mod map_blocks;
@@ -28,8 +29,8 @@ use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
 use crate::{ANCHOR_BLOCKS, BlockLook, Counter, Finding, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use ftl_mm::Lane;
 use ground::{Ground, is_hole};
+use lane::Lane;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
 use scheme::Scheme;
 use shape::Sizes;

@@ -20,10 +20,10 @@
 //!
 //! With one channel it is the FTL that it is made of, bit by bit.
 
-mod lane;
 mod room;
 mod together;
 
+use super::lane::{Channel, Lane};
 use super::pool::Pool;
 use super::{Config, LogBlock, Superblocks};
 use crate::config::LogScheme;
@@ -33,8 +33,6 @@ use crate::{BlockLook, Counter, Finding, FtlError, RamLedger, RecoveryReport, an
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
-use lane::Channel;
-pub(super) use lane::Lane;
 use phelsuma_nand::{Block, LogicalPage, Nand, Purpose, Time};
 
 /// An FTL for each channel.

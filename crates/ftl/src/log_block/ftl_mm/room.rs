@@ -1,7 +1,7 @@
 //! What an FTL for each channel leaves room for: a drive has as many logical pages as its tightest channel bears.
 
+use super::super::lane::Lane;
 use super::super::{Config, LogBlock, Superblocks};
-use super::lane::Lane;
 use crate::config::LogScheme;
 use crate::{FtlError, SetAside};
 use alloc::vec::Vec;

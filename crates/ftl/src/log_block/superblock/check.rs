@@ -1,6 +1,6 @@
 //! RAM against itself and against the flash.
 
-use super::super::ftl_mm::Lane;
+use super::super::lane::Lane;
 use super::super::pool::Use;
 use super::{NOWHERE, Superblocks};
 use crate::finding::{Disagreement, Finding};

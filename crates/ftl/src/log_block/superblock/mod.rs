@@ -30,8 +30,8 @@ mod page_map;
 mod recovery;
 mod state;
 
-use super::ftl_mm::Lane;
 use super::ground::Kept;
+use super::lane::Lane;
 use super::map_blocks::MapBlocks;
 use super::order::Order;
 use super::pool::{Pool, Role};

@@ -17,7 +17,7 @@ use phelsuma_nand::{
 
 /// A channel of a drive, or all of a drive that one FTL has, which is translated to itself.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Lane {
+pub(super) struct Lane {
     number: u32,
     of: u32,
     /// The channel's own.
@@ -27,7 +27,7 @@ pub(in super::super) struct Lane {
 
 impl Lane {
     /// All of a drive.
-    pub(in super::super) fn whole(geometry: &Geometry) -> Self {
+    pub(super) fn whole(geometry: &Geometry) -> Self {
         Self { number: 0, of: 1, geometry: *geometry, drive: *geometry }
     }
 
@@ -86,19 +86,19 @@ impl Lane {
     }
 
     /// A block of the channel's, as the drive counts them.
-    pub(in super::super) fn block(&self, own: Block) -> Block {
+    pub(super) fn block(&self, own: Block) -> Block {
         Block(own.0 * self.of + self.number)
     }
 
     /// A page of the channel's, as the drive counts them.
     #[inline]
-    pub(in super::super) fn page(&self, own: Page) -> Page {
+    pub(super) fn page(&self, own: Page) -> Page {
         self.drive.page(self.block(self.geometry.block_of(own)), self.geometry.index_of(own))
     }
 
     /// A key of the channel's as it stands on flash.
     #[inline]
-    pub(in super::super) fn key(&self, own: u32) -> u32 {
+    pub(super) fn key(&self, own: u32) -> u32 {
         own.wrapping_mul(self.of).wrapping_add(self.number)
     }
 
@@ -109,7 +109,7 @@ impl Lane {
 
     /// A spare area as it stands on flash.
     #[inline]
-    pub(in super::super) fn spare(&self, own: &Spare) -> Spare {
+    pub(super) fn spare(&self, own: &Spare) -> Spare {
         Spare { key: self.key(own.key), ..*own }
     }
 
