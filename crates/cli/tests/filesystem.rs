@@ -207,7 +207,7 @@ while True:
 /// Whether the file of this number may have been removed by the time that there are so many: every second one but for
 /// the last few, and all but for the last few hundred.
 fn may_be_removed(n: u64, files: u64) -> bool {
-    n + 40 <= files && n % 2 == 0 || n + 400 <= files
+    n + 40 <= files && n.is_multiple_of(2) || n + 400 <= files
 }
 
 /// Writes files until that fails; how many are on the drive since `fsync` has said so.
@@ -221,7 +221,7 @@ fn write_files(on: &Path, from: u64) -> u64 {
         let full = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::StorageFull);
         assert!(!full, "there is no room for file {n}, and the power has not failed yet");
         // So that there is room.
-        let age = if n % 2 == 0 { 40 } else { 400 };
+        let age = if n.is_multiple_of(2) { 40 } else { 400 };
         let room = n < age || fs::remove_file(on.join(format!("f{}", n - age))).is_ok();
         if written.is_err() || !room {
             return if written.is_err() { n } else { n + 1 };
