@@ -16,6 +16,8 @@ use std::ptr::{null, null_mut};
 const API_VERSION: c_int = 2;
 /// Requests come on many threads at once, and our own lock brings them in order. It is not slower than to have nbdkit
 /// do it (`docs/PERFORMANCE.md`), and with simulated timings enforced requests wait beside each other.
+/// One request at a time on a connection.
+const THREAD_MODEL_SERIALIZE_REQUESTS: c_int = 2;
 const THREAD_MODEL_PARALLEL: c_int = 3;
 
 const FLAG_MAY_TRIM: u32 = 1;
@@ -70,7 +72,7 @@ struct Plugin {
     extents: *const c_void,
     can_cache: *const c_void,
     cache: *const c_void,
-    thread_model: *const c_void,
+    thread_model: extern "C" fn() -> c_int,
     can_fast_zero: Can,
     preconnect: *const c_void,
     get_ready: extern "C" fn() -> c_int,
@@ -133,7 +135,7 @@ extern "C" fn plugin_init() -> *mut Plugin {
         extents: null(),
         can_cache: null(),
         cache: null(),
-        thread_model: null(),
+        thread_model,
         can_fast_zero: yes,
         preconnect: null(),
         get_ready,
@@ -194,6 +196,14 @@ extern "C" fn config(key: *const c_char, value: *const c_char) -> c_int {
 
 extern "C" fn config_complete() -> c_int {
     told(server::config_complete())
+}
+
+/// Where several threads answer on a connection, nbdkit 1.32 does not survive a client who goes away in the middle of a
+/// request, as one does who is killed: one thread finds that out and takes the socket away while another is about to
+/// answer, and an assertion ends the server (`raw_send_socket`, `sock >= 0`). So there is one, unless requests wait for
+/// simulated flash: there, those of a connection have to wait side by side.
+extern "C" fn thread_model() -> c_int {
+    if server::requests_wait() { THREAD_MODEL_PARALLEL } else { THREAD_MODEL_SERIALIZE_REQUESTS }
 }
 
 extern "C" fn get_ready() -> c_int {

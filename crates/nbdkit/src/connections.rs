@@ -4,7 +4,7 @@
 //! request came on). So this looks through the process's descriptors for sockets that are connected and whose own
 //! address is the one that clients connect to, and takes the client's end away from them.
 //!
-//! To shut such a socket down is not enough: nbdkit 1.32 has several threads answer on a connection, and where one meets
+//! To shut such a socket down is not enough where several threads answer on a connection (`--realtime`): where one meets
 //! the error while another waits for its turn to answer, an assertion ends the server (`raw_send_socket`, `sock >= 0`).
 //! So the descriptor becomes another socket, with somebody who says no more and takes whatever is sent: nbdkit finds
 //! that its client has gone, nothing that it still answers is an error, and it closes the descriptor as usual. An answer

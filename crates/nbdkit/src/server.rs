@@ -68,6 +68,11 @@ pub(crate) fn config_complete() -> Told {
     }
 }
 
+/// Whether requests take as long as on the flash.
+pub(crate) fn requests_wait() -> bool {
+    with_options(|options| options.serving.realtime.is_some())
+}
+
 /// What the plugin does for the drive.
 struct Plugin {
     socket: Option<PathBuf>,

@@ -148,8 +148,16 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        let ended = self.child.try_wait();
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            // Where a client waits in vain, what the server has said last tells why.
+            let error = std::mem::replace(&mut self.error, spawn(String::new)).join().unwrap_or_default();
+            let lines: Vec<&str> = error.lines().collect();
+            let last = &lines[lines.len().saturating_sub(8)..];
+            eprintln!("the server had ended: {ended:?}; the last that it said:\n{}", last.join("\n"));
+        }
     }
 }
 
