@@ -2,6 +2,7 @@
 
 use crate::document::{Claim, Operator, Scale};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Whether a claim holds.
@@ -36,6 +37,18 @@ pub struct RunOf {
     pub command: String,
     /// Its file's name among the stored runs; none for formulas, and where it could not be run.
     pub key: Option<String>,
+    /// Whether the drive was in its steady state at the end, if that was looked at.
+    #[serde(default)]
+    pub steady: Option<bool>,
+}
+
+impl RunOf {
+    /// A run whose result is known, or is not.
+    pub fn new(command: String, result: Option<&(Value, Option<String>)>) -> Self {
+        let key = result.and_then(|(_, key)| key.clone());
+        let steady = result.and_then(|(result, _)| result.get("steady")?.as_bool());
+        Self { command, key, steady }
+    }
 }
 
 /// What was found about a claim.

@@ -15,8 +15,8 @@ pub type Results = BTreeMap<String, Result<(Value, Option<String>), String>>;
 pub fn judge(claim: &Claim, plan: &Plan, results: &Results) -> Finding {
     let runs = plan.runs_of(&claim.id).into_iter().map(|name| {
         let command = plan.commands.get(name).cloned().flatten().unwrap_or_default();
-        let key = results.get(name).and_then(|result| result.as_ref().ok()).and_then(|(_, key)| key.clone());
-        (name.to_string(), RunOf { command, key })
+        let result = results.get(name).and_then(|result| result.as_ref().ok());
+        (name.to_string(), RunOf::new(command, result))
     });
     let measure = plan.measures.get(&claim.id).and_then(Option::as_ref);
     let measured = match measure {

@@ -150,8 +150,10 @@ fn verdicts_are_computed_stored_and_checked() {
     let mut lie: Value = serde_json::from_str(&run).unwrap();
     assert!(lie["result"].get("machine").is_none());
     lie["result"]["write_amplification"]["total"] = 0.5.into();
+    lie["result"]["steady"] = false.into();
     fs::write(&path, lie.to_string()).unwrap();
     let told = prints(&claims("run", &papers, "--only no-amplification"));
+    assert!(told.contains("not steady, 1 of 1 runs: page"), "{told}");
     assert!(told.contains("1 claims: 1 hold, 0 do not hold here, 0 cannot be run here"), "{told}");
     // The others are as they were, and what one of them stands on is not what it was.
     let bad = phelsuma(&words(&claims("check", &papers, "")));

@@ -12,7 +12,7 @@ use phelsuma_claims::{
 use phelsuma_drive::{RunConfig, RunError};
 use phelsuma_nand::Geometry;
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Options of `claims run`.
 #[derive(clap::Args)]
@@ -188,8 +188,8 @@ fn write_figures(
         {
             store.write_figure(plan.scale, &figure.id, &text)?;
             let run_of = |name: &String| {
-                let key = results.get(name)?.as_ref().ok()?.1.clone();
-                Some((name.clone(), RunOf { command: plan.commands.get(name)?.clone()?, key }))
+                let result = results.get(name)?.as_ref().ok()?;
+                Some((name.clone(), RunOf::new(plan.commands.get(name)?.clone()?, Some(result))))
             };
             findings.figures.insert(figure.id.clone(), figure.runs.iter().filter_map(run_of).collect());
         }
@@ -206,7 +206,19 @@ fn as_text(claims: &[&Claim], found: &[Finding]) -> String {
     let table = table::texts(["claim", "paper", "measured", "verdict"], rows);
     let whys = found.iter().filter_map(|finding| Some(format!("{}: {}", finding.id, finding.why.as_ref()?)));
     let whys: String = whys.map(|why| table::wrapped(&why, table::PROSE_WIDTH_MAX) + "\n").collect();
-    format!("{table}\n{whys}{}\n", summary(found.iter()))
+    format!("{table}\n{whys}{}{}\n", not_steady(found), summary(found.iter()))
+}
+
+/// The runs that say of themselves that their drive was still changing: what they measure depends on their length.
+fn not_steady(found: &[Finding]) -> String {
+    let runs: BTreeMap<&str, Option<bool>> =
+        found.iter().flat_map(|finding| &finding.runs).map(|(name, run)| (name.as_str(), run.steady)).collect();
+    let names: Vec<&str> = runs.iter().filter(|(_, steady)| **steady == Some(false)).map(|(name, _)| *name).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let text = format!("not steady, {} of {} runs: {}", names.len(), runs.len(), names.join(", "));
+    table::wrapped(&text, table::PROSE_WIDTH_MAX) + "\n"
 }
 
 /// Four digits that count.
