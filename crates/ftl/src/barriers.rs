@@ -87,6 +87,8 @@ barriers! {
     NewestTombstones,
     /// A tombstone page is not written before everything so far is on flash.
     TombstonesAfterRewrites,
+    /// While tombstone pages are on flash, free blocks are blank that a drive could be written with if it lost them.
+    BlankKept,
 
     // What the pool, collection and bad blocks stand on.
     /// A block is not erased before what replaced its pages is on flash, though nobody waits for that.

@@ -218,6 +218,7 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::RequestFlushedBeforeReuse, "crates/ftl/tests/it/integrity.rs"),
     (Barrier::StaleEntriesGivenUp, "crates/ftl/tests/it/integrity.rs"),
     (Barrier::LostWrittenThrough, "crates/ftl/tests/it/unreadable.rs"),
+    (Barrier::BlankKept, "crates/ftl/tests/it/trims.rs"),
     (Barrier::HeldUntilFlush, "crates/ftl/tests/it/recovery_corners.rs"),
     (Barrier::EraseClearsBuffer, "crates/ftl/tests/it/corners.rs"),
     (Barrier::MetadataBounded, "crates/ftl/tests/it/corners.rs"),

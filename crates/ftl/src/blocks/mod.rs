@@ -7,6 +7,7 @@
 //! - **A block in the pool is safe to erase** from [`Blocks::pool_safe`] on: whatever replaced its pages is on flash by
 //!   then.
 
+mod blank;
 mod clock;
 mod counters;
 mod deaths;
@@ -21,6 +22,7 @@ mod times;
 mod wear;
 mod young;
 
+use blank::{Blank, Taken};
 pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use counters::Counters;
 pub(crate) use group_minima::GroupMinima;
@@ -38,9 +40,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 pub(crate) use news::Item;
 use news::News;
-use phelsuma_nand::{
-    Block, Content, EraseError, Geometry, Kind, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time,
-};
+use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
 pub(crate) use wear::{LOOKS_MAX, Wear};
 pub(crate) use young::{Young, young_blocks};
 
@@ -99,6 +99,8 @@ pub(crate) struct Blocks {
     retiring: Vec<(Block, Time)>,
     pub(crate) counters: Counters,
     pool: Vec<VecDeque<Block>>,
+    /// Free blocks that are not in the pool, but blank.
+    blank: Vec<Blank>,
     free: u32,
     /// When what replaced the pages of every block in the pool is on flash. The pool is a queue, so by the time a block
     /// is erased this has long come, unless next to nothing is free.
@@ -162,6 +164,7 @@ impl Blocks {
             retiring: Vec::new(),
             counters: Counters::new(geometry.blocks()),
             pool: vec![VecDeque::new(); geometry.dies() as usize],
+            blank: Vec::new(),
             free: 0,
             pool_safe: Time::ZERO,
             open: vec![None; slots],
@@ -416,13 +419,8 @@ impl Blocks {
             return Err(self.full());
         }
         loop {
-            let dies = self.geometry.dies();
-            let from = (0..dies).map(|d| (die + d) % dies).find(|d| !self.pool[*d as usize].is_empty());
-            let taken = from.and_then(|d| match self.wear {
-                None => self.pool[d as usize].pop_front().map(|block| (block, at)),
-                Some(_) => self.take_by_wear(nand, d as usize, stream, at),
-            });
-            let Some((block, at)) = taken else { return Err(self.full()) };
+            let Some(taken) = self.take_free(nand, die, stream, at) else { return Err(self.full()) };
+            let Taken { block, at, erased } = taken;
             self.free -= 1;
             if self.barriers.forget(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
@@ -431,19 +429,13 @@ impl Blocks {
                     return Ok(OpenBlock { block, next: 0, first_seq: 0, ready: at });
                 }
             }
-            if !self.read_before.is_empty() {
-                self.read_before.retain(|(page, ..)| self.geometry.block_of(*page) != block);
-            }
-            let safe = if self.barriers.forget(Barrier::ErasedWhenSafe) { at } else { at.max(self.pool_safe) };
-            match nand.erase(block, Op::new(safe, purpose)) {
-                Ok(ready) => {
-                    self.uses[block.index()] = BlockUse::Open;
-                    self.notes.erased(block);
-                    self.news.erased(block);
-                    return Ok(OpenBlock { block, next: 0, first_seq: 0, ready });
-                }
-                Err(EraseError::Failed(_) | EraseError::Bad(_)) => self.retire(nand, block),
-                Err(error) => return Err(error.into()),
+            let erased = match erased {
+                Some(erased) => Some(erased),
+                None => self.erase_free(nand, block, purpose, at)?,
+            };
+            if let Some(ready) = erased {
+                self.uses[block.index()] = BlockUse::Open;
+                return Ok(OpenBlock { block, next: 0, first_seq: 0, ready });
             }
         }
     }
@@ -581,7 +573,7 @@ impl Blocks {
         ledger.structure("blocks.use", blocks / 4);
         ledger.structure("blocks.free_pool", blocks.div_ceil(8));
         let queues: usize = self.pool.iter().map(VecDeque::capacity).sum();
-        ledger.index("index.free_pool_queue", (queues * size_of::<Block>()) as u64);
+        ledger.index("index.free_pool_queue", (queues * size_of::<Block>() + self.bytes_of_blank()) as u64);
         ledger.index("index.block_use_and_stream", blocks * 2 - blocks / 4);
         let lists = self.failing.capacity() + self.waiting.capacity() + 3 * self.retiring.capacity();
         ledger.index("index.failing_and_waiting", (lists * size_of::<Block>()) as u64);

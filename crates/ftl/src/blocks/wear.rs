@@ -133,6 +133,16 @@ impl Wear {
         self.opened
     }
 
+    /// What goes into `aux` of the first page of the block that is opened now.
+    pub(super) fn open_as(&mut self, opened: u32) {
+        self.opened = opened;
+    }
+
+    /// What the first page of a block is to say whose erases are not known.
+    pub(super) fn unknown(&self) -> u32 {
+        self.average().unwrap_or(0).saturating_add(1)
+    }
+
     /// A block with this many live pages was collected for its wear.
     pub(crate) fn rest_after(&mut self, pages_moved: u32) {
         self.rest = REST * pages_moved;

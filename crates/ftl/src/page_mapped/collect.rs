@@ -60,6 +60,9 @@ impl PageMapped {
                 None => return Err(self.blocks.full()),
             }
         }
+        if self.mapping.has_tombstones() {
+            self.blocks.keep_blank(nand, Purpose::Gc, at)?;
+        }
         Ok(())
     }
 

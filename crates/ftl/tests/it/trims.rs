@@ -1,7 +1,10 @@
 //! Trims: durable at the flush, never undone afterwards, and never a way back to something older.
 
-use crate::common::{Host, Step, below, chips, config, scaled, scanned, small, surviving, with_metadata};
-use phelsuma_ftl::Config;
+use crate::common::{
+    Host, Step, below, chips, config, most_pages, scaled, scanned, small, surviving, with_metadata, with_tombstones,
+};
+use phelsuma_ftl::{Config, FtlError};
+use phelsuma_nand::Kind;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -203,6 +206,63 @@ fn a_flushed_trim_stays_where_the_page_written_after_it_turns_bad() {
     for preset in scanned() {
         for (dies, at, again) in (0..600).map(|n| (1 + n % 2, u64::from(n) / 2 % 20, u64::from(n) / 40)) {
             trimmed_written_and_cut_twice(config(preset.name, 80), dies, (at, again));
+        }
+    }
+}
+
+/// All of a drive is trimmed, a twentieth written on, and all tombstone pages go bad: what was trimmed comes back wherever
+/// it stands. Whether the drive can be written over then.
+fn lose_tombstones(preset: &str, dies: u32, change: impl FnOnce(&mut Config)) -> Result<(), FtlError> {
+    let geometry = with_metadata(preset, small(32, 24 + 32 * u64::from(dies), 1, dies));
+    let mut config = config(preset, most_pages(preset, geometry) * 9 / 10);
+    change(&mut config);
+    let mut host = Host::new(chips(geometry), config, u64::from(dies));
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(u64::from(dies));
+    let (logical, physical) = (host.logical_pages(), geometry.pages() as u32);
+    let written_on = logical / 20;
+    for _ in 0..2 * physical {
+        host.write(below(&mut rng, u64::from(logical)) as u32, 1, false)?;
+    }
+    host.trim(0, logical)?;
+    host.flush()?;
+    // Blocks that were free before are written anew, and those that take their place hold what was trimmed.
+    for _ in 0..physical / 2 {
+        host.write(below(&mut rng, u64::from(written_on)) as u32, 1, false)?;
+    }
+    host.restart(|plug| {
+        let tombstones = plug.pages_of(Kind::Tombstone).into_iter().map(|(page, _)| page);
+        plug.spoiled.extend(tombstones);
+    })?;
+    host.compare(0, written_on);
+    let back = host.read(written_on, logical - written_on).iter().filter(|tag| **tag != 0).count();
+    assert!(back > geometry.pages_per_block() as usize, "{preset}: {back} pages are back: the test tests nothing");
+    for _ in 0..2 {
+        host.overwrite()?;
+        host.compare_all();
+        host.check();
+    }
+    Ok(())
+}
+
+#[test]
+fn a_drive_that_has_lost_its_tombstones_can_be_written_over() {
+    for preset in with_tombstones() {
+        for dies in [1, 2] {
+            lose_tombstones(preset.name, dies, |_| {}).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+        }
+    }
+}
+
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    #[test]
+    fn a_drive_that_keeps_no_block_blank_can_not_be_written_without_its_tombstones() {
+        for (preset, dies) in [("page", 1), ("page", 2), ("dual-greedy", 1)] {
+            let lost = lose_tombstones(preset, dies, |config| config.forgets = Some(Barrier::BlankKept));
+            assert!(matches!(lost, Err(FtlError::Full { .. })), "{preset} on {dies} dies: {lost:?}");
         }
     }
 }

@@ -304,6 +304,14 @@ impl Mapping {
         }
     }
 
+    /// Whether what is trimmed stands in tombstone pages, which can go bad.
+    pub(crate) fn has_tombstones(&self) -> bool {
+        match self {
+            Self::Ram(ram) => ram.trims.any_page(),
+            Self::Paged(_) => false,
+        }
+    }
+
     /// Makes all trims durable.
     ///
     /// # Errors

@@ -107,6 +107,7 @@ impl RamMapping {
     fn write_tombstone<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, region: u32) -> Result<(), FtlError> {
         let mut to = None;
         if self.make_bitmap(region) {
+            io.keep_blank()?;
             let version = io.next_version();
             to = Some(io.append(Kind::Tombstone, region, version, &self.trims.bitmap)?);
             self.tombstones_written += 1;

@@ -35,6 +35,8 @@ pub(crate) struct TrimMap {
     logical_pages: u32,
     /// By region: its tombstone page.
     directory: Vec<u32>,
+    /// How many regions have one.
+    pages: u32,
     pending: Vec<bool>,
     pending_count: u32,
     /// The bitmap being made.
@@ -49,6 +51,7 @@ impl TrimMap {
             pages_per_region,
             logical_pages,
             directory: vec![NONE; regions],
+            pages: 0,
             pending: vec![false; regions],
             pending_count: 0,
             bitmap: vec![0; geometry.page_bytes() as usize],
@@ -78,7 +81,13 @@ impl TrimMap {
     /// `region`'s tombstone page is `page` from now on; the one before.
     pub(crate) fn set_page(&mut self, region: u32, page: Option<Page>) -> Option<Page> {
         let before = core::mem::replace(&mut self.directory[region as usize], page.map_or(NONE, |p| p.0));
+        self.pages = self.pages + u32::from(page.is_some()) - u32::from(before != NONE);
         (before != NONE).then_some(Page(before))
+    }
+
+    /// Whether any region has a tombstone page.
+    pub(crate) fn any_page(&self) -> bool {
+        self.pages > 0
     }
 
     pub(crate) fn mark_pending(&mut self, region: u32) {

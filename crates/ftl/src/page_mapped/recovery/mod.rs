@@ -280,18 +280,21 @@ impl PageMapped {
     }
 
     /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, those
-    /// without a readable page first, but for those that must be held, which are given back.
+    /// without a readable page first, but for those that must be held, which are given back. As long as there are pages of
+    /// trims, some of those without a readable page stay as they are (`blocks/blank.rs`).
     fn settle_blocks(&mut self, usable: &[Block], held: &[Block], scan: &Scan) -> Vec<Block> {
         let mut order: Vec<Block> = usable.to_vec();
         order.sort_by_key(|b| scan.first_seq[b.index()]);
+        let has_tombstones = scan.tombstones.iter().any(Option::is_some);
         let mut holding = Vec::new();
         for block in order {
+            let stays_blank = has_tombstones && scan.first_seq[block.index()] == 0;
             if self.blocks.counters.live(block) > 0 {
                 let stream = if scan.holds_tombstones[block.index()] { self.streams.mapping } else { 0 };
                 self.blocks.close(block, stream);
             } else if held.binary_search(&block).is_ok() && !self.barriers.forget(Barrier::FallbacksHeld) {
                 holding.push(block);
-            } else {
+            } else if !stays_blank || !self.blocks.release_blank(block) {
                 self.blocks.release(block);
             }
         }

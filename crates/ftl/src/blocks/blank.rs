@@ -1,0 +1,125 @@
+//! Blank blocks: free blocks that were erased in advance, and that nothing is written to while others are free.
+//!
+//! Free blocks are erased when they are opened, not before, so until then their pages can be read. A recovery takes such
+//! a page for what it is because something newer speaks of it: another copy, or a page of trims. If pages of trims go bad,
+//! what was trimmed is back wherever it stands, and that may be every block that is not bad: none would be free, and
+//! without one nothing can be collected, however much of the drive is stale. So as long as pages of trims are on flash,
+//! as many blocks as recoveries and collections stand on ([`Blocks::critical`]) hold nothing that could come back.
+//!
+//! They are free blocks like all others, and counted as such. After a power cut they are known by their looks alone, which
+//! is enough for this: one that only looks blank is erased again before it is written.
+
+use super::{BlockUse, Blocks};
+use crate::FtlError;
+use crate::barriers::Barrier;
+use phelsuma_nand::{Block, EraseError, Nand, Op, Purpose, Time};
+
+/// A block that was erased in advance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blank {
+    block: Block,
+    /// When its erase has completed; none where it was found blank.
+    erased: Option<Time>,
+    /// What its first page is to say of erases, where wear is levelled.
+    opened: u32,
+}
+
+/// A free block that was taken to be opened.
+pub(super) struct Taken {
+    pub(super) block: Block,
+    /// When it is known which.
+    pub(super) at: Time,
+    /// When its erase has completed, if it need not be erased.
+    pub(super) erased: Option<Time>,
+}
+
+impl Blocks {
+    /// Takes the block of `die` that has been free for longest, of the next die that has any where this one has none, or
+    /// that its wear speaks for; a blank one only where there is no other.
+    pub(super) fn take_free<N: Nand>(&mut self, nand: &mut N, die: u32, stream: u8, at: Time) -> Option<Taken> {
+        let dies = self.geometry.dies();
+        let from = (0..dies).map(|d| (die + d) % dies).find(|d| !self.pool[*d as usize].is_empty());
+        let Some(die) = from else {
+            let Blank { block, erased, opened } = self.blank.pop()?;
+            if let Some(wear) = &mut self.wear {
+                wear.open_as(opened);
+            }
+            return Some(Taken { block, at, erased });
+        };
+        let taken = match self.wear {
+            None => self.pool[die as usize].pop_front().map(|block| (block, at)),
+            Some(_) => self.take_by_wear(nand, die as usize, stream, at),
+        };
+        taken.map(|(block, at)| Taken { block, at, erased: None })
+    }
+
+    /// Erases a free block, at the earliest when the pool is safe: when that has completed, or none if it is bad.
+    pub(super) fn erase_free<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        block: Block,
+        purpose: Purpose,
+        at: Time,
+    ) -> Result<Option<Time>, FtlError> {
+        if !self.read_before.is_empty() {
+            self.read_before.retain(|(page, ..)| self.geometry.block_of(*page) != block);
+        }
+        let safe = if self.barriers.forget(Barrier::ErasedWhenSafe) { at } else { at.max(self.pool_safe) };
+        match nand.erase(block, Op::new(safe, purpose)) {
+            Ok(ready) => {
+                self.notes.erased(block);
+                self.news.erased(block);
+                Ok(Some(ready))
+            }
+            Err(EraseError::Failed(_) | EraseError::Bad(_)) => {
+                self.retire(nand, block);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether fewer free blocks are blank than should be while pages of trims are on flash.
+    pub(crate) fn lacks_blank(&self) -> bool {
+        self.blank.len() < self.critical as usize && !self.barriers.forget(Barrier::BlankKept)
+    }
+
+    /// Erases free blocks until enough are blank, or all. When that has completed.
+    pub(crate) fn keep_blank<N: Nand>(&mut self, nand: &mut N, purpose: Purpose, at: Time) -> Result<Time, FtlError> {
+        let mut done = at;
+        while self.lacks_blank() && !self.stopped {
+            // So that no die has less to write to than others.
+            let fullest = (0..self.geometry.dies()).max_by_key(|die| self.pool[*die as usize].len());
+            let Some(die) = fullest.filter(|die| !self.pool[*die as usize].is_empty()) else { break };
+            let Some(Taken { block, at, .. }) = self.take_free(nand, die, 0, at) else { break };
+            match self.erase_free(nand, block, purpose, at)? {
+                Some(erased) => {
+                    done = done.max(erased);
+                    let opened = self.wear.as_ref().map_or(0, |wear| wear.opened());
+                    self.blank.push(Blank { block, erased: Some(erased), opened });
+                }
+                None => self.free -= 1,
+            }
+        }
+        Ok(done)
+    }
+
+    /// Puts a block in which a recovery has found nothing to the blank ones, if these are too few. Whether it did.
+    pub(crate) fn release_blank(&mut self, block: Block) -> bool {
+        let lacks = self.lacks_blank();
+        if lacks {
+            self.counters.freed(block);
+            self.notes.taken(block);
+            self.uses[block.index()] = BlockUse::Free;
+            let opened = self.wear.as_ref().map_or(0, |wear| wear.unknown());
+            self.blank.push(Blank { block, erased: None, opened });
+            self.free += 1;
+        }
+        lacks
+    }
+
+    /// What the list of them takes.
+    pub(super) fn bytes_of_blank(&self) -> usize {
+        self.blank.capacity() * size_of::<Blank>()
+    }
+}
