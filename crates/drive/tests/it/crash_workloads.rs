@@ -4,7 +4,7 @@
 use crate::room;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
 use phelsuma_ftl::{Config, PRESETS, Preset};
-use phelsuma_nand::Timing;
+use phelsuma_nand::{Geometry, Timing};
 
 fn config(name: &str, workload: Workload, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let several = dies.0 * dies.1 > 1;
@@ -119,6 +119,24 @@ fn recoveries_that_are_cut_again_and_again_come_up_in_the_end() {
         assert_sound(&report);
         assert!(report.nested_cuts >= u64::from(times), "{name}: {} nested cuts", report.nested_cuts);
     }
+}
+
+/// Sixteen blocks are part-filled at once, and each of these recoveries gets no further than to copies from one or two.
+#[test]
+fn recoveries_cut_early_leave_free_blocks_to_many_streams() {
+    let geometry = Geometry::new(512, 32, 128, 1, 1).unwrap();
+    let composition = Preset::named("oracle").unwrap().composition;
+    let logical_pages = (geometry.pages() as f64 * 0.6) as u32;
+    let config = LabConfig {
+        geometry,
+        ftl: Config::new("oracle", composition, logical_pages, 1),
+        faults: Fault::named("not-started").unwrap(),
+        points: Points::Some(20),
+        ..config("page", Workload::Mixed, 500, 1, (1, 1))
+    };
+    let report = Sweep::new(&config).cutting_recoveries_again(40).run().unwrap();
+    assert_sound(&report);
+    assert!(report.nested_cuts > 2_000, "{} nested cuts", report.nested_cuts);
 }
 
 #[test]

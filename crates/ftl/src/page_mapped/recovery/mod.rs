@@ -9,7 +9,7 @@
 //! - **What may have been in flight is copied** to a fresh page before the host sees anything. That is the last pages
 //!   in program order, as many as the drive's clock lets be in flight; the last ones that no recovery wrote, because
 //!   the power may have failed again before they were copied; and, whatever their age, last pages of part-filled blocks
-//!   that are still the newest of their kind.
+//!   that are still the newest of their kind; where next to nothing is free, of these only what a recovery has written.
 //! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, it is what counts.
 
 mod battery;
@@ -26,7 +26,7 @@ use super::meta_io::MetaIo;
 use super::shape::recovery_bound;
 use super::{Config, PageMapped, anchor};
 use crate::barriers::Barrier;
-use crate::blocks::{Clock, FirstPages, NewPage};
+use crate::blocks::{Clock, FirstPages, NewPage, RECOVERY_STREAM};
 use crate::config::PowerPart;
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, FtlError};
@@ -185,6 +185,13 @@ impl PageMapped {
             let mut copies: Vec<(Found, Option<&Owned>)> = uncertain.chain(part_filled).collect();
             copies.retain(|(found, _)| self.is_newest(found));
             for (found, data) in &copies {
+                // Since the cut that may have met it, a recovery has come to its end and copied it, unless a recovery wrote
+                // it. Streams that sort pages leave many part-filled blocks, and each recovery that is cut would take one
+                // block more for a few of them.
+                let is_sure = data.is_none() && found.spare.stream != RECOVERY_STREAM;
+                if is_sure && self.blocks.emergency() {
+                    continue;
+                }
                 self.let_go_if_out_of_blocks(holding);
                 self.copy(nand, steps, found, *data)?;
             }
