@@ -1,13 +1,13 @@
 //! Blank blocks: free blocks that were erased in advance, and that nothing is written to while others are free.
 //!
-//! Free blocks are erased when they are opened, not before, so until then their pages can be read. A recovery takes such
-//! a page for what it is because something newer speaks of it: another copy, or a page of trims. If pages of trims go bad,
-//! what was trimmed is back wherever it stands, and that may be every block that is not bad: none would be free, and
-//! without one nothing can be collected, however much of the drive is stale. So as long as pages of trims are on flash,
-//! as many blocks as recoveries and collections stand on ([`Blocks::critical`]) hold nothing that could come back.
+//! Free blocks are erased when they are opened, not before, so until then their pages can be read. A recovery takes
+//! such a page for what it is because something newer speaks of it: another copy, or a page of trims. If pages of trims
+//! go bad, what was trimmed is back wherever it stands, and that may be every block that is not bad: none would be free,
+//! and without one nothing can be collected, however much of the drive is stale. So as long as pages of trims are on
+//! flash, as many blocks as recoveries and collections stand on ([`Blocks::critical`]) hold nothing that could come back.
 //!
-//! They are free blocks like all others, and counted as such. After a power cut they are known by their looks alone, which
-//! is enough for this: one that only looks blank is erased again before it is written.
+//! They are free blocks like all others, and counted as such. After a power cut they are known by their looks alone,
+//! which is enough for this: one that only looks blank is erased again before it is written.
 
 use super::{BlockUse, Blocks};
 use crate::FtlError;
