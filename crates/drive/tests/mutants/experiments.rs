@@ -138,7 +138,7 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::SuspectsReadOnce, soak("page")),
         (B::TombstoneVersion, soak("page")),
         (B::NewestTombstones, soak("page")),
-        (B::TombstonesAfterRewrites, soak_on(Drive { full: 97, seed: 6, ..CROWDED_DIES }, "page")),
+        (B::TombstonesAfterRewrites, soak_on(Drive { full: 95, seed: 12, ..CROWDED_DIES }, "page")),
         (B::ErasedWhenSafe, soak_on(CROWDED_DIES, "fifo")),
         (B::ReserveKept, soak("page")),
         (B::EmptiestInEmergency, soak_on(Drive { full: 99, ..SMALL }, "fifo")),
