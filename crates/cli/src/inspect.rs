@@ -47,6 +47,7 @@ fn name_of(kind: Option<Kind>) -> &'static str {
         Some(Kind::Gecko) => "gecko",
         Some(Kind::ValidityLog) => "validity-log",
         Some(Kind::Map) => "map",
+        Some(Kind::Summary) => "summary",
     }
 }
 

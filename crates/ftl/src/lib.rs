@@ -30,9 +30,9 @@ pub use anchor::ANCHOR_BLOCKS;
 pub use barriers::Barrier;
 pub use config::{
     Composition, Config, ConfigError, DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge,
-    IntegrityPart, Knowledge, LogInstances, LogParts, LogScheme, MIDAS_GROUPS_MAX, MappingPart, MetadataPart,
-    ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS, PageParts, PageTimes, PlacementPart, PowerPart, QUOTA_CLASSES_MAX,
-    SuperblockParts, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
+    IntegrityPart, Knowledge, LastParts, LogInstances, LogParts, LogScheme, MIDAS_GROUPS_MAX, MappingPart,
+    MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS, PageParts, PageTimes, PlacementPart, PowerPart,
+    QUOTA_CLASSES_MAX, SuperblockParts, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

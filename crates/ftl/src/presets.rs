@@ -2,8 +2,9 @@
 
 use crate::config::{
     B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, IntegrityPart, LAZY,
-    LogInstances, LogParts, LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts, PlacementPart,
-    PowerPart, SEPBIT, STATIC_QUOTA, SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
+    LastParts, LogInstances, LogParts, LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts,
+    PlacementPart, PowerPart, SEPBIT, STATIC_QUOTA, SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart,
+    WearPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block::{FtlMm, LogBlock, Superblocks};
@@ -251,6 +252,11 @@ pub const PRESETS: &[Preset] = &[
         name: "superblock",
         about: "adjacent logical blocks share blocks in which pages stand anywhere (SUPERBLOCK, µ-FTL section 3)",
         composition: log_block(SUPERBLOCK),
+    },
+    Preset {
+        name: "last++",
+        about: "segments over all channels, sequential log blocks, random ones in a hot and a cold partition (LAST++)",
+        composition: log_block(LogScheme::Last(LastParts::PAPERS)),
     },
     Preset {
         name: "ftl-mm:block",

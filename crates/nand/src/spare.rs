@@ -22,6 +22,8 @@ pub enum Kind {
     ValidityLog = 7,
     /// A page of a map block: where data blocks are; the key is its number.
     Map = 8,
+    /// What stands in the pages in front of it in its block; the key is the block.
+    Summary = 9,
 }
 
 impl Kind {
@@ -35,6 +37,7 @@ impl Kind {
         Self::Gecko,
         Self::ValidityLog,
         Self::Map,
+        Self::Summary,
     ];
 
     #[inline]

@@ -76,7 +76,8 @@ impl Shown {
             (BlockState::Free, _) => Self::Free,
             (BlockState::Held, _) => Self::Held,
             (BlockState::Bad, _) | (_, None) => Self::Bad,
-            (_, Some(Kind::User)) => Self::User,
+            // No block begins with a summary.
+            (_, Some(Kind::User | Kind::Summary)) => Self::User,
             (_, Some(Kind::Translation)) => Self::Translation,
             (_, Some(Kind::Tombstone)) => Self::Tombstone,
             (_, Some(Kind::Bitmap)) => Self::Bitmap,

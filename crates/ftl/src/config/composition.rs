@@ -33,9 +33,8 @@ impl OnFlash for LogParts {
 }
 
 /// What is said where a parameter is one of the other family's.
-const OF_PAGE_MAPPED: &str =
-    "only page-mapped FTLs have it; log, log.blocks, log.instances and superblock.* are those of log-block FTLs";
-const OF_LOG_BLOCK: &str = "only log-block FTLs (block, bast, fast, superblock) have it";
+const OF_PAGE_MAPPED: &str = "only page-mapped FTLs have it; log, log.blocks, log.instances, superblock.* and last.* are those of log-block FTLs";
+const OF_LOG_BLOCK: &str = "only log-block FTLs (block, bast, fast, superblock, last++) have it";
 
 /// Asks whichever family it is.
 macro_rules! either {

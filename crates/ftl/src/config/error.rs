@@ -90,6 +90,18 @@ pub enum ConfigError {
         /// Channels of the drive.
         channels: u32,
     },
+    /// Too few log blocks for a sequential one and two random ones on each channel.
+    #[error(
+        "'log.blocks' cannot be '{log_blocks}': last++ has a sequential log block and two random ones on each of {channels} \
+         channels; {} or more would be right",
+        3 * channels
+    )]
+    TooFewForSegments {
+        /// Log blocks, as asked for.
+        log_blocks: u32,
+        /// Channels of the drive.
+        channels: u32,
+    },
     /// No such preset.
     #[error("unknown FTL '{name}'; known are {known}")]
     UnknownPreset {

@@ -17,6 +17,81 @@ pub enum LogScheme {
     Fast,
     /// Those of superblocks, in which pages stand anywhere (SUPERBLOCK; µ-FTL section 3).
     Superblock(SuperblockParts),
+    /// Sequential ones and random ones over all channels, those in a hot and a cold partition (LAST++ section 4).
+    Last(LastParts),
+}
+
+/// What LAST++ goes by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastParts {
+    /// Pages from which on a request is sequential (LAST++ section 4.2).
+    pub threshold: u32,
+    /// Percent of the log blocks that are sequential ones; at least a segment's.
+    pub sequential_percent: u32,
+    /// Whether the merge-cost table has room for 32 data blocks of a log block and a flag that says if there are more.
+    pub reduced_merge_costs: bool,
+    /// Whether random log blocks are in a hot and a cold partition.
+    pub partitions: bool,
+    /// Whether a random log block ends with a summary of its pages, where a page has room for it.
+    pub summary: bool,
+}
+
+impl Default for LastParts {
+    fn default() -> Self {
+        Self::PAPERS
+    }
+}
+
+impl LastParts {
+    /// As the paper has it.
+    pub(crate) const PAPERS: Self =
+        Self { threshold: 16, sequential_percent: 25, reduced_merge_costs: true, partitions: true, summary: true };
+
+    /// Segments of sequential log blocks, of so many log blocks on so many channels: each has a log block on each.
+    pub(crate) fn segments_of(&self, log_blocks: u32, channels: u32) -> u32 {
+        let share = u64::from(log_blocks) * u64::from(self.sequential_percent) / 100;
+        // Each channel keeps two random ones, which are both open at most times.
+        let most = (log_blocks / channels).saturating_sub(2).max(1);
+        ((share / u64::from(channels)) as u32).clamp(1, most)
+    }
+
+    fn shown(&self) -> String {
+        let (own, default) = (self.settings(), Self::PAPERS.settings());
+        let mut shown = String::new();
+        for ((name, value), _) in own.iter().zip(&default).filter(|(own, default)| own != default) {
+            shown.push_str(&format!(", {}={value}", name.trim_start_matches("last.")));
+        }
+        shown
+    }
+
+    /// Its parameters with their values.
+    pub fn settings(&self) -> [(&'static str, String); 5] {
+        let switch = |on| if on { "on" } else { "off" }.to_string();
+        [
+            ("last.threshold", self.threshold.to_string()),
+            ("last.sequential", self.sequential_percent.to_string()),
+            ("last.merge-costs", if self.reduced_merge_costs { "reduced" } else { "full" }.to_string()),
+            ("last.partitions", if self.partitions { "two" } else { "one" }.to_string()),
+            ("last.summary", switch(self.summary)),
+        ]
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let number = value.parse::<u32>().ok();
+        match (name, value, number) {
+            ("last.threshold", _, Some(pages @ 1..=1_000_000)) => self.threshold = pages,
+            ("last.threshold", ..) => return Err("it can be 1 to 1000000 pages"),
+            ("last.sequential", _, Some(percent @ 1..=90)) => self.sequential_percent = percent,
+            ("last.sequential", ..) => return Err("it can be 1 to 90 percent"),
+            ("last.merge-costs", "reduced" | "full", _) => self.reduced_merge_costs = value == "reduced",
+            ("last.merge-costs", ..) => return Err("it can be reduced or full"),
+            ("last.partitions", "one" | "two", _) => self.partitions = value == "two",
+            ("last.partitions", ..) => return Err("it can be one or two"),
+            ("last.summary", "on" | "off", _) => self.summary = value == "on",
+            _ => return Err("it can be on or off"),
+        }
+        Ok(())
+    }
 }
 
 /// What a SUPERBLOCK FTL's superblocks are.
@@ -38,9 +113,13 @@ impl LogScheme {
             Self::Bast => "bast",
             Self::Fast => "fast",
             Self::Superblock(_) => "superblock",
+            Self::Last(_) => "last++",
         }
     }
 }
+
+/// The parameters of LAST++.
+const LAST: &[&str] = &["last.threshold", "last.sequential", "last.merge-costs", "last.partitions", "last.summary"];
 
 /// Who has a drive's channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -58,7 +137,7 @@ pub enum LogInstances {
 pub struct LogParts {
     /// What is written to which log block, and which is merged.
     pub scheme: LogScheme,
-    /// Log blocks at the most; 0 for the default: a 32nd of the drive's blocks, at least 4. Plain block mapping has one.
+    /// Log blocks at the most; 0 for the default: a 32nd of the drive's blocks, at least 4, for LAST++ of each channel. Plain block mapping has one.
     /// Of superblocks these are the update blocks: what they have beyond a block for each logical one. Where each channel
     /// has an FTL of its own, they are dealt to these, and the default is each one's.
     pub log_blocks: u32,
@@ -85,6 +164,7 @@ impl LogParts {
     pub fn log_blocks_on(&self, geometry: &Geometry) -> u32 {
         match (self.scheme, self.log_blocks) {
             (LogScheme::Block, _) => 1,
+            (LogScheme::Last(_), 0) => (geometry.blocks() / 32).max(4 * geometry.channels()),
             (_, 0) => (geometry.blocks() / 32).max(4),
             (_, blocks) => blocks,
         }
@@ -97,6 +177,7 @@ impl LogParts {
             LogScheme::Superblock(SuperblockParts { blocks, most, .. }) => {
                 format!("superblocks({blocks}, {most}) map-blocks")
             }
+            LogScheme::Last(_) => format!("segments({channels}) log-blocks map-blocks"),
             _ => "data-blocks log-blocks map-blocks".to_string(),
         };
         match self.instances {
@@ -126,6 +207,7 @@ impl LogParts {
             LogScheme::Bast => ("least recently written", "by logical block"),
             LogScheme::Fast => ("round robin", "sequential or random"),
             LogScheme::Superblock(_) => ("fewest live pages", "hot or cold in a superblock"),
+            LogScheme::Last(_) => ("merge-cost table", "sequential, hot or cold"),
         };
         let mapping = match self.scheme {
             LogScheme::Block => "data-blocks".to_string(),
@@ -137,6 +219,10 @@ impl LogParts {
                 }
                 let shown = if shown.is_empty() { String::new() } else { format!("({})", shown.join(", ")) };
                 return [format!("superblocks{shown}"), "superblock-map".into(), victim.into(), placement.into()];
+            }
+            LogScheme::Last(parts) => {
+                let shown = parts.shown();
+                format!("data-segments + last++{blocks}{shown}")
             }
             scheme => format!("data-blocks + {}{blocks}", scheme.name()),
         };
@@ -152,6 +238,7 @@ impl LogParts {
     pub fn power_loss(&self) -> &'static str {
         match self.scheme {
             LogScheme::Superblock(_) => "map blocks, and a scan of what is younger",
+            LogScheme::Last(_) => "map blocks, summary pages, and a scan of open log blocks",
             _ => "map blocks, and a scan of log blocks",
         }
     }
@@ -169,6 +256,9 @@ impl LogParts {
         if log_blocks >= blocks {
             return Err(ConfigError::LogBlocks { log_blocks, blocks });
         }
+        if matches!(self.scheme, LogScheme::Last(_)) && log_blocks < 3 * channels {
+            return Err(ConfigError::TooFewForSegments { log_blocks, channels });
+        }
         let maps = match self.scheme {
             LogScheme::Superblock(parts) => parts.maps,
             _ => 0,
@@ -185,7 +275,7 @@ impl LogParts {
 
     /// Whether a parameter is one of this family.
     pub(crate) fn has(name: &str) -> bool {
-        name == "log" || name.starts_with("log.") || name.starts_with("superblock.")
+        name == "log" || ["log.", "superblock.", "last."].iter().any(|family| name.starts_with(family))
     }
 
     /// Changes one parameter.
@@ -199,18 +289,33 @@ impl LogParts {
             ("log", "bast") => self.scheme = LogScheme::Bast,
             ("log", "fast") => self.scheme = LogScheme::Fast,
             ("log", "superblock") => self.scheme = LogScheme::Superblock(SuperblockParts::default()),
-            ("log", _) => return Err(bad("it can be block, bast, fast or superblock")),
+            ("log", "last++") => {
+                *self = Self { scheme: LogScheme::Last(LastParts::PAPERS), instances: LogInstances::One, ..*self }
+            }
+            ("log", _) => return Err(bad("it can be block, bast, fast, superblock or last++")),
+            ("log.instances", "per-channel") if matches!(self.scheme, LogScheme::Last(_)) => {
+                let only = "only other log-block FTLs have it: last++ has segments over all channels";
+                return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
+            }
             ("log.instances", "one") => self.instances = LogInstances::One,
             ("log.instances", "per-channel") => self.instances = LogInstances::PerChannel,
             ("log.instances", _) => return Err(bad("it can be one or per-channel")),
             ("log.blocks", _) if self.scheme == LogScheme::Block => {
-                let only = "only log=bast, log=fast and log=superblock have it: plain block mapping has one";
+                let only =
+                    "only log=bast, log=fast, log=superblock and log=last++ have it: plain block mapping has one";
                 return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
             }
             ("log.blocks", _) => match value.parse() {
                 Ok(blocks) if blocks != 1 => self.log_blocks = blocks,
                 _ => return Err(bad("it can be 0 for the default, or a whole number of blocks from 2")),
             },
+            (name, _) if name.starts_with("last.") && self::LAST.contains(&name) => {
+                let LogScheme::Last(parts) = &mut self.scheme else {
+                    let only = "only log=last++ has it";
+                    return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
+                };
+                parts.set(name, value).map_err(bad)?;
+            }
             ("superblock.blocks" | "superblock.most" | "superblock.maps", _) => {
                 let LogScheme::Superblock(parts) = &mut self.scheme else {
                     let only = "only log=superblock has it";
@@ -295,7 +400,7 @@ mod tests {
         assert!(message("page", ("log.blocks", "8")).contains("only log-block FTLs"));
         assert!(message("block", ("log.blocks", "8")).contains("plain block mapping has one"));
         assert!(message("fast", ("log.blocks", "1")).contains("from 2"));
-        assert!(message("fast", ("log", "slow")).contains("block, bast, fast or superblock"));
+        assert!(message("fast", ("log", "slow")).contains("block, bast, fast, superblock or last++"));
         assert!(message("fast", ("superblock.blocks", "4")).contains("only log=superblock"));
         assert!(message("superblock", ("superblock.blocks", "65")).contains("1 to 64"));
         assert!(message("superblock", ("superblock.most", "1")).contains("2 to 128"));

@@ -92,11 +92,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("wear", "none | levelling", "whether blocks are worn evenly"),
     ("wear.threshold", "1 to 10000 (default 12)", "erases that a block of static data may lag behind the average"),
     ("wear.looks", "1 to 32 (default 8)", "free blocks looked at for the least or the most worn"),
-    ("log", "block | bast | fast | superblock", "how a log-block FTL uses its log blocks"),
+    ("log", "block | bast | fast | superblock | last++", "how a log-block FTL uses its log blocks"),
     (
         "log.blocks",
         "0, or 2 and more (0: a 32nd of all blocks, at least 4)",
-        "log blocks of bast and fast, update blocks of superblock; of all channels together",
+        "log blocks of bast, fast and last++ (3 and more of each channel), update blocks of superblock; of all channels together",
     ),
     (
         "log.instances",
@@ -105,5 +105,10 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ),
     ("superblock.blocks", "0, or 1 to 64 (0: 4, or what fits a map page)", "logical blocks of a superblock"),
     ("superblock.most", "0, or 2 to 128 (0: twice as many)", "physical blocks of a superblock at the most"),
+    ("last.threshold", "1 to 1000000 (default 16)", "pages from which on a request is sequential to last++"),
+    ("last.sequential", "1 to 90 (default 25)", "percent of the log blocks of last++ that are sequential ones"),
+    ("last.merge-costs", "reduced | full", "whether the merge-cost table has room for 32 data blocks of a log block"),
+    ("last.partitions", "two | one", "whether random log blocks are in a hot and a cold partition"),
+    ("last.summary", "on | off", "whether a random log block of last++ ends with a summary of its pages"),
     ("superblock.maps", "0, or 2 and more (0: as update blocks, at least 8)", "superblocks whose page maps are cached"),
 ];

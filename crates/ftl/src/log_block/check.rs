@@ -82,7 +82,7 @@ impl LogBlock {
             let Some(block) = ground.data.block(logical_block) else { continue };
             for offset in 0..ground.geometry.pages_per_block() {
                 let page = ground.geometry.page(block, offset);
-                let key = logical_block * ground.geometry.pages_per_block() + offset;
+                let key = ground.layout.key(logical_block, offset);
                 if let Some(spare) = spare(nand, page)
                     && (spare.kind != Kind::User
                         || spare.key != key

@@ -10,6 +10,7 @@
 //!   version, never by program order.
 
 use super::data_map::DataMap;
+use super::layout::Layout;
 use super::log::{Log, NONE};
 use super::map_blocks::MapBlocks;
 use super::pool::{Pool, Role};
@@ -29,7 +30,10 @@ pub(super) struct Ground {
     pub(super) barriers: Barriers,
     pub(super) geometry: Geometry,
     pub(super) shape: Shape,
+    pub(super) layout: Layout,
     pub(super) log_blocks_most: u32,
+    /// Free blocks that merges may take before they give any back.
+    pub(super) merge_blocks: u32,
     pub(super) pool: Pool,
     pub(super) data: DataMap,
     pub(super) map: MapBlocks,
@@ -74,12 +78,14 @@ impl Ground {
             barriers,
             geometry: *geometry,
             shape: sizes.shape,
+            layout: sizes.layout,
             log_blocks_most: sizes.log_blocks,
+            merge_blocks: sizes.merge_blocks,
             pool: Pool::new(*geometry, barriers),
             data: DataMap::new(geometry, logical_blocks),
             map: MapBlocks::new(geometry, logical_blocks),
             trims: TrimTable::new(geometry, logical_blocks),
-            log: Log::new(geometry, logical_blocks, sizes.log_blocks + 1),
+            log: Log::new(geometry, sizes.layout, logical_blocks, sizes.log_blocks + 1, sizes.last),
             tally: Tally::default(),
             bytes: Vec::new(),
             kept: Kept::default(),
@@ -90,15 +96,13 @@ impl Ground {
     /// The logical block of a logical page, and where in it the page stands.
     #[inline]
     pub(super) fn split(&self, key: u32) -> (u32, u32) {
-        let block = self.geometry.pages_per_block();
-        (key / block, key % block)
+        self.layout.split(key)
     }
 
     /// Pages of a logical block: the last one may be shorter.
     #[inline]
     pub(super) fn pages_in(&self, logical_block: u32) -> u32 {
-        let block = self.geometry.pages_per_block();
-        block.min(self.shape.logical_pages - logical_block * block)
+        self.layout.pages_in(logical_block, self.shape.logical_pages)
     }
 
     /// Why merges are done: by a request, or by a recovery.
@@ -134,7 +138,7 @@ impl Ground {
 
     /// Whether another log block may be opened. A merge takes a block before it gives any back, and so may a map page.
     pub(super) fn has_room_for_log_block(&self) -> bool {
-        self.log.len() < self.log_blocks_most && self.pool.free() > super::shape::MERGE_BLOCKS
+        self.log.len() < self.log_blocks_most && self.pool.free() > self.merge_blocks
     }
 
     /// A new log block: its slot, and when it can be written.
@@ -144,12 +148,24 @@ impl Ground {
         owner: u32,
         at: Time,
     ) -> Result<(u32, Time), FtlError> {
-        if self.pool.free() <= super::shape::MERGE_BLOCKS {
+        self.open_log_block_as(nand, owner, Role::Log, None, at)
+    }
+
+    /// A new log block of some kind, on a channel if that has a free block.
+    pub(super) fn open_log_block_as<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        owner: u32,
+        role: Role,
+        channel: Option<u32>,
+        at: Time,
+    ) -> Result<(u32, Time), FtlError> {
+        if self.pool.free() <= self.merge_blocks {
             // Merges have given back all that there was.
             return Err(self.pool.full());
         }
-        let (block, ready) = self.pool.open(nand, Role::Log, self.purpose(), at)?;
-        Ok((self.log.open(block, owner, self.pool.clock.seq() + 1), ready))
+        let (block, ready) = self.pool.open_on(nand, role, channel, self.purpose(), at)?;
+        Ok((self.log.open(block, owner, role, self.pool.clock.seq() + 1), ready))
     }
 
     /// The host's page is written at `index` of a log block; none where the program failed, and the log block is closed.
@@ -176,10 +192,10 @@ impl Ground {
         let end = self.geometry.pages_per_block();
         let state = self.log.get_mut(slot);
         debug_assert!(!state.closed && index >= state.next && index < end);
-        state.in_place &= state.owner == logical_block && index == offset;
+        state.in_place &= state.owner == logical_block && index == offset && index == state.next;
         state.next = index + 1;
-        let to = self.geometry.page(state.block, index);
-        match self.pool.program(nand, to, Role::Log, &page, Purpose::Host, at)? {
+        let (to, role) = (self.geometry.page(state.block, index), state.role);
+        match self.pool.program(nand, to, role, &page, Purpose::Host, at)? {
             Some(done) => {
                 self.log.get_mut(slot).used += 1;
                 self.log.set(key, to);
@@ -243,19 +259,20 @@ impl Ground {
         to: &mut Destination,
         at: Time,
     ) -> Result<Copied, FtlError> {
-        let (_, offset) = self.split(key);
+        let (logical_block, offset) = self.split(key);
         let Some((from, may_be_hole)) = self.find(key) else { return Ok(Copied::Nothing) };
         let Some(fetched) = self.fetch(nand, key, from, may_be_hole, at) else { return Ok(Copied::Nothing) };
         let purpose = self.purpose();
         let (block, ready) = match to.block {
             Some(block) => (block, fetched.ready),
             None => {
-                let (block, ready) = self.pool.open(nand, role, purpose, at)?;
+                let (block, ready) = self.pool.open_on(nand, role, self.layout.home(logical_block), purpose, at)?;
                 to.block = Some(block);
                 (block, ready.max(fetched.ready))
             }
         };
-        if !to.begun && offset > 0 && self.write_zeros(nand, block, key - offset, role, ready)?.is_none() {
+        let first = self.layout.key(logical_block, 0);
+        if !to.begun && offset > 0 && self.write_zeros(nand, block, first, role, ready)?.is_none() {
             return Ok(Copied::Failed);
         }
         to.begun = true;
@@ -311,7 +328,7 @@ impl Ground {
         at: Time,
     ) -> Result<Time, FtlError> {
         let mut done = at;
-        let first = logical_block * self.geometry.pages_per_block();
+        let layout = self.layout;
         let has_data_block = self.data.block(logical_block).is_some();
         if !has_data_block && self.log.live_of(logical_block) == 0 {
             return Ok(done);
@@ -321,7 +338,8 @@ impl Ground {
         }
         let version = self.pool.clock.next_version();
         let log = &mut self.log;
-        let trimmed = offsets.filter(|offset| log.remove(first + offset).is_some() || has_data_block);
+        let trimmed =
+            offsets.filter(|offset| log.remove(layout.key(logical_block, *offset)).is_some() || has_data_block);
         let trimmed: Vec<u32> = trimmed.collect();
         if !trimmed.is_empty() {
             self.trims.set(logical_block, trimmed.into_iter(), version);
@@ -341,12 +359,11 @@ impl Ground {
 
     /// No page of a logical block in a log block counts any more.
     pub(super) fn forget_log_pages(&mut self, logical_block: u32) {
-        let first = logical_block * self.geometry.pages_per_block();
-        for key in first..first + self.pages_in(logical_block) {
+        for offset in 0..self.pages_in(logical_block) {
             if self.log.live_of(logical_block) == 0 {
                 break;
             }
-            self.log.remove(key);
+            self.log.remove(self.layout.key(logical_block, offset));
         }
     }
 

@@ -3,7 +3,11 @@
 //! One table for all of them, whatever the scheme: a logical page has at most one place among the log blocks, its newest
 //! version. So a page that is written to a sequential log block leaves the shared ones, and the other way round.
 
+use super::last::{TableSizes, Tables};
+use super::layout::Layout;
+use super::pool::Role;
 use crate::RamLedger;
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,6 +21,8 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct LogBlock {
     pub(super) block: Block,
+    /// What it was opened for.
+    pub(super) role: Role,
     /// No page of it was programmed earlier, in program order.
     pub(super) first_seq: u64,
     /// The logical block that has it to itself; [`NONE`] where all share it.
@@ -41,16 +47,25 @@ pub(super) struct LogBlock {
 #[derive(Clone, Debug)]
 pub(super) struct Log {
     geometry: Geometry,
+    layout: Layout,
     slots: Vec<Option<LogBlock>>,
     free: Vec<u32>,
     /// When each was begun, with its slot.
     begun: BTreeSet<(u64, u32)>,
     /// By physical block.
     slot_of: Vec<u32>,
-    /// Logical page, and where it stands.
-    places: HashTable<(u32, Page)>,
+    places: Places,
     /// By logical block: its live pages in log blocks.
     of_logical_block: Vec<u16>,
+}
+
+/// Where live pages stand.
+#[derive(Clone, Debug)]
+enum Places {
+    /// Logical page, and where it stands.
+    Hash(HashTable<(u32, Page)>),
+    /// LAST++'s own tables.
+    Last(Box<Tables>),
 }
 
 #[inline]
@@ -61,23 +76,34 @@ fn hash(key: u32) -> u64 {
 
 impl Log {
     /// With room for `most` log blocks.
-    pub(super) fn new(geometry: &Geometry, logical_blocks: u32, most: u32) -> Self {
+    pub(super) fn new(
+        geometry: &Geometry,
+        layout: Layout,
+        logical_blocks: u32,
+        most: u32,
+        last: Option<TableSizes>,
+    ) -> Self {
         let pages = most as usize * geometry.pages_per_block() as usize;
         Self {
             geometry: *geometry,
+            layout,
             slots: Vec::new(),
             free: Vec::new(),
             begun: BTreeSet::new(),
             slot_of: vec![NONE; geometry.blocks() as usize],
-            places: HashTable::with_capacity(pages),
+            places: match last {
+                None => Places::Hash(HashTable::with_capacity(pages)),
+                Some(sizes) => Places::Last(Box::new(Tables::new(geometry, layout, sizes))),
+            },
             of_logical_block: vec![0; logical_blocks as usize],
         }
     }
 
     /// A new log block; its slot. No page of it has a lower seq than `first_seq`.
-    pub(super) fn open(&mut self, block: Block, owner: u32, first_seq: u64) -> u32 {
+    pub(super) fn open(&mut self, block: Block, owner: u32, role: Role, first_seq: u64) -> u32 {
         let state = LogBlock {
             block,
+            role,
             first_seq,
             owner,
             next: 0,
@@ -100,7 +126,28 @@ impl Log {
         };
         self.slot_of[block.index()] = slot;
         self.begun.insert((first_seq, slot));
+        if let Places::Last(tables) = &mut self.places {
+            match role {
+                Role::Sequential => tables.segments.open(owner, slot, block),
+                _ => tables.costs.open(slot),
+            }
+        }
         slot
+    }
+
+    /// LAST++'s tables.
+    pub(super) fn last(&self) -> Option<&Tables> {
+        match &self.places {
+            Places::Hash(_) => None,
+            Places::Last(tables) => Some(tables),
+        }
+    }
+
+    pub(super) fn last_mut(&mut self) -> Option<&mut Tables> {
+        match &mut self.places {
+            Places::Hash(_) => None,
+            Places::Last(tables) => Some(tables),
+        }
     }
 
     /// No page of any log block has a lower seq; none where there is no log block.
@@ -115,6 +162,9 @@ impl Log {
         self.free.push(slot);
         self.begun.remove(&(state.first_seq, slot));
         self.slot_of[state.block.index()] = NONE;
+        if let (Places::Last(tables), Role::Sequential) = (&mut self.places, state.role) {
+            tables.segments.close(state.owner);
+        }
         state.block
     }
 
@@ -161,7 +211,7 @@ impl Log {
 
     #[inline]
     fn logical_block_of(&self, key: u32) -> usize {
-        (key / self.geometry.pages_per_block()) as usize
+        self.layout.split(key).0 as usize
     }
 
     /// Where the newest version of a logical page is, if it is in a log block.
@@ -170,30 +220,46 @@ impl Log {
         if self.of_logical_block[self.logical_block_of(key)] == 0 {
             return None;
         }
-        self.places.find(hash(key), |(other, _)| *other == key).map(|(_, page)| *page)
+        match &self.places {
+            Places::Hash(places) => places.find(hash(key), |(other, _)| *other == key).map(|(_, page)| *page),
+            Places::Last(tables) => tables.place(key),
+        }
     }
 
-    fn live_at(&mut self, page: Page) -> Option<&mut u32> {
+    /// What stands there is the newest of its logical page no longer.
+    #[inline]
+    fn left(&mut self, page: Page, logical_block: usize) {
         let slot = self.slot_of[self.geometry.block_of(page).index()];
         debug_assert_ne!(slot, NONE, "{page} is in no log block");
-        self.slots.get_mut(slot as usize)?.as_mut().map(|state| &mut state.live)
+        let Some(state) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else { return };
+        state.live -= 1;
+        if let (Places::Last(tables), Role::Log | Role::Hot) = (&mut self.places, state.role) {
+            tables.left(slot, state.role == Role::Hot, logical_block as u32);
+        }
     }
 
     /// The newest version of a logical page stands at `page` of a log block.
     pub(super) fn set(&mut self, key: u32, page: Page) {
-        let old = match self.places.find_mut(hash(key), |(other, _)| *other == key) {
-            Some((_, place)) => Some(core::mem::replace(place, page)),
-            None => {
-                self.places.insert_unique(hash(key), (key, page), |(key, _)| hash(*key));
-                let logical_block = self.logical_block_of(key);
-                self.of_logical_block[logical_block] += 1;
-                None
-            }
-        };
-        if let Some(live) = old.and_then(|old| self.live_at(old)) {
-            *live -= 1;
-        }
         let (slot, index) = (self.slot_of[self.geometry.block_of(page).index()], self.geometry.index_of(page));
+        let logical_block = self.logical_block_of(key);
+        let role = self.get(slot).role;
+        let old = match &mut self.places {
+            Places::Hash(places) => match places.find_mut(hash(key), |(other, _)| *other == key) {
+                Some((_, place)) => Some(core::mem::replace(place, page)),
+                None => {
+                    places.insert_unique(hash(key), (key, page), |(key, _)| hash(*key));
+                    None
+                }
+            },
+            Places::Last(tables) => tables.set(key, page, role == Role::Sequential),
+        };
+        match old {
+            Some(old) => self.left(old, logical_block),
+            None => self.of_logical_block[logical_block] += 1,
+        }
+        if let (Places::Last(tables), Role::Log | Role::Hot) = (&mut self.places, role) {
+            tables.entered(slot, role == Role::Hot, logical_block as u32);
+        }
         let state = self.get_mut(slot);
         state.live += 1;
         state.keys[index as usize] = key;
@@ -205,12 +271,16 @@ impl Log {
         if self.of_logical_block[logical_block] == 0 {
             return None;
         }
-        let entry = self.places.find_entry(hash(key), |(other, _)| *other == key).ok()?;
-        let ((_, page), _) = entry.remove();
+        let page = match &mut self.places {
+            Places::Hash(places) => {
+                let entry = places.find_entry(hash(key), |(other, _)| *other == key).ok()?;
+                let ((_, page), _) = entry.remove();
+                page
+            }
+            Places::Last(tables) => tables.remove(key)?,
+        };
         self.of_logical_block[logical_block] -= 1;
-        if let Some(live) = self.live_at(page) {
-            *live -= 1;
-        }
+        self.left(page, logical_block);
         Some(page)
     }
 
@@ -219,6 +289,9 @@ impl Log {
         let state = self.get(slot);
         if state.live == 0 {
             return None;
+        }
+        if let (Places::Last(tables), Role::Sequential) = (&self.places, state.role) {
+            return tables.first_live(state.owner, from);
         }
         (from..state.next).find_map(|index| {
             let key = state.keys[index as usize];
@@ -229,7 +302,11 @@ impl Log {
 
     /// Everything that is live, in no order.
     pub(super) fn places(&self) -> impl Iterator<Item = (u32, Page)> + '_ {
-        self.places.iter().copied()
+        let (hash, last) = match &self.places {
+            Places::Hash(places) => (Some(places.iter().copied()), None),
+            Places::Last(tables) => (None, Some(tables.places())),
+        };
+        hash.into_iter().flatten().chain(last.into_iter().flatten())
     }
 
     /// As the papers count it: a physical page for each page of the log blocks (LAST++ section 4.6.2, without the update
@@ -238,14 +315,19 @@ impl Log {
         let pages = u64::from(most) * u64::from(self.geometry.pages_per_block());
         let bits = |n: u64| u64::from(n.max(2).next_power_of_two().trailing_zeros());
         let logical_pages = self.of_logical_block.len() as u64 * u64::from(self.geometry.pages_per_block());
-        ledger.structure("log.page_map", (pages * bits(logical_pages)).div_ceil(8));
+        match &self.places {
+            Places::Hash(places) => {
+                ledger.structure("log.page_map", (pages * bits(logical_pages)).div_ceil(8));
+                // A slot of the table and its byte of control.
+                ledger.index("index.log_hash", (places.capacity() * 8 / 7 * (size_of::<(u32, Page)>() + 1)) as u64);
+            }
+            Places::Last(tables) => tables.ram(&self.geometry, self.of_logical_block.len() as u32, ledger),
+        }
         ledger.structure("log.blocks", (u64::from(most) * (bits(u64::from(self.geometry.blocks())) + 16)).div_ceil(8));
         let keys: usize = self.slots.iter().flatten().map(|state| state.keys.capacity() * 4).sum();
         let slots = self.slots.capacity() * size_of::<Option<LogBlock>>() + self.free.capacity() * 4;
         let begun = self.begun.len() * size_of::<(u64, u32)>();
         ledger.index("index.log_blocks", (keys + slots + begun + self.slot_of.capacity() * 4) as u64);
-        // A slot of the table and its byte of control.
-        ledger.index("index.log_hash", (self.places.capacity() * 8 / 7 * (size_of::<(u32, Page)>() + 1)) as u64);
         ledger.index("index.log_pages_of_logical_blocks", self.of_logical_block.capacity() as u64 * 2);
     }
 }

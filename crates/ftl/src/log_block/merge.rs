@@ -23,21 +23,33 @@ use phelsuma_nand::{Block, Nand, Time};
 impl Ground {
     /// Copies the newest version of every page of a logical block to a fresh one. When the map says so.
     pub(super) fn full_merge<N: Nand>(&mut self, nand: &mut N, logical_block: u32, at: Time) -> Result<Time, FtlError> {
-        let first = logical_block * self.geometry.pages_per_block();
+        let block = self.gather(nand, logical_block, at)?;
+        let done = self.switch_to(nand, logical_block, block, at)?;
+        self.tally.full_merges += 1;
+        Ok(done)
+    }
+
+    /// Copies the newest version of every page of a logical block to a fresh one, which nothing names yet: none where there
+    /// is no page.
+    pub(super) fn gather<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        logical_block: u32,
+        at: Time,
+    ) -> Result<Option<Block>, FtlError> {
         // Each round that fails retires a block.
         loop {
             let mut to = Destination::default();
             let mut copied = Ok(Copied::Nothing);
-            for key in first..first + self.pages_in(logical_block) {
+            for offset in 0..self.pages_in(logical_block) {
+                let key = self.layout.key(logical_block, offset);
                 copied = self.copy_newest(nand, key, Role::Data, &mut to, at);
                 if !matches!(copied, Ok(Copied::Done | Copied::Nothing)) {
                     break;
                 }
             }
             if matches!(copied, Ok(Copied::Done | Copied::Nothing)) {
-                let done = self.switch_to(nand, logical_block, to.block, at)?;
-                self.tally.full_merges += 1;
-                return Ok(done);
+                return Ok(to.block);
             }
             // Nothing names it.
             if let Some(block) = to.block {
@@ -89,12 +101,13 @@ impl Ground {
 
     /// Whether a log block can become its owner's data block: it is not closed, stands in place, and what it holds is the
     /// newest.
-    fn can_become_data_block(&self, slot: u32) -> bool {
+    pub(super) fn can_become_data_block(&self, slot: u32) -> bool {
         let state = self.log.get(slot);
         let newest = state.live == state.used && !self.trims.has(state.owner);
         state.owner != NOBODY
             && state.in_place
-            && !state.closed
+            // One that a recovery has found is closed, but may hold all there is.
+            && (!state.closed || state.live == self.pages_in(state.owner))
             && state.live > 0
             && (newest || self.barriers.forget(Barrier::PartialMergesOfNewest))
     }
@@ -102,23 +115,8 @@ impl Ground {
     /// Makes a log block its owner's data block, with what it lacks copied behind what it holds; none where a program
     /// failed.
     fn become_data_block<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Option<Time>, FtlError> {
-        let state = self.log.get(slot);
-        let (owner, block) = (state.owner, state.block);
-        let mut copied = state.copied;
-        let first = owner * self.geometry.pages_per_block();
-        let mut to = Destination { block: Some(block), begun: true };
-        for key in first + state.next..first + self.pages_in(owner) {
-            match self.copy_newest(nand, key, Role::Log, &mut to, at)? {
-                Copied::Done => copied += 1,
-                Copied::Nothing => {}
-                Copied::Failed => {
-                    self.log.get_mut(slot).closed = true;
-                    return Ok(None);
-                }
-            }
-        }
-        let is_switch = copied == 0 && self.log.get(slot).next == self.pages_in(owner);
-        self.log.get_mut(slot).closed = true;
+        let (owner, block) = (self.log.get(slot).owner, self.log.get(slot).block);
+        let Some(is_switch) = self.complete(nand, slot, at)? else { return Ok(None) };
         let done = self.switch_to(nand, owner, Some(block), at)?;
         self.log.close(slot);
         self.pool.take(block, Use::Data);
@@ -128,6 +126,27 @@ impl Ground {
             self.tally.partial_merges += 1;
         }
         Ok(Some(done))
+    }
+
+    /// Copies what a log block that is to become its owner's data block lacks behind what it holds, and closes it. Whether
+    /// that was nothing; none where a program failed.
+    pub(super) fn complete<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Option<bool>, FtlError> {
+        let state = self.log.get(slot);
+        let (owner, block, role, from) = (state.owner, state.block, state.role, state.next);
+        let mut copied = state.copied;
+        let mut to = Destination { block: Some(block), begun: true };
+        for offset in from..self.pages_in(owner) {
+            match self.copy_newest(nand, self.layout.key(owner, offset), role, &mut to, at)? {
+                Copied::Done => copied += 1,
+                Copied::Nothing => {}
+                Copied::Failed => {
+                    self.log.get_mut(slot).closed = true;
+                    return Ok(None);
+                }
+            }
+        }
+        self.log.get_mut(slot).closed = true;
+        Ok(Some(copied == 0 && from == self.pages_in(owner)))
     }
 
     /// Merges a log block that one logical block has to itself: the cheapest way that there is.
@@ -159,7 +178,13 @@ impl Ground {
     }
 
     /// A log block in which nothing is live any more, after full merges of so many logical blocks.
-    fn give_back<N: Nand>(&mut self, nand: &mut N, slot: u32, degree: u32, at: Time) -> Result<Time, FtlError> {
+    pub(super) fn give_back<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        slot: u32,
+        degree: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
         let used = self.log.get(slot).used;
         let done = self.release_log_block(nand, slot, at)?;
         self.tally.merged(used);

@@ -10,6 +10,8 @@ mod data_map;
 mod ftl_mm;
 mod ground;
 mod lane;
+mod last;
+mod layout;
 mod log;
 mod look;
 mod map_blocks;
@@ -81,7 +83,7 @@ impl LogBlock {
     fn empty(geometry: &Geometry, config: &Config, sizes: &Sizes, anchors: Vec<Block>) -> Self {
         Self {
             ground: Ground::new(geometry, sizes, config.barriers()),
-            scheme: Scheme::new(config.composition.scheme, sizes.logical_blocks),
+            scheme: Scheme::new(config.composition.scheme, geometry, sizes),
             anchors,
         }
     }
@@ -111,7 +113,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
         for index in 0..request.pages {
             let content = request.data.page(index, page_bytes);
             let key = request.first.0 + index;
-            done = done.max(self.scheme.write(&mut self.ground, nand, key, content, at)?);
+            done = done.max(self.scheme.write(&mut self.ground, nand, key, request.pages, content, at)?);
         }
         Ok(done)
     }
@@ -169,14 +171,21 @@ impl<N: Nand> Ftl<N> for LogBlock {
         }
         let (mut done, end) = (at, first.0 + pages);
         let (mut parts, mut old) = (Vec::new(), Vec::new());
-        let mut next = first.0;
-        while next < end {
-            let (logical_block, offset) = ground.split(next);
+        if pages == 0 {
+            return Ok(done);
+        }
+        let layout = ground.layout;
+        let segment_of = |key| layout.split(key).0 / layout.channels();
+        let blocks = segment_of(first.0) * layout.channels()..(segment_of(end - 1) + 1) * layout.channels();
+        for logical_block in blocks {
             let in_it = ground.pages_in(logical_block);
-            let until = in_it.min(offset + (end - next));
-            next += until - offset;
-            if offset > 0 || until < in_it {
-                done = ground.trim_pages(nand, logical_block, offset..until, done)?;
+            let from = layout.pages_below(logical_block, first.0);
+            let until = layout.pages_below(logical_block, end).min(in_it);
+            if from >= until {
+                continue;
+            }
+            if from > 0 || until < in_it {
+                done = ground.trim_pages(nand, logical_block, from..until, done)?;
             } else if ground.data.block(logical_block).is_some() || ground.log.live_of(logical_block) > 0 {
                 old.extend(ground.unmap(logical_block));
                 let part = ground.data.part_of(logical_block);
@@ -215,6 +224,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
     fn counters(&self) -> Vec<Counter> {
         let mut counters = Vec::new();
         self.ground.tally.counters(&mut counters);
+        self.scheme.counters(&self.ground, &mut counters);
         counters.push(Counter::level("log_blocks", u64::from(self.ground.log.len())));
         counters.push(Counter::level("free_blocks", u64::from(self.ground.pool.free())));
         counters.push(Counter::level("bad_blocks", u64::from(self.ground.pool.bad)));

@@ -24,6 +24,10 @@ pub(super) enum Role {
     Data = 1,
     /// Map pages and trims.
     Map = 2,
+    /// A random log block of LAST++'s hot partition; those of the cold one are [`Role::Log`].
+    Hot = 3,
+    /// A sequential log block of LAST++.
+    Sequential = 4,
 }
 
 /// The bit in a label that says that a recovery wrote the page.
@@ -36,9 +40,16 @@ impl Role {
             0 => Some(Self::Log),
             1 => Some(Self::Data),
             2 => Some(Self::Map),
+            3 => Some(Self::Hot),
+            4 => Some(Self::Sequential),
             _ => None,
         };
         (role, label & BY_RECOVERY != 0)
+    }
+
+    /// Whether it is one of a log block, of whichever kind.
+    pub(super) fn is_log(self) -> bool {
+        matches!(self, Self::Log | Self::Hot | Self::Sequential)
     }
 }
 
@@ -155,6 +166,21 @@ impl Pool {
         self.bad += 1;
     }
 
+    fn dies_of(&self, channel: u32) -> impl Iterator<Item = u32> + use<> {
+        (channel..self.geometry.dies()).step_by(self.geometry.channels() as usize)
+    }
+
+    /// The die that the next block is taken from: of a channel the one with the most of them, if there is any there;
+    /// otherwise they take turns.
+    fn next_die(&self, channel: Option<u32>) -> Option<u32> {
+        let own = channel.and_then(|channel| self.dies_of(channel).max_by_key(|die| self.queues[*die as usize].len()));
+        if let Some(die) = own.filter(|die| !self.queues[*die as usize].is_empty()) {
+            return Some(die);
+        }
+        let dies = self.geometry.dies();
+        (0..dies).map(|d| (self.turn + d) % dies).find(|d| !self.queues[*d as usize].is_empty())
+    }
+
     /// An erased block and the moment from which it can be programmed.
     pub(super) fn open<N: Nand>(
         &mut self,
@@ -163,19 +189,32 @@ impl Pool {
         purpose: Purpose,
         at: Time,
     ) -> Result<(Block, Time), FtlError> {
+        self.open_on(nand, role, None, purpose, at)
+    }
+
+    /// The same on a channel, if that has one left.
+    pub(super) fn open_on<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        role: Role,
+        channel: Option<u32>,
+        purpose: Purpose,
+        at: Time,
+    ) -> Result<(Block, Time), FtlError> {
         if !self.retiring.is_empty() {
             self.retire_what_is_safe(nand, at);
         }
         loop {
             let dies = self.geometry.dies();
-            let die = (0..dies).map(|d| (self.turn + d) % dies).find(|d| !self.queues[*d as usize].is_empty());
-            let Some(block) = die.and_then(|d| self.queues[d as usize].pop_front()) else {
+            let Some(block) = self.next_die(channel).and_then(|d| self.queues[d as usize].pop_front()) else {
                 return Err(self.full());
             };
-            self.turn = (self.geometry.die_of(block) + 1) % dies;
+            if channel.is_none() {
+                self.turn = (self.geometry.die_of(block) + 1) % dies;
+            }
             self.free -= 1;
             self.uses[block.index()] = match role {
-                Role::Log => Use::Log,
+                Role::Log | Role::Hot | Role::Sequential => Use::Log,
                 Role::Data => Use::Data,
                 Role::Map => Use::Map,
             };

@@ -5,11 +5,15 @@ mod fast;
 mod plain;
 
 use super::ground::Ground;
+use super::last::Last;
+use super::shape::Sizes;
 use crate::config::LogScheme;
-use crate::{FtlError, RamLedger};
+use crate::{Counter, FtlError, RamLedger};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use bast::Bast;
 use fast::Fast;
-use phelsuma_nand::{Content, Nand, Time};
+use phelsuma_nand::{Content, Geometry, Nand, Time};
 use plain::Plain;
 
 /// One of the schemes.
@@ -18,25 +22,28 @@ pub(super) enum Scheme {
     Plain(Plain),
     Bast(Bast),
     Fast(Fast),
+    Last(Box<Last>),
 }
 
 impl Scheme {
-    pub(super) fn new(scheme: LogScheme, logical_blocks: u32) -> Self {
+    pub(super) fn new(scheme: LogScheme, geometry: &Geometry, sizes: &Sizes) -> Self {
         match scheme {
             LogScheme::Block => Self::Plain(Plain::default()),
-            LogScheme::Bast => Self::Bast(Bast::new(logical_blocks)),
+            LogScheme::Bast => Self::Bast(Bast::new(sizes.logical_blocks)),
+            LogScheme::Last(parts) => Self::Last(Box::new(Last::new(&parts, geometry, sizes))),
             // Superblocks stand on no ground of data blocks: they are an FTL of their own.
             LogScheme::Fast | LogScheme::Superblock(_) => Self::Fast(Fast::default()),
         }
     }
 
-    /// Writes a page of the host's; when it is safe.
+    /// Writes a page of the host's, of a request of so many; when it is safe.
     #[inline]
     pub(super) fn write<N: Nand>(
         &mut self,
         ground: &mut Ground,
         nand: &mut N,
         key: u32,
+        pages: u32,
         content: Content<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
@@ -44,6 +51,7 @@ impl Scheme {
             Self::Plain(plain) => plain.write(ground, nand, key, content, at),
             Self::Bast(bast) => bast.write(ground, nand, key, content, at),
             Self::Fast(fast) => fast.write(ground, nand, key, content, at),
+            Self::Last(last) => last.write(ground, nand, key, pages, content, at),
         }
     }
 
@@ -57,6 +65,10 @@ impl Scheme {
                 fast.recovered(ground);
                 Ok(at)
             }
+            Self::Last(last) => {
+                last.recovered(ground);
+                Ok(at)
+            }
         }
     }
 
@@ -66,6 +78,7 @@ impl Scheme {
             Self::Plain(plain) => plain.slots().eq(ground.log.slots()),
             Self::Bast(bast) => bast.knows(ground),
             Self::Fast(fast) => fast.knows(ground),
+            Self::Last(last) => last.knows(ground),
         }
     }
 
@@ -74,6 +87,14 @@ impl Scheme {
             Self::Plain(_) => ledger.structure("scheme.open", 4),
             Self::Bast(bast) => bast.ram(ledger),
             Self::Fast(fast) => fast.ram(ledger),
+            Self::Last(last) => last.ram(ledger),
+        }
+    }
+
+    /// What it counts of its own.
+    pub(super) fn counters(&self, ground: &Ground, counters: &mut Vec<Counter>) {
+        if let Self::Last(last) = self {
+            last.counters(ground, counters);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! How the flash is divided, and what fits.
 
+use super::last::TableSizes;
+use super::layout::Layout;
 use super::map_blocks;
 use crate::blocks::window;
-use crate::config::LogParts;
+use crate::config::{LogParts, LogScheme};
 use crate::ftl::Shape;
 use crate::{FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
@@ -10,7 +12,8 @@ use phelsuma_nand::Geometry;
 use super::Config;
 
 /// Free blocks that a merge may take before it gives any back: its destination, a map block, and one more where a program
-/// fails in either. With no more than these free no log block is opened.
+/// fails in either. With no more than these free no log block is opened. Where segments are over several channels, a merge
+/// has a destination on each.
 pub(super) const MERGE_BLOCKS: u32 = 3;
 
 /// How many blocks are what.
@@ -18,6 +21,10 @@ pub(super) const MERGE_BLOCKS: u32 = 3;
 pub(super) struct Sizes {
     pub(super) logical_blocks: u32,
     pub(super) log_blocks: u32,
+    pub(super) layout: Layout,
+    pub(super) merge_blocks: u32,
+    /// Of LAST++'s tables.
+    pub(super) last: Option<TableSizes>,
     pub(super) shape: Shape,
 }
 
@@ -32,13 +39,24 @@ impl Sizes {
     /// not.
     pub(super) fn of(geometry: &Geometry, config: &Config, described: u32) -> Self {
         let parts: &LogParts = &config.composition;
-        let logical_blocks = config.logical_pages.div_ceil(geometry.pages_per_block());
+        let is_last = matches!(parts.scheme, LogScheme::Last(_));
+        let layout = if is_last { Layout::segments(geometry) } else { Layout::adjacent(geometry) };
+        let logical_blocks = layout.logical_blocks(config.logical_pages);
         let log_blocks = parts.log_blocks_on(geometry);
+        let merge_blocks = MERGE_BLOCKS - 1 + layout.channels();
+        let last = match parts.scheme {
+            LogScheme::Last(last) => {
+                let segments = last.segments_of(log_blocks, geometry.channels());
+                let random = log_blocks - segments * geometry.channels();
+                Some(TableSizes { random, segments, reduced: last.reduced_merge_costs })
+            }
+            _ => None,
+        };
         // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
         let metadata_blocks = map_blocks::most(geometry, geometry.blocks());
         let shape = Shape {
             logical_pages: config.logical_pages,
-            reserve_blocks: MERGE_BLOCKS + in_flight(geometry),
+            reserve_blocks: merge_blocks + in_flight(geometry),
             open_blocks: log_blocks,
             fixed_blocks: described,
             metadata_blocks,
@@ -46,7 +64,7 @@ impl Sizes {
             metadata_programs_per_collection: geometry.pages_per_block(),
             battery_programs: 0,
         };
-        Self { logical_blocks, log_blocks, shape }
+        Self { logical_blocks, log_blocks, layout, merge_blocks, last, shape }
     }
 
     /// The same, or why it cannot be on a drive with so many bad blocks.
@@ -61,7 +79,7 @@ impl Sizes {
         let taken = [shape.reserve_blocks, shape.open_blocks, shape.fixed_blocks, shape.metadata_blocks, bad];
         let taken: u64 = taken.iter().map(|blocks| u64::from(*blocks)).sum();
         // A logical block takes a whole one, so whatever is left is used in full.
-        let usable_pages = u64::from(geometry.blocks()).saturating_sub(taken) * u64::from(geometry.pages_per_block());
+        let usable_pages = sizes.layout.logical_pages(u64::from(geometry.blocks()).saturating_sub(taken));
         if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
             return Err(FtlError::DoesNotFit {
                 logical_pages: config.logical_pages,
@@ -91,8 +109,10 @@ impl Sizes {
         let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
         let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));
         let merges = u64::from(in_flight(geometry)) + 2;
+        // A log block whose last page is no summary has the last page that it has read besides.
+        let summaries = if self.last.is_some() { blocks } else { 0 };
         RecoveryBound {
-            reads: u64::from(self.shape.fixed_blocks) + blocks + parts + merges * block,
+            reads: u64::from(self.shape.fixed_blocks) + blocks + summaries + parts + merges * block,
             spare_reads: geometry.pages() + blocks,
             programs: u64::from(self.shape.fixed_blocks) + merges * (block + 3) + 2 * parts + block,
         }

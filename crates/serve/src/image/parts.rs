@@ -31,6 +31,9 @@ pub(super) fn as_text(composition: &Composition) -> String {
                 set("superblock.most", &superblocks.most.to_string());
                 set("superblock.maps", &superblocks.maps.to_string());
             }
+            if let LogScheme::Last(last) = parts.scheme {
+                last.settings().iter().for_each(|(name, value)| set(name, value));
+            }
             return text;
         }
     };
@@ -166,8 +169,10 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 17] = [
+        let settings: [&[(&str, &str)]; 19] = [
             &[],
+            &[("last.threshold", "5"), ("last.sequential", "40"), ("last.merge-costs", "full"), ("log.blocks", "50")],
+            &[("last.partitions", "one"), ("last.summary", "off")],
             &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
             &[("log.blocks", "17")],
             &[("log.instances", "per-channel"), ("log.blocks", "19")],
@@ -217,6 +222,7 @@ mod tests {
             ("fast", &[][..]),
             ("dftl-timeout", &[][..]),
             ("superblock", &[][..]),
+            ("last++", &[][..]),
             ("ftl-mm:fast", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {

@@ -1,11 +1,13 @@
 //! What stands in log blocks: every spare area, and the last page in full.
 
+use super::super::last::summary;
+use super::super::pool::Role;
 use super::scan::Scan;
 use crate::barriers::{Barrier, Barriers};
 use crate::steps::{Owned, Steps};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, PageRead, Spare, SpareRead};
+use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Page, PageRead, Spare, SpareRead};
 
 /// A page of the host's in a log block.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,8 @@ pub(super) struct LogScan {
     pub(super) recent: Vec<Recent>,
     /// When each block was begun.
     begun: BTreeMap<Block, u64>,
+    /// Whether random log blocks may end with a summary.
+    pub(super) summaries: bool,
 }
 
 impl LogScan {
@@ -45,6 +49,12 @@ impl LogScan {
     ) {
         let geometry = *nand.geometry();
         self.begun.insert(block, scan.first_seq(block));
+        if self.summaries
+            && scan.role(block) != Some(Role::Sequential)
+            && self.summary(barriers, scan, nand, steps, block)
+        {
+            return;
+        }
         let mut last: Option<(Page, Spare)> = None;
         for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
             if let SpareRead::Written(spare) = steps.read_spare(nand, page) {
@@ -72,6 +82,39 @@ impl LogScan {
         self.push(page, &spare);
         self.recent.push(Recent { page, spare, data });
         self.recent.retain(|recent| scan.is_suspect(recent.spare.seq));
+    }
+
+    /// Reads a log block's summary instead of its spare areas, if there is one.
+    fn summary<N: Nand>(
+        &mut self,
+        barriers: Barriers,
+        scan: &mut Scan,
+        nand: &mut N,
+        steps: &mut Steps,
+        block: Block,
+    ) -> bool {
+        let geometry = *nand.geometry();
+        let last = geometry.pages_per_block() - 1;
+        let (content, spare) = match steps.read(nand, geometry.page(block, last)) {
+            PageRead::Written { content, spare, .. } if barriers.forget(Barrier::SuspectsVerified) => (content, spare),
+            read => match read.verified() {
+                Some(read) => read,
+                None => return false,
+            },
+        };
+        let Content::Bytes(bytes) = content else { return false };
+        if spare.kind != Kind::Summary || spare.key != block.0 {
+            return false;
+        }
+        scan.note(&spare);
+        let first_seq = scan.first_seq(block);
+        for (index, entry) in summary::decode(bytes, last) {
+            if let Some((key, version)) = entry {
+                let seq = first_seq + u64::from(index);
+                self.pages.push(LogPage { key, version, seq, page: geometry.page(block, index), suspect: false });
+            }
+        }
+        true
     }
 
     fn push(&mut self, page: Page, spare: &Spare) {

@@ -19,6 +19,7 @@ mod map_scan;
 pub(super) mod scan;
 
 use super::data_map::Entry;
+use super::ground::{Ground, NOBODY};
 use super::pool::{Role, Use};
 use super::shape::Sizes;
 use super::{Config, LogBlock};
@@ -76,17 +77,18 @@ impl LogBlock {
 
         steps.begin("scan log blocks");
         let mut log = LogScan::default();
+        log.summaries = sizes.last.is_some();
         let named = ftl.named();
         for block in &usable {
             let begun_in_time = scan.first_seq(*block) >= map.oldest_log;
-            if scan.role(*block) == Some(Role::Log) && begun_in_time && named.binary_search(block).is_err() {
+            if scan.role(*block).is_some_and(Role::is_log) && begun_in_time && named.binary_search(block).is_err() {
                 log.block(ftl.ground.barriers, &mut scan, nand, &mut steps, *block);
             }
         }
         log.end(&scan);
         map.settle(&scan);
         let log_bytes = log.bytes();
-        let (counting, suspects) = ftl.enter_log_pages(&map, log);
+        let (counting, suspects) = ftl.enter_log_pages(&scan, &map, log);
         let held = ftl.settle_blocks(&usable, &scan, &map, &counting);
         ftl.ground.pool.begin_session(scan.version_max, scan.seq_max);
         (steps.report.last_pages, steps.report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
@@ -160,7 +162,7 @@ impl LogBlock {
     /// Enters the newest pages of log blocks that are younger than their logical block's merge and not trimmed. The blocks
     /// whose pages would count if what may have been in flight turned bad, in order; and the logical blocks of pages that
     /// may have been in flight and count.
-    fn enter_log_pages(&mut self, map: &MapScan, mut log: LogScan) -> (Vec<Block>, Vec<u32>) {
+    fn enter_log_pages(&mut self, scan: &Scan, map: &MapScan, mut log: LogScan) -> (Vec<Block>, Vec<u32>) {
         let ground = &mut self.ground;
         let geometry = ground.geometry;
         let logical_pages = ground.shape.logical_pages;
@@ -206,8 +208,19 @@ impl LogBlock {
             entered.iter().map(|page| (log.begun(&geometry, page), geometry.block_of(page.page))).collect();
         blocks.sort_unstable();
         blocks.dedup();
+        if let Some(tables) = ground.log.last_mut() {
+            tables.reserve(blocks.len());
+        }
+        // Of each page that counts its block, its logical page and where it stands.
+        let mut standing: Vec<(Block, u32, u32)> = Vec::new();
+        if ground.log.last().is_some() {
+            let place = |page: &LogPage| (geometry.block_of(page.page), page.key, geometry.index_of(page.page));
+            standing.extend(entered.iter().map(place));
+            standing.sort_unstable();
+        }
         for (first_seq, block) in blocks {
-            let slot = ground.log.open(block, super::ground::NOBODY, first_seq);
+            let (role, owner) = ground.taken_up(&standing, block, scan.role(block));
+            let slot = ground.log.open(block, owner, role, first_seq);
             let state = ground.log.get_mut(slot);
             (state.closed, state.in_place, state.next) = (true, false, geometry.pages_per_block());
             ground.pool.take(block, Use::Log);
@@ -228,7 +241,10 @@ impl LogBlock {
             let alone = owner.filter(|owner| owners.all(|key| ground.split(*key).0 == *owner));
             let state = ground.log.get_mut(slot);
             state.used = state.live;
-            state.owner = alone.unwrap_or(super::ground::NOBODY);
+            state.owner = alone.unwrap_or(NOBODY);
+            let (role, owner, live) = (state.role, state.owner, state.live);
+            // A sequential log block that is complete may still become a data block.
+            ground.log.get_mut(slot).in_place = role == Role::Sequential && live == ground.pages_in(owner);
         }
         ground.kept.0 = log.recent.into_iter().map(|recent| (recent.page, recent.spare, recent.data)).collect();
         (counting, suspects)
@@ -262,6 +278,31 @@ impl LogBlock {
             }
         }
         held
+    }
+}
+
+impl Ground {
+    /// As what a log block of LAST++ is taken up, and whose it is: the pages that count in it are `standing` there. A
+    /// sequential one for which the table of segments has no room, or no room any more, is a random one of the cold
+    /// partition.
+    fn taken_up(&self, standing: &[(Block, u32, u32)], block: Block, role: Option<Role>) -> (Role, u32) {
+        let Some(tables) = self.log.last() else { return (Role::Log, NOBODY) };
+        if role == Some(Role::Hot) {
+            return (Role::Hot, NOBODY);
+        }
+        let from = standing.partition_point(|(other, ..)| *other < block);
+        let pages = || standing.iter().skip(from).take_while(|(other, ..)| *other == block);
+        let owner = pages().next().map(|(_, key, _)| self.split(*key).0);
+        match owner {
+            Some(owner)
+                if role == Some(Role::Sequential)
+                    && pages().all(|(_, key, index)| self.split(*key) == (owner, *index))
+                    && tables.segments.can_open(owner) =>
+            {
+                (Role::Sequential, owner)
+            }
+            _ => (Role::Log, NOBODY),
+        }
     }
 }
 

@@ -78,7 +78,7 @@ impl Scan {
                     self.first_seq[block.index()] = spare.seq;
                     let role = Role::of(spare.stream).0;
                     let fits = |role: &Role| match spare.kind {
-                        Kind::User => matches!(role, Role::Log | Role::Data),
+                        Kind::User => *role == Role::Data || role.is_log(),
                         Kind::Map | Kind::Tombstone => *role == Role::Map,
                         _ => false,
                     };

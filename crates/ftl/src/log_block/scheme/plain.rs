@@ -73,12 +73,11 @@ impl Ground {
     fn copy_until<N: Nand>(&mut self, nand: &mut N, slot: u32, until: u32, at: Time) -> Result<bool, FtlError> {
         let state = self.log.get(slot);
         let (block, owner, next) = (state.block, state.owner, state.next);
-        let first = owner * self.geometry.pages_per_block();
         let mut to = Destination { block: Some(block), begun: next > 0 };
         let mut copied = 0;
         let mut failed = false;
-        for key in first + next..first + until {
-            match self.copy_newest(nand, key, Role::Log, &mut to, at)? {
+        for offset in next..until {
+            match self.copy_newest(nand, self.layout.key(owner, offset), Role::Log, &mut to, at)? {
                 Copied::Done => copied += 1,
                 Copied::Nothing => {}
                 Copied::Failed => {
@@ -88,7 +87,7 @@ impl Ground {
             }
         }
         if !failed && !to.begun && until > 0 {
-            failed = self.write_zeros(nand, block, first, Role::Log, at)?.is_none();
+            failed = self.write_zeros(nand, block, self.layout.key(owner, 0), Role::Log, at)?.is_none();
         }
         let state = self.log.get_mut(slot);
         state.closed |= failed;

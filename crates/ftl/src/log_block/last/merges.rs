@@ -1,0 +1,236 @@
+//! Merges on all channels together (LAST++ sections 4.3 and 4.4, figures 7 and 10).
+//!
+//! Of what is merged at a time each logical block has its new data block written side by side with the others'; then the
+//! map page that names them; and only then the old blocks are given back. What is not in the same map page is merged one
+//! after the other: each logical block switches alone, or with others that one page switches (the paper has one atomic
+//! write for all).
+
+use super::Last;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::log_block::data_map::Entry;
+use crate::log_block::ground::Ground;
+use crate::log_block::pool::{Role, Use};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Nand, Time};
+
+/// A logical block whose new data block is written.
+struct Ready {
+    logical_block: u32,
+    block: Option<Block>,
+    /// Where that is its sequential log block: the slot, and whether nothing had to be copied.
+    became: Option<(u32, bool)>,
+}
+
+impl Ground {
+    /// Merges logical blocks in full, as many at a time as there are channels.
+    fn merge_together<N: Nand>(&mut self, nand: &mut N, logical_blocks: &[u32], at: Time) -> Result<Time, FtlError> {
+        let (mut done, mut rest) = (at, logical_blocks);
+        while let Some(first) = rest.first() {
+            // One for the map and one for a program that fails are left.
+            let room = self.pool.free().saturating_sub(2).clamp(1, self.layout.channels()) as usize;
+            let part = self.data.part_of(*first);
+            let mut ready = Vec::new();
+            while let Some((logical_block, behind)) = rest.split_first() {
+                if ready.len() == room || self.data.part_of(*logical_block) != part {
+                    break;
+                }
+                match self.gather(nand, *logical_block, done) {
+                    Ok(block) => ready.push(Ready { logical_block: *logical_block, block, became: None }),
+                    Err(error) if ready.is_empty() => return Err(error),
+                    // What is written gives blocks back.
+                    Err(_) => break,
+                }
+                rest = behind;
+            }
+            done = self.switch_together(nand, &ready, done)?;
+        }
+        Ok(done)
+    }
+
+    /// What is ready becomes data blocks: all of one map page. Where that cannot be written, everything stays as it was, but
+    /// for blocks that nobody may erase: a map page that failed may name them all the same.
+    fn switch_together<N: Nand>(&mut self, nand: &mut N, ready: &[Ready], at: Time) -> Result<Time, FtlError> {
+        let Some(first) = ready.first() else { return Ok(at) };
+        let part = self.data.part_of(first.logical_block);
+        debug_assert!(ready.iter().all(|ready| self.data.part_of(ready.logical_block) == part));
+        let entry_of = |data: &super::super::data_map::DataMap, logical_block| Entry {
+            block: data.block(logical_block),
+            version: data.version(logical_block),
+        };
+        let before: Vec<Entry> = ready.iter().map(|ready| entry_of(&self.data, ready.logical_block)).collect();
+        let forget = self.barriers.forget(Barrier::OldBlocksAfterMap);
+        if forget {
+            before.iter().filter_map(|entry| entry.block).for_each(|old| self.pool.release(old));
+        }
+        // Everything of them that stands in log blocks by now was written before this moment.
+        let version = self.pool.clock.version();
+        for ready in ready {
+            self.data.set(ready.logical_block, Entry { block: ready.block, version });
+        }
+        let done = match self.write_part(nand, part, at) {
+            Ok(done) => done,
+            Err(error) => {
+                for (ready, before) in ready.iter().zip(before) {
+                    self.data.set(ready.logical_block, before);
+                    if let Some(block) = ready.block.filter(|block| !self.log.is_log_block(*block)) {
+                        self.pool.take(block, Use::Fixed);
+                    }
+                }
+                return Err(error);
+            }
+        };
+        for (ready, before) in ready.iter().zip(before) {
+            self.forget_log_pages(ready.logical_block);
+            self.trims.drop(ready.logical_block);
+            if let Some(old) = before.block {
+                if !forget {
+                    self.pool.release(old);
+                }
+                self.tally.freed_blocks += 1;
+            }
+            let Some((slot, is_switch)) = ready.became else {
+                self.tally.full_merges += 1;
+                continue;
+            };
+            let used = self.log.get(slot).used;
+            let block = self.log.close(slot);
+            self.pool.take(block, Use::Data);
+            self.tally.merged(used);
+            if is_switch {
+                self.tally.switch_merges += 1;
+            } else {
+                self.tally.partial_merges += 1;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Merges sequential log blocks of one segment: each the cheapest way that there is (figure 7), those of all channels
+    /// together.
+    fn merge_segment<N: Nand>(&mut self, nand: &mut N, slots: &[u32], at: Time) -> Result<Time, FtlError> {
+        let (mut done, mut rest) = (at, slots);
+        while let Some(first) = rest.first() {
+            let part = self.data.part_of(self.log.get(*first).owner);
+            let (mut ready, mut given_back) = (Vec::new(), Vec::new());
+            while let Some((slot, behind)) = rest.split_first() {
+                let state = self.log.get(*slot);
+                let (logical_block, block, live) = (state.owner, state.block, state.live);
+                if self.data.part_of(logical_block) != part {
+                    break;
+                }
+                let completed =
+                    if self.can_become_data_block(*slot) { self.complete(nand, *slot, done)? } else { None };
+                if let Some(is_switch) = completed {
+                    ready.push(Ready { logical_block, block: Some(block), became: Some((*slot, is_switch)) });
+                } else if live == 0 {
+                    given_back.push((*slot, 0));
+                } else {
+                    match self.gather(nand, logical_block, done) {
+                        Ok(block) => ready.push(Ready { logical_block, block, became: None }),
+                        Err(error) if ready.is_empty() && given_back.is_empty() => return Err(error),
+                        Err(_) => break,
+                    }
+                    given_back.push((*slot, 1));
+                }
+                rest = behind;
+            }
+            done = self.switch_together(nand, &ready, done)?;
+            for (slot, degree) in given_back {
+                done = self.give_back(nand, slot, degree, done)?;
+            }
+        }
+        Ok(done)
+    }
+}
+
+impl Last {
+    /// Merges the segment that was allocated least recently; none where there is none.
+    pub(super) fn merge_oldest_segment<N: Nand>(
+        &mut self,
+        ground: &mut Ground,
+        nand: &mut N,
+        at: Time,
+    ) -> Result<Option<Time>, FtlError> {
+        let slots = ground.log.last().map(|tables| tables.segments.oldest()).unwrap_or_default();
+        if slots.is_empty() {
+            return Ok(None);
+        }
+        let copies = ground.tally.page_copies;
+        let done = ground.merge_segment(nand, &slots, at)?;
+        self.counts.segments_merged += 1;
+        self.counts.sequential_copies += ground.tally.page_copies - copies;
+        Ok(Some(done))
+    }
+
+    /// Merges random log blocks, all logical blocks that have live pages in any of them together, and gives them back.
+    pub(super) fn merge_random<N: Nand>(
+        &mut self,
+        ground: &mut Ground,
+        nand: &mut N,
+        victims: &[u32],
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let (mut logical_blocks, mut degrees) = (Vec::new(), Vec::new());
+        for victim in victims {
+            let before = logical_blocks.len();
+            let mut from = 0;
+            while let Some((index, key)) = ground.log.live_in(*victim, from) {
+                logical_blocks.push(ground.split(key).0);
+                from = index + 1;
+            }
+            let own: &mut [u32] = &mut logical_blocks[before..];
+            own.sort_unstable();
+            degrees.push(own.chunk_by(|a, b| a == b).count() as u32);
+        }
+        logical_blocks.sort_unstable();
+        logical_blocks.dedup();
+        let copies = ground.tally.page_copies;
+        let mut done = ground.merge_together(nand, &logical_blocks, at)?;
+        self.counts.random_copies += ground.tally.page_copies - copies;
+        // A full merge takes the newest pages from sequential log blocks as well.
+        for logical_block in logical_blocks {
+            let sequential = ground.log.last().and_then(|tables| tables.segments.slot(logical_block));
+            if let Some(slot) = sequential {
+                done = ground.give_back(nand, slot, 1, done)?;
+            }
+        }
+        for (victim, degree) in victims.iter().zip(degrees) {
+            let is_hot = ground.log.get(*victim).role == Role::Hot;
+            done = ground.give_back(nand, *victim, degree, done)?;
+            self.random[self.home[*victim as usize] as usize] -= 1;
+            self.hot -= u32::from(is_hot);
+            let victims = if is_hot { &mut self.counts.hot_victims } else { &mut self.counts.cold_victims };
+            *victims += 1;
+            self.counts.dead_victims += u64::from(degree == 0);
+        }
+        Ok(done)
+    }
+
+    /// Makes room for a sequential log block of a logical block: merges segments until there is an entry and a free block
+    /// for it.
+    pub(super) fn room_for_sequential<N: Nand>(
+        &mut self,
+        ground: &mut Ground,
+        nand: &mut N,
+        logical_block: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let mut at = at;
+        // Each round gives up a log block.
+        loop {
+            let can_open = ground.log.last().is_some_and(|tables| tables.segments.can_open(logical_block));
+            if can_open && ground.pool.free() > ground.merge_blocks {
+                return Ok(at);
+            }
+            at = match self.merge_oldest_segment(ground, nand, at)? {
+                Some(done) => done,
+                None => match self.cheapest(ground, None) {
+                    Some(victim) => self.merge_random(ground, nand, &[victim], at)?,
+                    // Merges have given back all that there was.
+                    None => return Ok(at),
+                },
+            };
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Summary pages (LAST++ section 4.7): the last page of a random log block says of the others which logical page each is
+//! and of which version. A recovery reads it instead of their spare areas; where it is not there, or torn, it reads those.
+//!
+//! A block does one thing after another, so when a summary was begun all pages in front of it were done. What it says is
+//! what the spare areas say, so nothing is lost where a summary that read well goes bad.
+//!
+//! A *sequential* log block has none: its last page is the host's, or it could never become a data block.
+
+use crate::FtlError;
+use crate::blocks::NewPage;
+use crate::log_block::ground::Ground;
+use crate::log_block::log::NONE;
+use phelsuma_nand::{Content, Geometry, Kind, Nand, Purpose, Time};
+
+/// Bytes of an entry: logical page (u32), all ones where none is there, and version (48 bits), little-endian.
+const ENTRY_BYTES: usize = 10;
+
+/// Whether a page has room for the summary of a block.
+pub(in super::super) fn fits(geometry: &Geometry) -> bool {
+    geometry.pages_per_block() > 1
+        && (geometry.pages_per_block() as usize - 1) * ENTRY_BYTES <= geometry.page_bytes() as usize
+}
+
+/// What a summary page says: by page, the logical page with its version where there is one.
+pub(in super::super) fn decode(page: &[u8], pages: u32) -> impl Iterator<Item = (u32, Option<(u32, u64)>)> + '_ {
+    (0..pages).zip(page.chunks_exact(ENTRY_BYTES)).map(|(index, b)| {
+        let key = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+        let version = u64::from_le_bytes([b[4], b[5], b[6], b[7], b[8], b[9], 0, 0]);
+        (index, (key != NONE).then_some((key, version)))
+    })
+}
+
+impl Ground {
+    /// Writes a log block's summary behind its pages, of which these are the versions. Where that fails there is none, and
+    /// the block is closed.
+    pub(in super::super) fn write_summary<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        slot: u32,
+        versions: &[u64],
+        at: Time,
+    ) -> Result<(), FtlError> {
+        let state = self.log.get(slot);
+        let (index, role, block) = (state.next, state.role, state.block);
+        self.bytes.clear();
+        self.bytes.resize(self.geometry.page_bytes() as usize, 0);
+        for ((key, version), bytes) in state.keys.iter().zip(versions).zip(self.bytes.chunks_exact_mut(ENTRY_BYTES)) {
+            bytes[..4].copy_from_slice(&key.to_le_bytes());
+            bytes[4..].copy_from_slice(&version.to_le_bytes()[..6]);
+        }
+        let content = Content::Bytes(&self.bytes);
+        let page = NewPage {
+            kind: Kind::Summary,
+            key: block.0,
+            version: self.pool.clock.next_version(),
+            content,
+            data_crc: content.crc(),
+            aux: 0,
+        };
+        let to = self.geometry.page(block, index);
+        let written = self.pool.program(nand, to, role, &page, Purpose::Checkpoint, at)?;
+        let state = self.log.get_mut(slot);
+        state.next = index + 1;
+        state.closed |= written.is_none();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_must_have_room_for_a_summary() {
+        let fits = |page_bytes, pages| fits(&Geometry::new(page_bytes, pages, 64, 1, 1).unwrap());
+        assert!(fits(4096, 128) && fits(512, 32) && !fits(512, 128) && !fits(512, 1));
+    }
+
+    #[test]
+    fn any_bytes_are_taken_without_panic() {
+        for byte in 0..=255 {
+            assert!(decode(&[byte; 512], 64).count() <= 64);
+            assert_eq!(decode(&[byte; 3], 64).count(), 0);
+        }
+        assert_eq!(decode(&[0xff; 20], 2).last(), Some((1, None)));
+    }
+}
