@@ -30,8 +30,8 @@ pub use anchor::ANCHOR_BLOCKS;
 pub use barriers::Barrier;
 pub use config::{
     Composition, Config, ConfigError, DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge,
-    IntegrityPart, Knowledge, LastParts, LogInstances, LogParts, LogScheme, MIDAS_GROUPS_MAX, MappingPart,
-    MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS, PageParts, PageTimes, PlacementPart, PowerPart,
+    IntegrityPart, Knowledge, LastBackground, LastParts, LogInstances, LogParts, LogScheme, MIDAS_GROUPS_MAX,
+    MappingPart, MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS, PageParts, PageTimes, PlacementPart, PowerPart,
     QUOTA_CLASSES_MAX, SuperblockParts, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 pub use counter::Counter;

@@ -34,6 +34,31 @@ pub struct LastParts {
     pub partitions: bool,
     /// Whether a random log block ends with a summary of its pages, where a page has room for it.
     pub summary: bool,
+    /// What is merged while the host is idle.
+    pub background: LastBackground,
+    /// For how long the host is idle before anything is, in milliseconds.
+    pub idle_ms: u32,
+}
+
+/// What LAST++ merges while the host is idle (LAST++ section 4.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LastBackground {
+    /// Nothing: all merges are in the foreground.
+    Foreground,
+    /// Whatever log block of the cold partition is the cheapest.
+    Aggressive,
+    /// Those whose merge cost is not likely to get smaller before a foreground merge would take them.
+    Conservative,
+}
+
+impl LastBackground {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Foreground => "none",
+            Self::Aggressive => "aggressive",
+            Self::Conservative => "conservative",
+        }
+    }
 }
 
 impl Default for LastParts {
@@ -44,8 +69,15 @@ impl Default for LastParts {
 
 impl LastParts {
     /// As the paper has it.
-    pub(crate) const PAPERS: Self =
-        Self { threshold: 16, sequential_percent: 25, reduced_merge_costs: true, partitions: true, summary: true };
+    pub(crate) const PAPERS: Self = Self {
+        threshold: 16,
+        sequential_percent: 25,
+        reduced_merge_costs: true,
+        partitions: true,
+        summary: true,
+        background: LastBackground::Conservative,
+        idle_ms: 100,
+    };
 
     /// Segments of sequential log blocks, of so many log blocks on so many channels: each has a log block on each.
     pub(crate) fn segments_of(&self, log_blocks: u32, channels: u32) -> u32 {
@@ -65,7 +97,7 @@ impl LastParts {
     }
 
     /// Its parameters with their values.
-    pub fn settings(&self) -> [(&'static str, String); 5] {
+    pub fn settings(&self) -> [(&'static str, String); 7] {
         let switch = |on| if on { "on" } else { "off" }.to_string();
         [
             ("last.threshold", self.threshold.to_string()),
@@ -73,6 +105,8 @@ impl LastParts {
             ("last.merge-costs", if self.reduced_merge_costs { "reduced" } else { "full" }.to_string()),
             ("last.partitions", if self.partitions { "two" } else { "one" }.to_string()),
             ("last.summary", switch(self.summary)),
+            ("last.background", self.background.name().to_string()),
+            ("last.idle", self.idle_ms.to_string()),
         ]
     }
 
@@ -87,6 +121,12 @@ impl LastParts {
             ("last.merge-costs", ..) => return Err("it can be reduced or full"),
             ("last.partitions", "one" | "two", _) => self.partitions = value == "two",
             ("last.partitions", ..) => return Err("it can be one or two"),
+            ("last.background", "none", _) => self.background = LastBackground::Foreground,
+            ("last.background", "aggressive", _) => self.background = LastBackground::Aggressive,
+            ("last.background", "conservative", _) => self.background = LastBackground::Conservative,
+            ("last.background", ..) => return Err("it can be none, aggressive or conservative"),
+            ("last.idle", _, Some(ms @ 0..=1_000_000)) => self.idle_ms = ms,
+            ("last.idle", ..) => return Err("it can be 0 to 1000000 milliseconds"),
             ("last.summary", "on" | "off", _) => self.summary = value == "on",
             _ => return Err("it can be on or off"),
         }
@@ -119,7 +159,15 @@ impl LogScheme {
 }
 
 /// The parameters of LAST++.
-const LAST: &[&str] = &["last.threshold", "last.sequential", "last.merge-costs", "last.partitions", "last.summary"];
+const LAST: &[&str] = &[
+    "last.threshold",
+    "last.sequential",
+    "last.merge-costs",
+    "last.partitions",
+    "last.summary",
+    "last.background",
+    "last.idle",
+];
 
 /// Who has a drive's channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

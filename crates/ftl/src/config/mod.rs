@@ -17,7 +17,7 @@ pub use composition::Composition;
 pub(crate) use composition::OnFlash;
 pub use error::ConfigError;
 pub use knowledge::Knowledge;
-pub use log_block::{LastParts, LogInstances, LogParts, LogScheme, SuperblockParts};
+pub use log_block::{LastBackground, LastParts, LogInstances, LogParts, LogScheme, SuperblockParts};
 pub use parameters::PARAMETERS;
 pub(crate) use parts::{
     B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, MIDAS, ORACLE, SAMPLE_MIN, SEPBIT, STATIC_QUOTA, TIMEOUT_MS,

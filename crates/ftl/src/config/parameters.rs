@@ -110,5 +110,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("last.merge-costs", "reduced | full", "whether the merge-cost table has room for 32 data blocks of a log block"),
     ("last.partitions", "two | one", "whether random log blocks are in a hot and a cold partition"),
     ("last.summary", "on | off", "whether a random log block of last++ ends with a summary of its pages"),
+    ("last.background", "none | aggressive | conservative", "what last++ merges while the host is idle"),
+    ("last.idle", "0 to 1000000 milliseconds (default 100)", "how long the host is idle before that"),
     ("superblock.maps", "0, or 2 and more (0: as update blocks, at least 8)", "superblocks whose page maps are cached"),
 ];

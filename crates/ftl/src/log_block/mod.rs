@@ -27,7 +27,7 @@ mod trims;
 
 use crate::barriers::Barrier;
 use crate::config::LogParts;
-use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
+use crate::ftl::{Ftl, HostPage, ReadSink, Shape, Step, WriteRequest};
 use crate::{ANCHOR_BLOCKS, BlockLook, Counter, Finding, FtlError, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -115,6 +115,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
             let key = request.first.0 + index;
             done = done.max(self.scheme.write(&mut self.ground, nand, key, request.pages, content, at)?);
         }
+        self.scheme.served(done, true);
         Ok(done)
     }
 
@@ -159,6 +160,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
                 }
             }
         }
+        self.scheme.served(done, false);
         Ok(done)
     }
 
@@ -198,6 +200,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
         for block in old {
             ground.pool.release(block);
         }
+        self.scheme.served(done, true);
         Ok(done)
     }
 
@@ -207,6 +210,18 @@ impl<N: Nand> Ftl<N> for LogBlock {
             self.ground.write_trims(nand, at)?;
         }
         Ok(at.max(self.ground.pool.clock.horizon()))
+    }
+
+    fn due(&self) -> Option<Time> {
+        // Where nothing is written any more nothing is merged.
+        if self.ground.pool.stopped { None } else { self.scheme.due() }
+    }
+
+    fn background_step(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
+        if self.ground.pool.stopped {
+            return Ok(Step::Nothing);
+        }
+        self.scheme.background_step(&mut self.ground, nand, at)
     }
 
     fn copy(&self) -> Box<dyn Ftl<N>> {

@@ -8,6 +8,7 @@ use super::ground::Ground;
 use super::last::Last;
 use super::shape::Sizes;
 use crate::config::LogScheme;
+use crate::ftl::Step;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -88,6 +89,35 @@ impl Scheme {
             Self::Bast(bast) => bast.ram(ledger),
             Self::Fast(fast) => fast.ram(ledger),
             Self::Last(last) => last.ram(ledger),
+        }
+    }
+
+    /// The host has asked for something, which may have changed what is in log blocks, and was answered by then.
+    #[inline]
+    pub(super) fn served(&mut self, done: Time, changed: bool) {
+        if let Self::Last(last) = self {
+            last.served(done, changed);
+        }
+    }
+
+    /// From when on it has something to do while the host is idle.
+    pub(super) fn due(&self) -> Option<Time> {
+        match self {
+            Self::Last(last) => last.due(),
+            _ => None,
+        }
+    }
+
+    /// Does a piece of that.
+    pub(super) fn background_step<N: Nand>(
+        &mut self,
+        ground: &mut Ground,
+        nand: &mut N,
+        at: Time,
+    ) -> Result<Step, FtlError> {
+        match self {
+            Self::Last(last) => last.background_step(ground, nand, at),
+            _ => Ok(Step::Nothing),
         }
     }
 

@@ -172,7 +172,12 @@ mod tests {
         let settings: [&[(&str, &str)]; 19] = [
             &[],
             &[("last.threshold", "5"), ("last.sequential", "40"), ("last.merge-costs", "full"), ("log.blocks", "50")],
-            &[("last.partitions", "one"), ("last.summary", "off")],
+            &[
+                ("last.partitions", "one"),
+                ("last.summary", "off"),
+                ("last.background", "aggressive"),
+                ("last.idle", "7"),
+            ],
             &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
             &[("log.blocks", "17")],
             &[("log.instances", "per-channel"), ("log.blocks", "19")],

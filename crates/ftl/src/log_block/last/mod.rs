@@ -8,10 +8,12 @@
 //! - **Random log blocks** (4.4, algorithm 2): the next page goes to the channel that was written least recently. Those of
 //!   the hot partition take pages that were overwritten often, those of the cold one all others; which one is merged says
 //!   the merge-cost table ([`replacement`], figure 11).
+//! - **Background merges** (4.5) of log blocks of the cold partition ([`background`]).
 //! - **Summary pages** (4.7): a random log block's last page says what the others are ([`summary`]).
 //!
 //! ARCHITECTURE.md says what was decided where the paper is silent, contradicts itself, or would lose data.
 
+mod background;
 mod counts;
 mod merge_cost;
 mod merges;
@@ -67,6 +69,10 @@ pub(super) struct Last {
     /// The channels, the one written least recently first.
     written: Order,
     counts: Counts,
+    /// When the last request was answered.
+    idle_since: Time,
+    /// Since the last write it is known that there is nothing to merge in the background.
+    has_looked: bool,
 }
 
 impl Last {
@@ -91,6 +97,8 @@ impl Last {
             open: vec![nothing; 2 * channels as usize],
             written,
             counts: Counts::default(),
+            idle_since: Time::ZERO,
+            has_looked: true,
         }
     }
 

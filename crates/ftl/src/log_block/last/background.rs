@@ -1,0 +1,102 @@
+//! Merges while the host is idle (LAST++ section 4.5): of log blocks of the cold partition, whose full merges would hold
+//! up somebody's write otherwise.
+//!
+//! They begin when the host has been idle for a fixed time. *Aggressive*: whatever is the cheapest is merged, as long as
+//! there is anything. *Conservative*: only a log block whose merge cost is not likely to get smaller before a foreground
+//! merge would take it: [`conservative`].
+//!
+//! The sorted merge-cost list is made when it is needed, of the merge-cost table.
+
+use super::Last;
+use super::merge_cost::Cost;
+use crate::FtlError;
+use crate::config::LastBackground;
+use crate::ftl::Step;
+use crate::log_block::ground::Ground;
+use crate::log_block::pool::Role;
+use alloc::vec::Vec;
+use phelsuma_nand::{Nand, Time};
+
+/// Of log blocks in the order of their merge costs, the cheapest first, each with its latest update ID: the first whose
+/// distance from the current merge sequence ID is larger than its position, counted from 1. The position says after how many
+/// foreground merges it would be the victim; the distance for how many its cost has not become smaller, so for how many
+/// it is not expected to.
+pub(super) fn conservative(latest_updates: impl Iterator<Item = u64>, sequence: u64) -> Option<usize> {
+    let is_settled = |(position, latest): (u64, u64)| sequence - latest.min(sequence) > position;
+    (1..).zip(latest_updates).position(is_settled)
+}
+
+impl Last {
+    /// The host has asked for something, and was answered by then.
+    #[inline]
+    pub(in super::super) fn served(&mut self, done: Time, changed: bool) {
+        self.idle_since = self.idle_since.max(done);
+        self.has_looked &= !changed;
+    }
+
+    /// From when on there may be something to merge, if nobody has looked since the last write.
+    pub(in super::super) fn due(&self) -> Option<Time> {
+        let is_on = self.parts.background != LastBackground::Foreground && !self.has_looked;
+        is_on.then_some(Time(self.idle_since.0.saturating_add(u64::from(self.parts.idle_ms) * 1_000_000)))
+    }
+
+    /// Merges one log block of the cold partition, if there is one that is worth it. That there is none takes a look at all of
+    /// them, and is found out once.
+    pub(in super::super) fn background_step<N: Nand>(
+        &mut self,
+        ground: &mut Ground,
+        nand: &mut N,
+        at: Time,
+    ) -> Result<Step, FtlError> {
+        if self.parts.background == LastBackground::Foreground || self.has_looked {
+            return Ok(Step::Nothing);
+        }
+        let Some(victim) = self.background_victim(ground) else {
+            self.has_looked = true;
+            return Ok(Step::Did(at));
+        };
+        let done = self.merge_random(ground, nand, &[victim], at)?;
+        self.counts.background_merges += 1;
+        // What comes next waits for it, and is due at once.
+        let waited = Time(done.0.saturating_sub(u64::from(self.parts.idle_ms) * 1_000_000));
+        self.idle_since = self.idle_since.max(waited);
+        Ok(Step::Did(done))
+    }
+
+    fn background_victim(&self, ground: &Ground) -> Option<u32> {
+        let costs = &ground.log.last()?.costs;
+        let cold = ground
+            .log
+            .slots()
+            .filter(|slot| ground.log.get(*slot).role == Role::Log && !self.can_be_written(ground, *slot));
+        let mut sorted: Vec<(Cost, u64, u32)> =
+            cold.map(|slot| (costs.cost(slot), ground.log.get(slot).first_seq, slot)).collect();
+        sorted.sort_unstable();
+        let at = match self.parts.background {
+            LastBackground::Foreground => None,
+            LastBackground::Aggressive => (!sorted.is_empty()).then_some(0),
+            LastBackground::Conservative => {
+                conservative(sorted.iter().map(|(.., slot)| costs.latest_update(*slot)), costs.sequence)
+            }
+        }?;
+        sorted.get(at).map(|(.., slot)| *slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_victim_of_figures_13_and_14_is_log_block_d() {
+        // Figure 13, sequence 98: A, B, C, D and E in this order, with these latest update IDs.
+        assert_eq!(conservative([98, 98, 98, 95, 98].into_iter(), 98), None);
+        // The 99th merge takes A; B and E get cheaper; the 100th takes B, and C gets cheaper. Then the host is idle: of C, D
+        // and E, D has position 2 and distance 5, E position 3 and distance 1.
+        assert_eq!(conservative([100, 95, 99].into_iter(), 100), Some(1));
+        // Position and distance alike is not enough.
+        assert_eq!(conservative([100, 98, 99].into_iter(), 100), None);
+        assert_eq!(conservative([98, 95, 99].into_iter(), 100), Some(0));
+        assert_eq!(conservative(core::iter::empty(), 100), None);
+    }
+}
