@@ -258,6 +258,9 @@ barriers! {
     /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at the
     /// sequential log block alone).
     PartialMergesOfNewest,
+    /// A page is in random log blocks or in sequential ones, never in both tables (LAST++ section 4.8 looks into one after the
+    /// other).
+    OneLogPlace,
 }
 
 #[cfg(phelsuma_mutants)]

@@ -23,6 +23,10 @@ fn config(name: &str, workload: Workload, writes: u32, depth: u32, dies: (u32, u
         // Small for the drive, so that entries are evicted.
         composition.set("mapping.cache", "64").unwrap();
     }
+    if name == "last++" {
+        // Requests here are short.
+        composition.set("last.threshold", "3").unwrap();
+    }
     let logical_pages = (blocks as f64 * 32.0 * ratio) as u32;
     let geometry = room::roomy(name, composition, logical_pages, blocks, dies);
     LabConfig {

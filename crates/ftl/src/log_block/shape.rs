@@ -48,7 +48,7 @@ impl Sizes {
             LogScheme::Last(last) => {
                 let segments = last.segments_of(log_blocks, geometry.channels());
                 let random = log_blocks - segments * geometry.channels();
-                Some(TableSizes { random, segments, reduced: last.reduced_merge_costs })
+                Some(TableSizes { random, segments, reduced: last.reduced_merge_costs, barriers: config.barriers() })
             }
             _ => None,
         };

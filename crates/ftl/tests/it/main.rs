@@ -12,6 +12,7 @@ mod erase_counts;
 mod ftl_mm;
 mod garbled;
 mod integrity;
+mod last;
 mod looks;
 mod merges;
 mod model;

@@ -57,6 +57,9 @@ impl Last {
             counters.push(Counter::sum("last_segment_lookups", lookups));
             counters.push(Counter::sum("last_segment_probes", probes));
         }
+        let pages = || self.pages_on.iter().copied();
+        counters.push(Counter::level("last_channel_pages_least", pages().min().unwrap_or(0)));
+        counters.push(Counter::level("last_channel_pages_most", pages().max().unwrap_or(0)));
         counters.push(Counter::level("last_random_log_blocks", u64::from(self.random.iter().sum::<u32>())));
         counters.push(Counter::level("last_hot_log_blocks", u64::from(self.hot)));
     }

@@ -68,6 +68,8 @@ pub(super) struct Last {
     open: Vec<Open>,
     /// The channels, the one written least recently first.
     written: Order,
+    /// By channel: pages that the host wrote there.
+    pages_on: Vec<u64>,
     counts: Counts,
     /// When the last request was answered.
     idle_since: Time,
@@ -96,6 +98,7 @@ impl Last {
             home: Vec::new(),
             open: vec![nothing; 2 * channels as usize],
             written,
+            pages_on: vec![0; channels as usize],
             counts: Counts::default(),
             idle_since: Time::ZERO,
             has_looked: true,
@@ -172,7 +175,7 @@ impl Last {
         let done = ground.append(nand, slot, offset, key, content, at)?;
         if done.is_some() {
             self.counts.sequential_pages += 1;
-            self.written.touch(logical_block % self.channels);
+            self.touch(logical_block % self.channels);
         }
         Ok((done, at))
     }
@@ -211,13 +214,20 @@ impl Last {
                 Role::Hot => self.counts.hot_pages += 1,
                 _ => self.counts.cold_pages += 1,
             }
-            self.written.touch(channel);
+            self.touch(channel);
             if self.has_summary && next + 1 == self.pages_per_log_block {
                 ground.write_summary(nand, slot, &self.open[open].versions, at)?;
                 self.counts.summary_pages += 1;
             }
             return Ok(done);
         }
+    }
+
+    /// A page has been written to a channel.
+    #[inline]
+    fn touch(&mut self, channel: u32) {
+        self.written.touch(channel);
+        self.pages_on[channel as usize] += 1;
     }
 
     /// The partition that a page goes to (section 4.4.1): the hot one if it is there already, or if it was overwritten in
@@ -284,7 +294,9 @@ impl Last {
         let versions: usize = self.open.iter().map(|open| open.versions.capacity() * 8).sum();
         ledger.index("buffer.summary", versions as u64);
         let open = self.open.capacity() * size_of::<Open>() + self.home.capacity() * 4;
-        let channels = (self.quota.capacity() + self.random.capacity()) * 4 + self.written.bytes() as usize;
+        let channels = (self.quota.capacity() + self.random.capacity()) * 4
+            + self.pages_on.capacity() * 8
+            + self.written.bytes() as usize;
         ledger.index("index.last_open", (open + channels) as u64);
     }
 }

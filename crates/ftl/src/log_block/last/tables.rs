@@ -5,6 +5,7 @@ use super::merge_cost::MergeCostTable;
 use super::page_table::PageTable;
 use super::segments::Segments;
 use crate::RamLedger;
+use crate::barriers::{Barrier, Barriers};
 use crate::log_block::layout::Layout;
 use phelsuma_nand::{Geometry, Page};
 
@@ -17,6 +18,7 @@ pub(in super::super) struct TableSizes {
     pub(in super::super) segments: u32,
     /// Whether the merge-cost table is the reduced one.
     pub(in super::super) reduced: bool,
+    pub(in super::super) barriers: Barriers,
 }
 
 #[derive(Clone, Debug)]
@@ -64,13 +66,14 @@ impl Tables {
     /// says of it would be taken for the newest some day.
     pub(in super::super) fn set(&mut self, key: u32, page: Page, sequential: bool) -> Option<Page> {
         let (logical_block, offset) = self.layout.split(key);
+        let forget = self.sizes.barriers.forget(Barrier::OneLogPlace);
         if sequential {
-            let old = self.pages.remove(key);
+            let old = if forget { None } else { self.pages.remove(key) };
             let was_set = self.segments.set(logical_block, offset);
             debug_assert!(!was_set, "an offset of a sequential log block is written twice");
             return old;
         }
-        let old = self.segments.clear(logical_block, offset);
+        let old = if forget { None } else { self.segments.clear(logical_block, offset) };
         self.pages.set(key, page).or(old)
     }
 

@@ -48,6 +48,12 @@ fn small_cache(mut composition: Composition) -> Composition {
 /// `+fetch`, which reads what that does not know, or `PRESET+dac`, one with DAC's regions by spare areas, or of several of
 /// these.
 pub(crate) fn parts_of(name: &str) -> Composition {
+    if name == "last++" {
+        // Requests here are short.
+        let mut composition = Preset::named(name).unwrap().composition;
+        composition.set("last.threshold", "4").unwrap();
+        return composition;
+    }
     let mut words = name.split('+');
     let mut composition = small_cache(Preset::named(words.next().unwrap()).unwrap().composition);
     for word in words {

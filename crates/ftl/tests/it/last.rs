@@ -1,0 +1,244 @@
+//! LAST++, made by hand on blocks of four pages over four channels, as the paper's figures have them.
+
+use crate::common::{Host, chips, config, parts_of, small};
+use phelsuma_ftl::{FtlError, Step, format};
+use phelsuma_nand::{Purpose, Time};
+
+/// Pages of a segment.
+const SEGMENT: u32 = 16;
+
+/// A drive of eight segments, all of them written: seven stand in data blocks, the last one in sequential log blocks. There
+/// is room for one segment of those, and for three random log blocks on each channel.
+fn filled(settings: &[(&str, &str)]) -> Host {
+    let mut config = config("last++", 8 * SEGMENT);
+    let figures = [("last.threshold", "4"), ("last.summary", "off"), ("last.background", "none")];
+    for (name, value) in figures.iter().chain(settings) {
+        config.composition.set(name, value).unwrap();
+    }
+    let mut host = Host::new(chips(small(4, 128, 4, 1)), config, 1);
+    (0..8).for_each(|segment| host.write(segment * SEGMENT, SEGMENT, true).unwrap());
+    host
+}
+
+/// The logical page at an offset of a logical block: number four to a segment, one on each channel (equation 1).
+fn page(logical_block: u32, offset: u32) -> u32 {
+    logical_block / 4 * SEGMENT + offset * 4 + logical_block % 4
+}
+
+/// Counters, and what it has cost: pages copied, blocks given back to be erased, map pages written.
+fn cost(host: &mut Host, counters: [&str; 3], act: impl FnOnce(&mut Host)) -> ([u64; 3], [u64; 3]) {
+    let all = |host: &mut Host| {
+        let map_pages = host.plug.sim().stats().of(Purpose::Map).programs;
+        let costs = [host.counter("pages_moved"), host.counter("merge_freed_blocks"), map_pages];
+        (counters.map(|counter| host.counter(counter)), costs)
+    };
+    let before = all(host);
+    act(host);
+    let after = all(host);
+    host.compare_all();
+    host.check();
+    let less = |a: [u64; 3], b: [u64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    (less(after.0, before.0), less(after.1, before.1))
+}
+
+const KINDS: [&str; 3] = ["switch_merges", "partial_merges", "full_merges"];
+
+#[test]
+fn the_segment_of_figure_7_is_merged_in_three_ways_with_one_map_page() {
+    let mut host = filled(&[]);
+    // Pages 1 to 13. What the filling has left is switched.
+    let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(1, 13, true).unwrap());
+    assert_eq!((kinds, costs), ([4, 0, 0], [0, 4, 1]));
+    // Channel 0 lacks page 0 at the beginning, channel 1 nothing, channels 2 and 3 lack pages 14 and 15 at the end. Four data
+    // blocks and the log block of channel 0 are given back.
+    let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());
+    assert_eq!((kinds, costs), ([1, 2, 1], [4 + 2, 5, 1]));
+}
+
+#[test]
+fn a_sequential_request_goes_to_random_log_blocks_where_its_own_are_written_so_far() {
+    let mut host = filled(&[]);
+    host.write(0, 8, true).unwrap();
+    let (counts, _) =
+        cost(&mut host, ["last_sequential_pages", "last_sequential_refused", "last_cold_pages"], |host| {
+            // Pages 4 to 7 are written already, and 8 to 11 not.
+            host.write(4, 8, true).unwrap();
+            // Too short.
+            host.write(12, 3, true).unwrap();
+        });
+    assert_eq!(counts, [4, 4, 3 + 4]);
+}
+
+#[test]
+fn several_streams_are_switched_where_there_are_log_blocks_for_them() {
+    // Figure 6: requests of four pages of two streams in turn. Room for two segments, and none is merged.
+    let mut host = filled(&[("log.blocks", "32")]);
+    let (kinds, _) = cost(&mut host, KINDS, |host| {
+        for n in 0..4 {
+            host.write(n * 4, 4, true).unwrap();
+            host.write(SEGMENT + n * 4, 4, true).unwrap();
+        }
+    });
+    assert_eq!(kinds, [8, 0, 0], "those that the filling has left");
+    // The segment that was allocated least recently goes.
+    let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(4 * SEGMENT, 4, true).unwrap());
+    assert_eq!((kinds, costs), ([4, 0, 0], [0, 4, 1]));
+}
+
+/// Four victims of figure 10, a random log block on each channel, that are associated with six data blocks; other random log
+/// blocks with more each.
+fn figure_10(host: &mut Host) {
+    let victims = [
+        [page(0, 0), page(0, 1), page(1, 0), page(1, 1)],
+        [page(1, 2), page(1, 3), page(2, 0), page(2, 1)],
+        [page(3, 0), page(3, 1), page(4, 0), page(4, 1)],
+        [page(4, 2), page(4, 3), page(5, 0), page(5, 1)],
+    ];
+    // The channels are written in turn.
+    for n in 0..4 {
+        victims.iter().for_each(|pages| host.write(pages[n], 1, true).unwrap());
+    }
+    (0..32).for_each(|n| host.write(page(8 + n % 20, n / 20), 1, true).unwrap());
+}
+
+#[test]
+fn the_victims_of_figure_10_are_merged_together() {
+    let mut host = filled(&[]);
+    figure_10(&mut host);
+    let degrees = ["log_blocks_fully_merged", "associated_logical_blocks", "full_merges"];
+    let (degrees, costs) = cost(&mut host, degrees, |host| host.write(page(20, 3), 1, true).unwrap());
+    // Each victim is associated with two data blocks, all with six: 24 pages, 10 blocks. Four at a time are named by one
+    // map page.
+    assert_eq!((degrees, costs), ([4, 8, 6], [24, 10, 2]));
+    // Now each channel has a free one.
+    let (degrees, _) = cost(&mut host, ["last_cold_victims"; 3], |host| {
+        (0..15).for_each(|n| host.write(page(21 + n % 3, n / 5), 1, true).unwrap());
+    });
+    assert_eq!(degrees, [0; 3]);
+}
+
+#[test]
+fn the_newest_of_a_random_and_a_sequential_log_block_is_read() {
+    // Corner: section 4.8 looks into random log blocks first. What was written there and then sequentially would be read old.
+    let mut host = filled(&[]);
+    host.write(5, 1, true).unwrap();
+    host.write(0, SEGMENT, true).unwrap();
+    host.compare_all();
+    // Corner: the reverse. What was rewritten in a random log block, and is merged from there, would be read old where the
+    // sequential log block's page status table answers before the data block.
+    host.write(6, 1, true).unwrap();
+    figure_10(&mut host);
+    host.write(page(20, 3), 1, true).unwrap();
+    host.compare_all();
+    host.check();
+    host.restart(|_| ()).unwrap();
+    host.compare_all();
+}
+
+#[test]
+fn a_sequential_log_block_with_a_newer_version_in_a_random_one_is_merged_in_full() {
+    // Corner: a switch merge would make the old version the data block's.
+    let mut host = filled(&[]);
+    host.write(0, SEGMENT, true).unwrap();
+    host.write(6, 1, true).unwrap();
+    let (kinds, _) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());
+    assert_eq!(kinds, [3, 0, 1]);
+    host.restart(|_| ()).unwrap();
+    host.compare_all();
+}
+
+#[test]
+fn the_fourth_update_of_a_page_goes_to_the_hot_partition() {
+    let mut host = filled(&[]);
+    let (counts, _) = cost(&mut host, ["last_cold_pages", "last_hot_pages", "last_hot_log_blocks"], |host| {
+        (0..4).for_each(|_| host.write(9, 1, true).unwrap());
+    });
+    assert_eq!(counts, [4, 0, 0]);
+    let (counts, _) = cost(&mut host, ["last_cold_pages", "last_hot_pages", "last_hot_log_blocks"], |host| {
+        (0..3).for_each(|_| host.write(9, 1, true).unwrap());
+    });
+    // Each goes to another channel.
+    assert_eq!(counts, [0, 3, 3]);
+    let mut host = filled(&[("last.partitions", "one")]);
+    (0..9).for_each(|_| host.write(9, 1, true).unwrap());
+    assert_eq!(host.counter("last_hot_pages"), 0);
+}
+
+#[test]
+fn dead_blocks_of_the_hot_partition_are_erased_and_nothing_is_copied() {
+    let mut host = filled(&[]);
+    let counts = ["last_dead_victims", "last_cold_victims", "full_merges"];
+    let ([dead, _, merges], [copies, ..]) =
+        cost(&mut host, counts, |host| (0..400).for_each(|n| host.write(40 + n % 3, 1, true).unwrap()));
+    assert!(dead > 80, "{dead}");
+    assert_eq!((merges, copies), (0, 0));
+}
+
+#[test]
+fn what_was_hot_once_leaves_the_hot_partition() {
+    let mut host = filled(&[]);
+    (0..40).for_each(|n| host.write(40 + n % 4, 1, true).unwrap());
+    assert!(host.counter("last_hot_log_blocks") > 0);
+    // Pages that are written once each: where there is nothing dead in the hot partition and it is as large as its share of
+    // the valid pages, it is the one to give a block.
+    (0..8).for_each(|n| (0..SEGMENT).for_each(|p| host.write((n * SEGMENT + p * 5) % 128, 1, true).unwrap()));
+    assert_eq!(host.counter("last_hot_log_blocks"), 0);
+    assert!(host.counter("last_hot_victims") > 0);
+    host.compare_all();
+    host.check();
+}
+
+#[test]
+fn a_recovery_reads_one_page_of_a_log_block_that_has_a_summary() {
+    let spare_reads = |summary| {
+        let mut host = filled(&[("last.summary", summary)]);
+        (0..30).for_each(|n| host.write(n * 4 % 120, 1, true).unwrap());
+        let before = host.plug.sim().stats().of(Purpose::Recovery).spare_reads;
+        host.restart(|_| ()).unwrap();
+        host.compare_all();
+        host.plug.sim().stats().of(Purpose::Recovery).spare_reads - before
+    };
+    let (with, without) = (spare_reads("on"), spare_reads("off"));
+    // Blocks of four pages: three for the host and a summary.
+    assert!(with + 20 < without, "{with} and {without}");
+}
+
+#[test]
+fn sequential_log_blocks_are_found_and_become_data_blocks_after_a_power_cut() {
+    let mut host = filled(&[]);
+    // So that nothing of the last segment may have been in flight.
+    (0..9).for_each(|n| host.write(n * 3, 1, true).unwrap());
+    host.restart(|_| ()).unwrap();
+    let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());
+    assert_eq!((kinds, costs), ([4, 0, 0], [0, 4, 1]));
+}
+
+#[test]
+fn aggressive_background_merges_leave_nothing_to_the_foreground() {
+    let mut host = filled(&[("last.background", "aggressive"), ("last.idle", "5")]);
+    figure_10(&mut host);
+    let ftl = host.ftl.as_mut().unwrap();
+    assert_eq!(ftl.due(), Some(Time(host.at.0 + 5_000_000)));
+    let mut at = host.at;
+    while let Step::Did(done) = ftl.background_step(&mut host.plug, at).unwrap() {
+        at = done;
+    }
+    assert_eq!((ftl.due(), host.counter("last_background_merges")), (None, 12));
+    host.at = at;
+    let (victims, _) = cost(&mut host, ["last_cold_victims"; 3], |host| host.write(page(20, 3), 1, true).unwrap());
+    assert_eq!(victims, [0; 3]);
+}
+
+#[test]
+fn a_drive_without_a_sequential_and_two_random_log_blocks_on_each_channel_is_refused() {
+    let mut composition = parts_of("last++");
+    composition.set("log.blocks", "11").unwrap();
+    let refused = composition.check_on(&small(4, 128, 4, 1), 64).unwrap_err().to_string();
+    assert!(refused.contains("12 or more"), "{refused}");
+    assert!(composition.set("log.instances", "per-channel").is_err());
+    assert!(composition.set("last.threshold", "0").is_err());
+    // A logical block takes a whole one, and a segment one on each channel.
+    let config = config("last++", u32::MAX);
+    let fits = format(&mut chips(small(4, 128, 4, 1)), &config, Time::ZERO).err().unwrap();
+    assert!(matches!(fits, FtlError::DoesNotFit { usable_pages, .. } if usable_pages % 16 == 0), "{fits}");
+}
