@@ -46,9 +46,9 @@ const KINDS: [&str; 3] = ["switch_merges", "partial_merges", "full_merges"];
 #[test]
 fn the_segment_of_figure_7_is_merged_in_three_ways_with_one_map_page() {
     let mut host = filled(&[]);
-    // Pages 1 to 13. What the filling has left is switched.
+    // Pages 1 to 13. What the filling has left is switched; there were no data blocks of it before.
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(1, 13, true).unwrap());
-    assert_eq!((kinds, costs), ([4, 0, 0], [0, 4, 1]));
+    assert_eq!((kinds, costs), ([4, 0, 0], [0, 0, 1]));
     // Channel 0 lacks page 0 at the beginning, channel 1 nothing, channels 2 and 3 lack pages 14 and 15 at the end. Four data
     // blocks and the log block of channel 0 are given back.
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());
@@ -182,7 +182,8 @@ fn what_was_hot_once_leaves_the_hot_partition() {
     // Pages that are written once each: where there is nothing dead in the hot partition and it is as large as its share of
     // the valid pages, it is the one to give a block.
     (0..8).for_each(|n| (0..SEGMENT).for_each(|p| host.write((n * SEGMENT + p * 5) % 128, 1, true).unwrap()));
-    assert_eq!(host.counter("last_hot_log_blocks"), 0);
+    // What is left is open: one on each channel.
+    assert!(host.counter("last_hot_log_blocks") <= 4);
     assert!(host.counter("last_hot_victims") > 0);
     host.compare_all();
     host.check();
@@ -199,8 +200,9 @@ fn a_recovery_reads_one_page_of_a_log_block_that_has_a_summary() {
         host.plug.sim().stats().of(Purpose::Recovery).spare_reads - before
     };
     let (with, without) = (spare_reads("on"), spare_reads("off"));
-    // Blocks of four pages: three for the host and a summary.
-    assert!(with + 20 < without, "{with} and {without}");
+    // Blocks of four pages: three for the host and a summary. Of 30 pages 24 are in eight blocks with one, and two in each of
+    // four others. Without, all are in eight blocks.
+    assert_eq!(without - with, (8 - 4) * 4);
 }
 
 #[test]
@@ -210,7 +212,7 @@ fn sequential_log_blocks_are_found_and_become_data_blocks_after_a_power_cut() {
     (0..9).for_each(|n| host.write(n * 3, 1, true).unwrap());
     host.restart(|_| ()).unwrap();
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());
-    assert_eq!((kinds, costs), ([4, 0, 0], [0, 4, 1]));
+    assert_eq!((kinds, costs), ([4, 0, 0], [0, 0, 1]));
 }
 
 #[test]

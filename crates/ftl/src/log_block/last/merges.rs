@@ -10,6 +10,7 @@ use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::log_block::data_map::Entry;
 use crate::log_block::ground::Ground;
+use crate::log_block::log::NONE;
 use crate::log_block::pool::{Role, Use};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Time};
@@ -199,6 +200,8 @@ impl Last {
             let is_hot = ground.log.get(*victim).role == Role::Hot;
             done = ground.give_back(nand, *victim, degree, done)?;
             self.random[self.home[*victim as usize] as usize] -= 1;
+            // One that was written to its end is open no longer.
+            self.open.iter_mut().filter(|open| open.slot == *victim).for_each(|open| open.slot = NONE);
             self.hot -= u32::from(is_hot);
             let victims = if is_hot { &mut self.counts.hot_victims } else { &mut self.counts.cold_victims };
             *victims += 1;

@@ -116,12 +116,6 @@ impl Last {
             if let Some(tables) = ground.log.last_mut() {
                 tables.costs.sequence += 1;
             }
-            // Those that are merged are open no longer.
-            for open in &mut self.open {
-                if victims.contains(&open.slot) {
-                    open.slot = NONE;
-                }
-            }
             at = self.merge_random(ground, nand, &victims, at)?;
         }
     }

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     fn segments(most: u32) -> Segments {
-        let geometry = Geometry::new(512, 4, 64, 4, 1).unwrap();
+        let geometry = Geometry::new(512, 4, 2048, 4, 1).unwrap();
         Segments::new(&geometry, Layout::segments(&geometry), most)
     }
 
@@ -285,7 +285,7 @@ mod tests {
         // Page 5 goes to the block that channel 1 has.
         assert_eq!(table.slot(1), Some(7));
         table.set(1, 1);
-        let geometry = Geometry::new(512, 4, 64, 4, 1).unwrap();
+        let geometry = Geometry::new(512, 4, 2048, 4, 1).unwrap();
         assert_eq!(table.place(0, 1), Some(geometry.page(Block(1002), 1)));
         assert_eq!((table.place(0, 0), table.place(1, 2), table.place(2, 0)), (None, None, None));
         let mut live: Vec<u32> = table.places().map(|(key, _)| key).collect();
