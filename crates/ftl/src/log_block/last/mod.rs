@@ -1,10 +1,10 @@
 //! LAST++: locality-aware sector translation over the channels of a drive (LAST++ section 4).
 //!
 //! - **Layout** (4.1): logical pages are dealt to the channels in a zigzag; a logical block of each channel is a segment
-//!   ([`Layout::segments`]).
+//!   ([`layout`](super::layout)).
 //! - **Sequentiality detector** (4.2): a request of so many pages or more is sequential ([`Last::is_sequential`]).
 //! - **Sequential log blocks** (4.3, algorithm 1): one for each logical block of a few segments, in place. The segment that
-//!   was allocated least recently is merged, on all channels together ([`Segments`](segments)).
+//!   was allocated least recently is merged, on all channels together ([`segments`]).
 //! - **Random log blocks** (4.4, algorithm 2): the next page goes to the channel that was written least recently. Those of
 //!   the hot partition take pages that were overwritten often, those of the cold one all others; which one is merged says
 //!   the merge-cost table ([`replacement`], figure 11).

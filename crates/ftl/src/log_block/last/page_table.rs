@@ -57,7 +57,7 @@ impl PageTable {
     #[inline]
     fn home(&self, key: u32) -> usize {
         let spread = u64::from(key.wrapping_mul(0x9e37_79b1));
-        (spread * self.keys.len() as u64 >> 32) as usize
+        ((spread * self.keys.len() as u64) >> 32) as usize
     }
 
     #[inline]

@@ -72,7 +72,8 @@ impl Segments {
 
     #[inline]
     fn home(&self, segment: u32) -> usize {
-        (u64::from(segment.wrapping_mul(0x9e37_79b1)) * self.buckets.len() as u64 >> 32) as usize
+        let spread = u64::from(segment.wrapping_mul(0x9e37_79b1));
+        ((spread * self.buckets.len() as u64) >> 32) as usize
     }
 
     fn segment_in(&self, bucket: usize) -> Option<u32> {

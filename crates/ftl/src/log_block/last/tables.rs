@@ -121,3 +121,25 @@ impl Tables {
         self.costs.ram(self.sizes.random, &self.layout, logical_blocks, ledger);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_as_large_as_table_i_says() {
+        // 256 GB over eight channels: 32 segments of sequential log blocks and 768 random ones.
+        let geometry = Geometry::new(4096, 128, 1 << 19, 8, 1).unwrap();
+        let sizes = TableSizes { random: 768, segments: 32, reduced: true, barriers: Barriers::default() };
+        let tables = Tables::new(&geometry, Layout::segments(&geometry), sizes);
+        let mut ledger = RamLedger::default();
+        tables.ram(&geometry, 1 << 19, &mut ledger);
+        let of = |name| ledger.papers().find(|(of, _)| *of == name).unwrap().1;
+        // 4.52 KB, 336 KB and 768.5 KB.
+        assert_eq!(of("last.segments"), 32 * 1157 / 8);
+        assert_eq!(of("last.page_map"), 336 << 10);
+        assert_eq!((of("last.page_hash"), of("last.segment_hash")), (768 << 10, 512));
+        // 80 KB, with a bit more of each log block than the paper's 854: five cannot say 32.
+        assert_eq!(of("last.merge_costs"), 768 * 855 / 8);
+    }
+}
