@@ -21,8 +21,6 @@ const SMALL: Drive = Drive {
 const DIES: Drive = Drive { pages_per_block: 8, blocks: 128, dies: (2, 2), ..SMALL };
 /// Four dies with next to no room.
 const CROWDED_DIES: Drive = Drive { blocks: 64, pages_per_block: 4, full: 99, ..DIES };
-/// Two channels, and requests that are sequential however short they are, nearly.
-const LAST: Drive = Drive { set: &[("last.threshold", "3")], pages_per_block: 8, blocks: 128, dies: (2, 1), ..SMALL };
 /// A drive of blocks with 32 pages.
 const LARGER: Drive = Drive { pages_per_block: 32, blocks: 128, cache: 64, full: 60, ..SMALL };
 
@@ -215,11 +213,6 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::OrphansErased, soak("bast")),
         (B::PartialMergesOfNewest, soak("fast")),
         // SUPERBLOCK has a map and a recovery of its own.
-        (B::OneLogPlace, soak_on(LAST, "last++")),
-        (B::PartialMergesOfNewest, soak_on(LAST, "last++")),
-        (B::MergeVersionCompared, soak_on(LAST, "last++")),
-        (B::OldBlocksAfterMap, soak_on(LAST, "last++")),
-        (B::SuspectsVerified, soak_on(LAST, "last++")),
         (B::SuspectsVerified, soak("superblock")),
         (B::SuspectsCopied, soak("superblock")),
         (B::SuspectsReadOnce, soak("superblock")),
@@ -240,6 +233,7 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::MetadataBounded, "crates/ftl/tests/it/corners.rs"),
     (Barrier::LogCleaningBounded, "crates/ftl/tests/it/corners.rs"),
     (Barrier::HeldLogBlocksScanned, "crates/ftl/tests/it/merges.rs"),
+    (Barrier::OneLogPlace, "crates/ftl/tests/it/last.rs"),
     (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
 ];
 

@@ -1,7 +1,7 @@
 //! LAST++, made by hand on blocks of four pages over four channels, as the paper's figures have them.
 
 use crate::common::{Host, chips, config, parts_of, small};
-use phelsuma_ftl::{FtlError, Step, format};
+use phelsuma_ftl::{Config, FtlError, Step, format};
 use phelsuma_nand::{Purpose, Time};
 
 /// Pages of a segment.
@@ -10,7 +10,10 @@ const SEGMENT: u32 = 16;
 /// A drive of eight segments, all of them written: seven stand in data blocks, the last one in sequential log blocks. There
 /// is room for one segment of those, and for three random log blocks on each channel.
 fn filled(settings: &[(&str, &str)]) -> Host {
-    let mut config = config("last++", 8 * SEGMENT);
+    filled_as(config("last++", 8 * SEGMENT), settings)
+}
+
+fn filled_as(mut config: Config, settings: &[(&str, &str)]) -> Host {
     let figures = [("last.threshold", "4"), ("last.summary", "off"), ("last.background", "none")];
     for (name, value) in figures.iter().chain(settings) {
         config.composition.set(name, value).unwrap();
@@ -119,19 +122,23 @@ fn the_victims_of_figure_10_are_merged_together() {
 
 #[test]
 fn the_newest_of_a_random_and_a_sequential_log_block_is_read() {
-    // Corner: section 4.8 looks into random log blocks first. What was written there and then sequentially would be read old.
     let mut host = filled(&[]);
+    written_both_ways(&mut host);
+    host.check();
+    host.restart(|_| ()).unwrap();
+    host.compare_all();
+}
+
+fn written_both_ways(host: &mut Host) {
+    // Corner: section 4.8 looks into random log blocks first. What was written there and then sequentially would be read old.
     host.write(5, 1, true).unwrap();
     host.write(0, SEGMENT, true).unwrap();
     host.compare_all();
     // Corner: the reverse. What was rewritten in a random log block, and is merged from there, would be read old where the
     // sequential log block's page status table answers before the data block.
     host.write(6, 1, true).unwrap();
-    figure_10(&mut host);
+    figure_10(host);
     host.write(page(20, 3), 1, true).unwrap();
-    host.compare_all();
-    host.check();
-    host.restart(|_| ()).unwrap();
     host.compare_all();
 }
 
@@ -243,4 +250,27 @@ fn a_drive_without_a_sequential_and_two_random_log_blocks_on_each_channel_is_ref
     let config = config("last++", u32::MAX);
     let fits = format(&mut chips(small(4, 128, 4, 1)), &config, Time::ZERO).err().unwrap();
     assert!(matches!(fits, FtlError::DoesNotFit { usable_pages, .. } if usable_pages % 16 == 0), "{fits}");
+}
+
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    #[test]
+    fn what_is_in_random_and_in_sequential_log_blocks_is_read_old() {
+        let goes_wrong = |act: fn(&mut Host)| {
+            let config = Config { forgets: Some(Barrier::OneLogPlace), ..config("last++", 8 * SEGMENT) };
+            let run = || act(&mut filled_as(config, &[]));
+            std::panic::catch_unwind(run).is_err()
+        };
+        assert!(goes_wrong(written_both_ways));
+        assert!(goes_wrong(|host| {
+            host.write(0, SEGMENT, true).unwrap();
+            host.write(6, 1, true).unwrap();
+            figure_10(host);
+            host.write(page(20, 3), 1, true).unwrap();
+            host.compare_all();
+        }));
+    }
 }
