@@ -121,11 +121,11 @@ impl LogBlock {
             }
             for index in 0..state.next {
                 let page = geometry.page(state.block, index);
-                let Some(read) = spare(nand, page) else { continue };
+                // A summary is no page of the host's.
+                let Some(read) = spare(nand, page).filter(|read| read.kind == Kind::User) else { continue };
                 let (logical_block, _) = ground.split(read.key);
-                let counts = read.kind == Kind::User
-                    && state.keys[index as usize] == read.key
-                    && read.version > ground.data.version(logical_block);
+                let counts =
+                    state.keys[index as usize] == read.key && read.version > ground.data.version(logical_block);
                 let newest = ground.log.place(read.key).and_then(|place| spare(nand, place));
                 if counts && newest.is_some_and(|newest| newest.version < read.version) {
                     let (page, key) = (lane.page(page), lane.key(read.key));
