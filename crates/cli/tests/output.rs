@@ -224,7 +224,7 @@ fn a_drive_that_was_never_full_is_not_called_steady() {
 #[test]
 fn a_crash_table_says_where_the_cuts_were() {
     let text = prints("crash --ftl page,dftl --writes 20 --cuts 9 --nested").replace('\n', " ");
-    assert!(text.contains("page: cut at 9 of 2,323 programs and erases, "), "{text}");
+    assert!(text.contains("page: cut at 9 of 2,332 programs and erases, "), "{text}");
     assert!(text.contains("before the workload, while the drive is filled and overwritten"), "{text}");
     assert!(text.contains("its cuts are announced, and its recovery writes nothing"), "{text}");
 }
