@@ -14,10 +14,9 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
 const API_VERSION: c_int = 2;
-/// Requests come on many threads at once, and our own lock brings them in order. It is not slower than to have nbdkit
-/// do it (`docs/PERFORMANCE.md`), and with simulated timings enforced requests wait beside each other.
 /// One request at a time on a connection.
 const THREAD_MODEL_SERIALIZE_REQUESTS: c_int = 2;
+/// Any number of requests at a time.
 const THREAD_MODEL_PARALLEL: c_int = 3;
 
 const FLAG_MAY_TRIM: u32 = 1;
@@ -198,7 +197,10 @@ extern "C" fn config_complete() -> c_int {
     told(server::config_complete())
 }
 
-/// Where several threads answer on a connection, nbdkit 1.32 does not survive a client who goes away in the middle of a
+/// Connections have threads of their own, and our own lock brings what they ask for in order. It is not slower than to
+/// have nbdkit do it (`docs/PERFORMANCE.md`).
+///
+/// Where several threads answer on one connection, nbdkit 1.32 does not survive a client who goes away in the middle of a
 /// request, as one does who is killed: one thread finds that out and takes the socket away while another is about to
 /// answer, and an assertion ends the server (`raw_send_socket`, `sock >= 0`). So there is one, unless requests wait for
 /// simulated flash: there, those of a connection have to wait side by side.
