@@ -18,6 +18,7 @@ use super::ground::{Copied, Destination, Ground, NOBODY};
 use super::pool::{Role, Use};
 use crate::FtlError;
 use crate::barriers::Barrier;
+use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Time};
 
 impl Ground {
@@ -59,9 +60,7 @@ impl Ground {
         }
     }
 
-    /// `block`, programmed to its end, becomes the data block of a logical block. Where the map cannot be written because
-    /// no block is free for it, everything stays as it was, but for a block that nobody may erase: a page of the map that
-    /// failed may name it all the same.
+    /// `block`, programmed to its end, becomes the data block of a logical block.
     fn switch_to<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -69,33 +68,57 @@ impl Ground {
         block: Option<Block>,
         at: Time,
     ) -> Result<Time, FtlError> {
-        let old = self.data.block(logical_block);
-        let before = Entry { block: old, version: self.data.version(logical_block) };
-        if self.barriers.forget(Barrier::OldBlocksAfterMap)
-            && let Some(old) = old
-        {
-            self.pool.release(old);
+        self.switch_all(nand, &[(logical_block, block)], at)
+    }
+
+    /// Blocks that are programmed to their ends become the data blocks of logical blocks, all of which one map page names.
+    /// Where that cannot be written because no block is free for it, everything stays as it was, but for blocks that nobody
+    /// may erase: a page of the map that failed may name them all the same.
+    pub(super) fn switch_all<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        ready: &[(u32, Option<Block>)],
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let Some((first, _)) = ready.first() else { return Ok(at) };
+        let part = self.data.part_of(*first);
+        debug_assert!(ready.iter().all(|(logical_block, _)| self.data.part_of(*logical_block) == part));
+        let entry = |(logical_block, _): &(u32, _)| Entry {
+            block: self.data.block(*logical_block),
+            version: self.data.version(*logical_block),
+        };
+        let before: Vec<Entry> = ready.iter().map(entry).collect();
+        let forgets_order = self.barriers.forget(Barrier::OldBlocksAfterMap);
+        if forgets_order {
+            before.iter().filter_map(|entry| entry.block).for_each(|old| self.pool.release(old));
         }
-        // Everything of it that stands in log blocks by now was written before this moment.
-        self.data.set(logical_block, Entry { block, version: self.pool.clock.version() });
-        let done = match self.write_part(nand, self.data.part_of(logical_block), at) {
+        // Everything of them that stands in log blocks by now was written before this moment.
+        let version = self.pool.clock.version();
+        for (logical_block, block) in ready {
+            self.data.set(*logical_block, Entry { block: *block, version });
+        }
+        let done = match self.write_part(nand, part, at) {
             Ok(done) => done,
             Err(error) => {
-                self.data.set(logical_block, before);
-                if let Some(block) = block.filter(|block| !self.log.is_log_block(*block)) {
-                    self.pool.take(block, Use::Fixed);
+                for ((logical_block, block), before) in ready.iter().zip(before) {
+                    self.data.set(*logical_block, before);
+                    if let Some(block) = block.filter(|block| !self.log.is_log_block(*block)) {
+                        self.pool.take(block, Use::Fixed);
+                    }
                 }
                 return Err(error);
             }
         };
-        self.forget_log_pages(logical_block);
-        self.trims.drop(logical_block);
-        if !self.barriers.forget(Barrier::OldBlocksAfterMap)
-            && let Some(old) = old
-        {
-            self.pool.release(old);
+        for ((logical_block, _), before) in ready.iter().zip(before) {
+            self.forget_log_pages(*logical_block);
+            self.trims.drop(*logical_block);
+            if let Some(old) = before.block {
+                if !forgets_order {
+                    self.pool.release(old);
+                }
+                self.tally.freed_blocks += 1;
+            }
         }
-        self.tally.freed_blocks += u64::from(old.is_some());
         Ok(done)
     }
 
@@ -118,14 +141,20 @@ impl Ground {
         let (owner, block) = (self.log.get(slot).owner, self.log.get(slot).block);
         let Some(is_switch) = self.complete(nand, slot, at)? else { return Ok(None) };
         let done = self.switch_to(nand, owner, Some(block), at)?;
-        self.log.close(slot);
+        self.became_data_block(slot, is_switch);
+        Ok(Some(done))
+    }
+
+    /// The map names a log block as its owner's data block: it is none of the log any more. Whether nothing had to be copied.
+    pub(super) fn became_data_block(&mut self, slot: u32, is_switch: bool) {
+        self.tally.merged(self.log.get(slot).used);
+        let block = self.log.close(slot);
         self.pool.take(block, Use::Data);
         if is_switch {
             self.tally.switch_merges += 1;
         } else {
             self.tally.partial_merges += 1;
         }
-        Ok(Some(done))
     }
 
     /// Copies what a log block that is to become its owner's data block lacks behind what it holds, and closes it. Whether
@@ -153,11 +182,10 @@ impl Ground {
     pub(super) fn merge_owned<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
         let state = self.log.get(slot);
         debug_assert_ne!(state.owner, NOBODY);
-        let (owner, used) = (state.owner, state.used);
+        let owner = state.owner;
         if self.can_become_data_block(slot)
             && let Some(done) = self.become_data_block(nand, slot, at)?
         {
-            self.tally.merged(used);
             return Ok(done);
         }
         let degree = u32::from(self.log.get(slot).live > 0);

@@ -7,11 +7,9 @@
 
 use super::Last;
 use crate::FtlError;
-use crate::barriers::Barrier;
-use crate::log_block::data_map::Entry;
 use crate::log_block::ground::Ground;
 use crate::log_block::log::NONE;
-use crate::log_block::pool::{Role, Use};
+use crate::log_block::pool::Role;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Time};
 
@@ -49,60 +47,16 @@ impl Ground {
         Ok(done)
     }
 
-    /// What is ready becomes data blocks: all of one map page. Where that cannot be written, everything stays as it was, but
-    /// for blocks that nobody may erase: a map page that failed may name them all the same.
+    /// What is ready becomes data blocks: all of one map page.
     fn switch_together<N: Nand>(&mut self, nand: &mut N, ready: &[Ready], at: Time) -> Result<Time, FtlError> {
-        let Some(first) = ready.first() else { return Ok(at) };
-        let part = self.data.part_of(first.logical_block);
-        debug_assert!(ready.iter().all(|ready| self.data.part_of(ready.logical_block) == part));
-        let entry_of = |data: &super::super::data_map::DataMap, logical_block| Entry {
-            block: data.block(logical_block),
-            version: data.version(logical_block),
-        };
-        let before: Vec<Entry> = ready.iter().map(|ready| entry_of(&self.data, ready.logical_block)).collect();
-        let forget = self.barriers.forget(Barrier::OldBlocksAfterMap);
-        if forget {
-            before.iter().filter_map(|entry| entry.block).for_each(|old| self.pool.release(old));
-        }
-        // Everything of them that stands in log blocks by now was written before this moment.
-        let version = self.pool.clock.version();
+        let blocks: Vec<_> = ready.iter().map(|ready| (ready.logical_block, ready.block)).collect();
+        let done = self.switch_all(nand, &blocks, at)?;
         for ready in ready {
-            self.data.set(ready.logical_block, Entry { block: ready.block, version });
-        }
-        let done = match self.write_part(nand, part, at) {
-            Ok(done) => done,
-            Err(error) => {
-                for (ready, before) in ready.iter().zip(before) {
-                    self.data.set(ready.logical_block, before);
-                    if let Some(block) = ready.block.filter(|block| !self.log.is_log_block(*block)) {
-                        self.pool.take(block, Use::Fixed);
-                    }
-                }
-                return Err(error);
-            }
-        };
-        for (ready, before) in ready.iter().zip(before) {
-            self.forget_log_pages(ready.logical_block);
-            self.trims.drop(ready.logical_block);
-            if let Some(old) = before.block {
-                if !forget {
-                    self.pool.release(old);
-                }
-                self.tally.freed_blocks += 1;
-            }
             let Some((slot, is_switch)) = ready.became else {
                 self.tally.full_merges += 1;
                 continue;
             };
-            let used = self.log.get(slot).used;
-            let block = self.log.close(slot);
-            self.pool.take(block, Use::Data);
-            self.tally.merged(used);
-            if is_switch {
-                self.tally.switch_merges += 1;
-            } else {
-                self.tally.partial_merges += 1;
-            }
+            self.became_data_block(slot, is_switch);
         }
         Ok(done)
     }
