@@ -261,6 +261,8 @@ barriers! {
     /// A page is in random log blocks or in sequential ones, never in both tables (LAST++ section 4.8 looks into one after the
     /// other).
     OneLogPlace,
+    /// The last free block is the map's: trims and merges give blocks back only when a map page says so.
+    LastBlockForMap,
 }
 
 #[cfg(phelsuma_mutants)]

@@ -61,6 +61,9 @@ impl LogBlock {
         for block in ground.map.blocks() {
             said[block.index()].push("a map block".into());
         }
+        for (_, block) in &ground.unmapped {
+            said[block.index()].push("that of a trimmed logical block".into());
+        }
         let mut free = 0;
         for (block, said) in (0..).map(Block).zip(&said) {
             let used_for = ground.pool.use_of(block);

@@ -45,6 +45,9 @@ pub(super) struct Ground {
     /// Pages that a recovery has read and that may have been in flight: it may have been the last time that they read
     /// well.
     pub(super) kept: Kept,
+    /// Data blocks of logical blocks that were trimmed, with the part of the map that does not say so yet. Where that could
+    /// not be written they stay here until it is.
+    pub(super) unmapped: Vec<(u32, Block)>,
     /// While a recovery holds log blocks that may count again: none of them has a page of a lower seq.
     pub(super) held_since: Option<u64>,
 }
@@ -89,6 +92,7 @@ impl Ground {
             tally: Tally::default(),
             bytes: Vec::new(),
             kept: Kept::default(),
+            unmapped: Vec::new(),
             held_since: None,
         }
     }
@@ -347,14 +351,16 @@ impl Ground {
         Ok(done)
     }
 
-    /// Nothing of a logical block is there any more. Gives its data block back, to be released when the map says so.
-    pub(super) fn unmap(&mut self, logical_block: u32) -> Option<Block> {
-        let old = self.data.block(logical_block);
+    /// Nothing of a logical block is there any more. Its data block is released when the part of the map that is given back
+    /// says so.
+    pub(super) fn unmap(&mut self, logical_block: u32) -> u32 {
+        let part = self.data.part_of(logical_block);
+        self.unmapped.extend(self.data.block(logical_block).map(|block| (part, block)));
         let version = self.pool.clock.next_version();
         self.data.set(logical_block, super::data_map::Entry { block: None, version });
         self.forget_log_pages(logical_block);
         self.trims.drop(logical_block);
-        old
+        part
     }
 
     /// No page of a logical block in a log block counts any more.
@@ -374,6 +380,7 @@ impl Ground {
         self.trims.ram(ledger);
         self.pool.ram(ledger);
         ledger.index("buffer.page", self.bytes.capacity() as u64);
+        ledger.index("index.unmapped", (self.unmapped.capacity() * size_of::<(u32, Block)>()) as u64);
     }
 }
 

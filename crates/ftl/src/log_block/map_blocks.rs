@@ -84,15 +84,18 @@ impl MapBlocks {
         self.open = None;
     }
 
-    /// A map block to empty: one that has failed, or the emptiest where there are too many.
+    /// A map block to empty: one that has failed, or the emptiest where there are too many, or where no block is free and
+    /// the one that is open has room for what is live there.
     pub(super) fn victim(&self, pool: &Pool) -> Option<Block> {
         let open = self.open.map(|(block, _)| block);
+        let room = self.open.map_or(0, |(_, next)| self.pages_per_block - next);
         let closed = || self.blocks.iter().filter(|map| Some(map.block) != open);
         if let Some(failed) = closed().find(|map| pool.is_failing(map.block)) {
             return Some(failed.block);
         }
         let too_many = self.blocks.len() as u32 > self.most;
-        closed().min_by_key(|map| map.live).filter(|_| too_many).map(|map| map.block)
+        let is_due = |map: &&MapBlock| too_many || (pool.free() == 0 && map.live < room);
+        closed().min_by_key(|map| map.live).filter(is_due).map(|map| map.block)
     }
 
     /// The parts whose newest version stands in a map block.
@@ -246,6 +249,10 @@ impl Ground {
                 self.map.placed(&self.geometry, part, to);
                 if is_trims {
                     self.trims.written();
+                } else {
+                    for (_, block) in self.unmapped.extract_if(.., |(of, _)| *of == part) {
+                        self.pool.release(block);
+                    }
                 }
                 return Ok(done);
             }

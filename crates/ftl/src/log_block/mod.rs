@@ -172,7 +172,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
             return Err(ground.pool.full());
         }
         let (mut done, end) = (at, first.0 + pages);
-        let (mut parts, mut old) = (Vec::new(), Vec::new());
+        let mut parts = Vec::new();
         if pages == 0 {
             return Ok(done);
         }
@@ -189,17 +189,13 @@ impl<N: Nand> Ftl<N> for LogBlock {
             if from > 0 || until < in_it {
                 done = ground.trim_pages(nand, logical_block, from..until, done)?;
             } else if ground.data.block(logical_block).is_some() || ground.log.live_of(logical_block) > 0 {
-                old.extend(ground.unmap(logical_block));
-                let part = ground.data.part_of(logical_block);
+                let part = ground.unmap(logical_block);
                 if parts.last() != Some(&part) {
                     parts.push(part);
                 }
             }
         }
         done = ground.write_parts(nand, parts, done)?;
-        for block in old {
-            ground.pool.release(block);
-        }
         self.scheme.served(done, true);
         Ok(done)
     }

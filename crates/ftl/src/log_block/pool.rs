@@ -205,6 +205,12 @@ impl Pool {
             self.retire_what_is_safe(nand, at);
         }
         loop {
+            // Trims and merges give blocks back only when a map page says so: the last one is for that. A recovery may
+            // take it: without its merges the drive could be read alone.
+            let is_kept = self.free == 1 && role != Role::Map && !self.recovering;
+            if is_kept && !self.barriers.forget(Barrier::LastBlockForMap) {
+                return Err(self.full());
+            }
             let dies = self.geometry.dies();
             let Some(block) = self.next_die(channel).and_then(|d| self.queues[d as usize].pop_front()) else {
                 return Err(self.full());
