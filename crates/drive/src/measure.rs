@@ -3,11 +3,11 @@
 use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
 use crate::result::{
-    CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn, ReadsWeighted, RunResult,
-    SeriesPoint, VictimChoices, WriteAmplification,
+    ChannelResult, Channels, CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn,
+    ReadsWeighted, RunResult, SeriesPoint, VictimChoices, WriteAmplification,
 };
 use phelsuma_ftl::Counter;
-use phelsuma_nand::{Block, FlashStats, Geometry, Nand, Purpose, Time};
+use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time};
 use std::collections::BTreeMap;
 
 /// How many moments are remembered to tell whether the drive is steady.
@@ -25,6 +25,7 @@ struct Moment {
 /// The measured part of a run.
 pub(crate) struct Measurement {
     stats: FlashStats,
+    channels: Vec<ChannelStats>,
     erases: Vec<u32>,
     counters: Vec<Counter>,
     began: Time,
@@ -41,6 +42,7 @@ impl Measurement {
         let blocks = nand.geometry().blocks();
         Self {
             stats: *nand.stats(),
+            channels: nand.channel_stats().to_vec(),
             erases: (0..blocks).map(|b| nand.erases_of(Block(b))).collect(),
             counters: drive.ftl().counters(),
             began: drive.idle(),
@@ -164,6 +166,7 @@ impl Measurement {
             victim_choices,
             counters,
             series: self.series,
+            channels: channels(drive, &self.channels, geometry, drive.idle().0 - self.began.0),
             latency_us: drive.latencies(),
             distributions: drive.distributions(),
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
@@ -198,6 +201,30 @@ impl Measurement {
             mean,
             stddev: variance.sqrt(),
         }
+    }
+}
+
+/// What each channel has done since `before` was taken, in so many nanoseconds.
+fn channels(drive: &Drive, before: &[ChannelStats], geometry: &Geometry, elapsed_ns: u64) -> Channels {
+    let since = || drive.nand().channel_stats().iter().zip(before).map(|(now, before)| *now - *before);
+    let die_ns = (elapsed_ns * u64::from(geometry.dies_per_channel())).max(1) as f64;
+    let each: Vec<ChannelResult> = since()
+        .map(|stats| ChannelResult {
+            host_reads: stats.host_reads,
+            host_programs: stats.host_programs,
+            busy: stats.busy_ns as f64 / die_ns,
+        })
+        .collect();
+    let spread = |of: fn(ChannelStats) -> u64| {
+        let (least, most) = (since().map(of).min()?, since().map(of).max()?);
+        (least > 0).then(|| most as f64 / least as f64 - 1.0)
+    };
+    let busy = || each.iter().map(|channel| channel.busy);
+    Channels {
+        host_spread: spread(|stats| stats.host_reads + stats.host_programs),
+        host_programs_spread: spread(|stats| stats.host_programs),
+        busy_spread: busy().fold(0.0, f64::max) - busy().fold(f64::INFINITY, f64::min),
+        each,
     }
 }
 

@@ -223,6 +223,31 @@ pub struct Distributions {
     pub first_invalidations: u64,
 }
 
+/// What a channel did while it was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ChannelResult {
+    /// Pages read for the host.
+    pub host_reads: u64,
+    /// Pages that the host wrote, where they were programmed first.
+    pub host_programs: u64,
+    /// Share of the simulated time in which its dies were at work, transfers included: their mean.
+    pub busy: f64,
+}
+
+/// The channels, and how even they were used (LAST++ figure 17).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Channels {
+    /// Pages read and written for the host on the channel with the most over those on the one with the fewest, less 1; none
+    /// where that had none.
+    pub host_spread: Option<f64>,
+    /// The same of pages written alone.
+    pub host_programs_spread: Option<f64>,
+    /// [`ChannelResult::busy`] of the channel that was busy most less that of the one that was least.
+    pub busy_spread: f64,
+    /// By channel.
+    pub each: Vec<ChannelResult>,
+}
+
 /// One step of a recovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryStepResult {
@@ -318,6 +343,8 @@ pub struct RunResult {
     pub counters: BTreeMap<String, u64>,
     /// A point every so many host pages written.
     pub series: Vec<SeriesPoint>,
+    /// What each channel did.
+    pub channels: Channels,
     /// Latencies.
     pub latency_us: Latencies,
     /// Lifetimes of pages and dormant periods of blocks; only there if they were asked for.

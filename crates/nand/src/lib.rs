@@ -30,5 +30,5 @@ pub use observe::{Action, Event, Observer};
 pub use purpose::Purpose;
 pub use sim::SimNand;
 pub use spare::{CLOCK_MAX, Kind, Spare, SpareError};
-pub use stats::{FlashStats, OpCounts};
+pub use stats::{ChannelStats, FlashStats, OpCounts};
 pub use time::{TIMINGS, Time, Timing};

@@ -28,6 +28,28 @@ impl Sub for OpCounts {
     }
 }
 
+/// What a channel has done since the chip was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChannelStats {
+    /// Pages read for the host.
+    pub host_reads: u64,
+    /// Pages that the host wrote, programmed here first.
+    pub host_programs: u64,
+    /// How long its dies were at work, transfers included, in nanoseconds; of all of them together.
+    pub busy_ns: u64,
+}
+
+impl Sub for ChannelStats {
+    type Output = Self;
+    fn sub(self, since: Self) -> Self {
+        Self {
+            host_reads: self.host_reads - since.host_reads,
+            host_programs: self.host_programs - since.host_programs,
+            busy_ns: self.busy_ns - since.busy_ns,
+        }
+    }
+}
+
 /// Flash operations by purpose, since the chip was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlashStats {

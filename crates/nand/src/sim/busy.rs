@@ -1,6 +1,6 @@
 //! Who is busy until when: dies work on one operation at a time, channels move one page at a time.
 
-use crate::{Geometry, Time, Timing};
+use crate::{ChannelStats, Geometry, Op, Purpose, Time, Timing};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -10,6 +10,7 @@ pub(crate) struct Busy {
     timing: Timing,
     die_free: Vec<Time>,
     channel_free: Vec<Time>,
+    stats: Vec<ChannelStats>,
 }
 
 /// When an operation was taken up and when it had completed.
@@ -25,7 +26,13 @@ impl Busy {
             timing,
             die_free: vec![Time::ZERO; geometry.dies() as usize],
             channel_free: vec![Time::ZERO; geometry.channels() as usize],
+            stats: vec![ChannelStats::default(); geometry.channels() as usize],
         }
+    }
+
+    /// What each channel has done so far.
+    pub(crate) fn stats(&self) -> &[ChannelStats] {
+        &self.stats
     }
 
     pub(crate) fn timing(&self) -> &Timing {
@@ -34,14 +41,17 @@ impl Busy {
 
     /// Sensing, then moving out.
     #[inline]
-    pub(crate) fn read(&mut self, die: u32, channel: u32, at: Time, spare_only: bool) -> Span {
+    pub(crate) fn read(&mut self, die: u32, channel: u32, op: Op, spare_only: bool) -> Span {
         let (sense, transfer) = if spare_only {
             (self.timing.read_spare_ns, self.timing.transfer_spare_ns)
         } else {
             (self.timing.read_ns, self.timing.transfer_ns)
         };
+        let stats = &mut self.stats[channel as usize];
+        stats.host_reads += u64::from(op.purpose == Purpose::Host && !spare_only);
+        stats.busy_ns += sense + transfer;
         let die = &mut self.die_free[die as usize];
-        let start = at.max(*die);
+        let start = op.at.max(*die);
         let mut done = start + sense;
         if transfer > 0 {
             let channel = &mut self.channel_free[channel as usize];
@@ -54,9 +64,12 @@ impl Busy {
 
     /// Moving in, then programming.
     #[inline]
-    pub(crate) fn program(&mut self, die: u32, channel: u32, at: Time) -> Span {
+    pub(crate) fn program(&mut self, die: u32, channel: u32, op: Op) -> Span {
+        let stats = &mut self.stats[channel as usize];
+        stats.host_programs += u64::from(op.purpose == Purpose::Host);
+        stats.busy_ns += self.timing.transfer_ns + self.timing.program_ns;
         let die = &mut self.die_free[die as usize];
-        let mut start = at.max(*die);
+        let mut start = op.at.max(*die);
         let mut ready = start;
         if self.timing.transfer_ns > 0 {
             let channel = &mut self.channel_free[channel as usize];
@@ -70,7 +83,8 @@ impl Busy {
     }
 
     #[inline]
-    pub(crate) fn erase(&mut self, die: u32, at: Time) -> Span {
+    pub(crate) fn erase(&mut self, die: u32, channel: u32, at: Time) -> Span {
+        self.stats[channel as usize].busy_ns += self.timing.erase_ns;
         let die = &mut self.die_free[die as usize];
         let start = at.max(*die);
         *die = start + self.timing.erase_ns;
@@ -93,21 +107,29 @@ mod tests {
         Busy::new(&geometry, Timing { transfer_ns, ..Timing::array(100, 3, 1000, 1500) })
     }
 
+    fn host(at: u64) -> Op {
+        Op::new(Time(at), Purpose::Host)
+    }
+
     #[test]
     fn one_die_does_one_thing_at_a_time() {
         let mut b = busy(1, 1, 0);
-        assert_eq!(b.program(0, 0, Time(5)).done, Time(1005));
-        assert_eq!(b.read(0, 0, Time(10), false).done, Time(1105));
-        assert_eq!(b.read(0, 0, Time(10), true).done, Time(1108));
-        assert_eq!(b.erase(0, Time(9000)).done, Time(10_500));
+        assert_eq!(b.program(0, 0, host(5)).done, Time(1005));
+        assert_eq!(b.read(0, 0, host(10), false).done, Time(1105));
+        assert_eq!(b.read(0, 0, host(10), true).done, Time(1108));
+        assert_eq!(b.erase(0, 0, Time(9000)).done, Time(10_500));
+        assert_eq!(b.stats(), [ChannelStats { host_reads: 1, host_programs: 1, busy_ns: 1000 + 100 + 3 + 1500 }]);
     }
 
     #[test]
     fn dies_overlap_and_their_channel_does_not() {
         let mut b = busy(1, 2, 10);
-        assert_eq!(b.program(0, 0, Time(0)).done, Time(1010));
-        assert_eq!(b.program(1, 0, Time(0)).done, Time(1020), "the second waits for the bus alone");
+        assert_eq!(b.program(0, 0, host(0)).done, Time(1010));
+        assert_eq!(b.program(1, 0, host(0)).done, Time(1020), "the second waits for the bus alone");
         let mut b = busy(2, 1, 10);
-        assert_eq!(b.program(0, 0, Time(0)).done, b.program(1, 1, Time(0)).done);
+        assert_eq!(b.program(0, 0, host(0)).done, b.program(1, 1, host(0)).done);
+        b.read(1, 1, Op::new(Time(0), Purpose::Gc), false);
+        let programmed = ChannelStats { host_reads: 0, host_programs: 1, busy_ns: 1010 };
+        assert_eq!(b.stats(), [programmed, ChannelStats { busy_ns: 1010 + 110, ..programmed }]);
     }
 }

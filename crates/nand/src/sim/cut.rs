@@ -132,7 +132,7 @@ impl SimNand {
         let block = self.geometry.block_of(page);
         let index = self.geometry.index_of(page);
         let die = self.geometry.die_of(block);
-        let span = self.busy.program(die, self.geometry.channel_of(die), op.at);
+        let span = self.busy.program(die, self.geometry.channel_of(die), op);
         self.stats.of_mut(op.purpose).programs += 1;
         self.tell(Action::Program(page), op.purpose, span);
         let next = u32::from(self.columns.blocks[block.index()].next);

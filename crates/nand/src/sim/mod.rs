@@ -19,8 +19,8 @@ pub use decay::Decay;
 pub use fault::{EraseFault, ProgramFault};
 
 use crate::{
-    Action, Block, Content, EraseError, Event, FlashStats, Geometry, Nand, Observer, Op, Page, PageRead, ProgramError,
-    Purpose, Spare, SpareRead, Time, Timing,
+    Action, Block, ChannelStats, Content, EraseError, Event, FlashStats, Geometry, Nand, Observer, Op, Page, PageRead,
+    ProgramError, Purpose, Spare, SpareRead, Time, Timing,
 };
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -109,6 +109,11 @@ impl SimNand {
     /// Operations by purpose since the chip set was made.
     pub fn stats(&self) -> &FlashStats {
         &self.stats
+    }
+
+    /// What each channel has done since the chip set was made.
+    pub fn channel_stats(&self) -> &[ChannelStats] {
+        self.busy.stats()
     }
 
     /// How often `block` was erased.
@@ -227,7 +232,7 @@ impl Nand for SimNand {
     fn read(&mut self, page: Page, op: Op) -> (PageRead<'_>, Time) {
         let Some((block, index)) = self.look(page) else { return (PageRead::Unreadable, op.at) };
         let die = self.geometry.die_of(block);
-        let span = self.busy.read(die, self.geometry.channel_of(die), op.at, false);
+        let span = self.busy.read(die, self.geometry.channel_of(die), op, false);
         self.stats.of_mut(op.purpose).reads += 1;
         self.tell(Action::Read(page), op.purpose, span);
         let state = &self.columns.blocks[block.index()];
@@ -245,7 +250,7 @@ impl Nand for SimNand {
     fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {
         let Some((block, index)) = self.look(page) else { return (SpareRead::Unreadable, op.at) };
         let die = self.geometry.die_of(block);
-        let span = self.busy.read(die, self.geometry.channel_of(die), op.at, true);
+        let span = self.busy.read(die, self.geometry.channel_of(die), op, true);
         self.stats.of_mut(op.purpose).spare_reads += 1;
         self.tell(Action::ReadSpare(page), op.purpose, span);
         let state = &self.columns.blocks[block.index()];
@@ -273,7 +278,7 @@ impl Nand for SimNand {
             }
         };
         let die = self.geometry.die_of(block);
-        let span = self.busy.program(die, self.geometry.channel_of(die), op.at);
+        let span = self.busy.program(die, self.geometry.channel_of(die), op);
         self.stats.of_mut(op.purpose).programs += 1;
         if let Some(observer) = &mut self.observer {
             let action = Action::Program(page);
@@ -292,7 +297,8 @@ impl Nand for SimNand {
         if state.flags & BAD != 0 {
             return Err(EraseError::Bad(block));
         }
-        let span = self.busy.erase(self.geometry.die_of(block), op.at);
+        let die = self.geometry.die_of(block);
+        let span = self.busy.erase(die, self.geometry.channel_of(die), op.at);
         self.stats.of_mut(op.purpose).erases += 1;
         self.tell(Action::Erase(block), op.purpose, span);
         let state = &self.columns.blocks[block.index()];
