@@ -2,10 +2,11 @@
 
 use crate::create::image_failure;
 use crate::errors::{Failure, Outcome};
-use crate::table::{count, number};
-use crate::{memory, output, size, table};
+use crate::table::number;
+use crate::{output, table};
 use phelsuma_ftl::{Ftl, HostPage, RecoveryReport, recover};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, Time};
+use phelsuma_options::{count, memory, size};
 use phelsuma_serve::image::{ImageFile, ImageNand, Overlay};
 use serde_json::{Value, json};
 use std::path::PathBuf;

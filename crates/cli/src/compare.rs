@@ -1,23 +1,17 @@
 //! `phelsuma compare`: the same input for several FTLs, in parallel, and why the best of them is.
 
-use crate::drive_args::DriveArgs;
-use crate::errors::{Failure, Outcome};
-use crate::table::{count, number};
-use crate::{output, parallel, remarks, settings, size, table, verdict};
-use phelsuma_drive::{Latency, RunConfig, RunResult};
-use std::cmp::Ordering;
+use crate::errors::Outcome;
+use crate::progress::with_bars;
+use crate::table::number;
+use crate::{output, remarks, table, verdict};
+use phelsuma_drive::{Latency, RunResult};
+use phelsuma_options::{CompareArgs, Comparison, by_write_amplification, count, size};
 
 /// Options of `compare`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The FTLs, separated by commas (see `phelsuma list`)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
-    ftl: Vec<String>,
     #[command(flatten)]
-    drive: DriveArgs,
-    /// How many run at a time [default: as many as there are cores, and as fit the memory]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    jobs: Option<u32>,
+    of: CompareArgs,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -25,13 +19,8 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    let names = distinct(&args.ftl)?;
-    let made = each(&names, |name| args.drive.config_among_others(name))?;
-    let (mut configs, lacking): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-    let not_set = settings::remarks(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
-    let geometry = args.drive.settle(&mut configs)?;
-    let runs: Vec<(String, RunConfig)> = names.into_iter().zip(configs).collect();
-    let mut results = parallel::run_all(&runs, None, &geometry, args.jobs)?;
+    let Comparison { runs, geometry, not_set } = args.of.comparison()?;
+    let mut results = with_bars(&runs, None, &geometry, args.of.jobs)?;
     results.sort_by(by_write_amplification);
     if args.json {
         not_set.iter().for_each(|remark| output::remark(remark));
@@ -39,38 +28,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     }
     let verdict = table::wrapped(&verdict::of(&results), table::PROSE_WIDTH_MAX);
     let table = as_table(&results).trim_fmt();
-    output::print(&format!("{}\n{table}\n{verdict}\n", heading(&results, args.drive.chosen(), &not_set)))
-}
-
-/// The names as given, each once.
-pub(crate) fn distinct(names: &[String]) -> Outcome<Vec<String>> {
-    let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
-    match names.iter().enumerate().find(|(n, name)| names.iter().take(*n).any(|earlier| earlier == *name)) {
-        Some((_, twice)) => Err(Failure::Input(format!("FTL '{twice}' is there twice; once would be right"))),
-        None => Ok(names),
-    }
-}
-
-/// What `make` makes of each FTL. What is wrong with one of several is said to be about that one.
-pub(crate) fn each<T>(names: &[String], make: impl Fn(&str) -> Outcome<T>) -> Outcome<Vec<T>> {
-    let made: Vec<(&String, Outcome<T>)> = names.iter().map(|name| (name, make(name))).collect();
-    let one_of_them = made.iter().any(|(_, outcome)| outcome.is_ok());
-    let names_it = |text: &str, name: &str| {
-        text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '='))).any(|word| word == name)
-    };
-    let about = |(name, outcome): (&String, Outcome<T>)| match outcome {
-        Err(Failure::Input(text)) if one_of_them && !names_it(&text, name) => {
-            Err(Failure::Input(format!("{name}: {text}")))
-        }
-        outcome => outcome,
-    };
-    made.into_iter().map(about).collect()
-}
-
-/// Least first; in a tie as given.
-fn by_write_amplification(a: &RunResult, b: &RunResult) -> Ordering {
-    let wa = |r: &RunResult| r.write_amplification.map_or(0.0, |wa| wa.total);
-    wa(a).total_cmp(&wa(b))
+    output::print(&format!("{}\n{table}\n{verdict}\n", heading(&results, args.of.drive.chosen(), &not_set)))
 }
 
 fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {

@@ -1,17 +1,16 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
-use crate::drive_args::{check_logical_pages, ratio};
 use crate::errors::{Failure, Outcome};
 use crate::lab_args::{LabArgs, fits};
 use crate::progress::Bars;
-use crate::settings::check_cache_is_used;
-use crate::table::{count, number};
-use crate::{output, remarks, replay, size, table};
+use crate::table::number;
+use crate::{output, remarks, replay, table};
 use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{
     CrashReport, CrashReports, Fault, LabConfig, LabError, Path, Points, Spread, Sweep, Workload,
 };
 use phelsuma_ftl::FtlError;
+use phelsuma_options::{check_cache_is_used, check_logical_pages, count, ratio, size};
 use std::fmt::Write;
 use std::time::Instant;
 

@@ -1,15 +1,12 @@
 //! `phelsuma create`: a drive in an image file.
 
-use crate::drive_args::check_logical_pages;
 use crate::errors::{Failure, Outcome};
-use crate::settings::{check_cache_is_used, set_parts};
-use crate::shape_args::ShapeArgs;
-use crate::table::count;
-use crate::{memory, output, size};
+use crate::output;
 use phelsuma_drive::does_not_fit;
 use phelsuma_ftl::{Config, FtlError, Preset};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, Nand, SimNand, TIMINGS, Time};
+use phelsuma_options::{ShapeArgs, check_cache_is_used, check_logical_pages, count, memory, set_parts, size};
 use phelsuma_serve::device::ImageDrive;
 use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageFile, ImageNand};
 use serde_json::json;

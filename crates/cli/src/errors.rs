@@ -7,9 +7,9 @@ use phelsuma_drive::lab::LabError;
 use phelsuma_ftl::ConfigError;
 use phelsuma_limits::LimitError;
 use phelsuma_nand::GeometryError;
+use phelsuma_options::{Blames, one_line};
 use phelsuma_serve::device::OpenError;
 use phelsuma_trace::{TraceError, WorkloadError};
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -30,16 +30,6 @@ pub(crate) enum Failure {
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// A line of its own for what clap says in several.
-    pub(crate) fn usage(error: &clap::Error) -> Self {
-        let text = error.render().to_string();
-        let lines = text.lines().map(str::trim);
-        let said = lines.take_while(|l| !l.starts_with("Usage:") && !l.starts_with("For more information"));
-        let words: Vec<&str> = said.filter(|l| !l.is_empty()).collect();
-        let line = words.join(" ").replace(" tip:", ";");
-        Self::Input(with_what_is_right(line.strip_prefix("error: ").unwrap_or(&line)))
-    }
-
     /// The output cannot be written.
     pub(crate) fn output(error: &io::Error) -> Self {
         match error.kind() {
@@ -62,46 +52,22 @@ impl Failure {
     }
 }
 
-/// What clap says of numbers, with what would be right.
-fn with_what_is_right(line: &str) -> String {
-    let whole = "a whole number would be right";
-    for (said, right) in [
-        ("invalid digit found in string", whole),
-        ("cannot parse integer from empty string", whole),
-        ("number too large to fit in target type", "a smaller number would be right"),
-    ] {
-        if let Some(begin) = line.strip_suffix(said) {
-            return format!("{begin}{right}");
+impl From<phelsuma_options::Failure> for Failure {
+    fn from(failure: phelsuma_options::Failure) -> Self {
+        match failure {
+            phelsuma_options::Failure::Input(text) => Self::Input(text),
+            phelsuma_options::Failure::Failed(text) => Self::Failed(text),
         }
-    }
-    // "0 is not in 1..=1024", with whatever is behind the dots.
-    let range = line.rsplit_once(": ").and_then(|(begin, said)| Some((begin, said.split_once(" is not in ")?.1)));
-    match range.and_then(|(begin, range)| Some((begin, range.split_once("..")?))) {
-        Some((begin, (least, most))) => {
-            let right = match (most.strip_prefix('='), most) {
-                (Some(most), _) => format!("from {least} to {most}"),
-                (None, "" | "18446744073709551615") => format!("from {least}"),
-                (None, most) => format!("from {least} to below {most}"),
-            };
-            format!("{begin}: a whole number {right} would be right")
-        }
-        None => line.to_string(),
     }
 }
 
-/// The text with control characters escaped: whatever a file name or a value holds, it stays one line.
-fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.trim().chars() {
-        match c {
-            '\n' => line.push(' '),
-            c if c.is_control() => {
-                let _ = write!(line, "{}", c.escape_default());
-            }
-            c => line.push(c),
+impl Blames for Failure {
+    fn input(&self) -> Option<&str> {
+        match self {
+            Self::Input(text) => Some(text),
+            _ => None,
         }
     }
-    line
 }
 
 impl From<OpenError> for Failure {
@@ -158,23 +124,3 @@ macro_rules! input_errors {
 }
 
 input_errors!(ClaimsError, ConfigError, GeometryError, LimitError, WorkloadError);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_is_one_line_whatever_is_in_it() {
-        assert_eq!(one_line("a\nb\u{1b}[31m\r"), "a b\\u{1b}[31m");
-    }
-
-    #[test]
-    fn a_number_that_is_wrong_is_told_what_would_be_right() {
-        let right = |said: &str| with_what_is_right(&format!("invalid value '0' for '--n <N>': {said}"));
-        let begin = "invalid value '0' for '--n <N>': ";
-        assert_eq!(right("0 is not in 1..=9"), format!("{begin}a whole number from 1 to 9 would be right"));
-        assert_eq!(right("0 is not in 1.."), format!("{begin}a whole number from 1 would be right"));
-        assert_eq!(right("invalid digit found in string"), format!("{begin}a whole number would be right"));
-        assert_eq!(right("else"), format!("{begin}else"));
-    }
-}

@@ -2,9 +2,10 @@
 
 use crate::create::image_failure;
 use crate::errors::{Failure, Outcome};
-use crate::table::{count, number};
-use crate::{memory, output, size, table};
+use crate::table::number;
+use crate::{output, table};
 use phelsuma_nand::{Kind, Nand};
+use phelsuma_options::{count, memory, size};
 use phelsuma_serve::image::{Census, ImageFile, ImageNand, Overlay};
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt;

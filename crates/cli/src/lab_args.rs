@@ -1,10 +1,11 @@
 //! What the commands of the laboratory have in common: FTLs on drives small enough to go through everything.
 
-use crate::compare::{distinct, each};
-use crate::drive_args::{TimingArg, timing};
+use phelsuma_options::{
+    Setting, TimingArg, distinct, each, memory, remarks as remarks_on_settings, set_cache, set_parts, setting, size,
+    timing,
+};
+
 use crate::errors::Outcome;
-use crate::settings::{self, Setting, set_cache, set_parts, setting};
-use crate::{memory, size};
 use phelsuma_ftl::{Config, ConfigError, ENTRY_BYTES, FtlError, Preset};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
@@ -87,7 +88,7 @@ impl LabArgs {
     ) -> Outcome<(Vec<T>, Vec<String>)> {
         let names = distinct(&self.ftl)?;
         let (made, lacking): (Vec<T>, Vec<_>) = each(&names, of)?.into_iter().unzip();
-        let not_set = settings::remarks(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
+        let not_set = remarks_on_settings(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
         Ok((made, not_set))
     }
 }

@@ -1,14 +1,14 @@
 //! `phelsuma limits`: what the analytic models say about one ratio and block size.
 
-use crate::drive_args::ratio;
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
-use crate::{size, table};
+use crate::table;
 use phelsuma_ftl::ENTRY_BYTES;
 use phelsuma_limits::gecko_ram::{GeckoRam, gecko_ram};
 use phelsuma_limits::gecko_recovery::{RecoveryCosts, RecoverySeconds, recovery_seconds};
 use phelsuma_limits::{Gecko, GeckoCosts, HotCold, LimitError, Limits, Merge, gecko};
 use phelsuma_nand::GeometryError;
+use phelsuma_options::{count, ratio, size};
 use serde::Serialize;
 
 /// The paper's cache of mapping entries, in bytes.
@@ -122,8 +122,8 @@ impl Args {
                 "--cache {} is {} entries of {ENTRY_BYTES} bytes: with {} logical pages, from {ENTRY_BYTES} B to {} would \
                  be right",
                 size::show(bytes),
-                table::count(entries),
-                table::count(logical_pages),
+                count(entries),
+                count(logical_pages),
                 size::show(logical_pages * ENTRY_BYTES)
             )));
         }
@@ -190,7 +190,7 @@ fn gecko_text(gecko: &GeckoSaid) -> String {
     let bytes = |bytes: f64| size::show(bytes as u64);
     let mut table = table::numbers(&["GeckoFTL by its paper's formulas", "value"]);
     for (name, value) in [
-        ("V, entries in a page", table::count(costs.entries_per_page)),
+        ("V, entries in a page", count(costs.entries_per_page)),
         ("L, levels", format!("{:.2}", costs.levels)),
         ("programs per entry", format!("{:.4}", costs.programs_per_entry)),
         ("reads per query", format!("{:.2}", costs.reads_per_query)),
@@ -207,7 +207,7 @@ fn gecko_text(gecko: &GeckoSaid) -> String {
     ] {
         table.add_row([name.to_string(), value]);
     }
-    let (blocks, parts) = (table::count(drive.blocks), drive.partitions);
-    let cache = table::count(*cache_entries);
+    let (blocks, parts) = (count(drive.blocks), drive.partitions);
+    let cache = count(*cache_entries);
     format!("{blocks} blocks, bitmaps in {parts} parts, {cache} cached mapping entries\n{table}\n")
 }

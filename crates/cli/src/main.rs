@@ -5,15 +5,12 @@ mod claims;
 mod compare;
 mod crash;
 mod create;
-mod drive_args;
 mod errors;
 mod inspect;
 mod lab_args;
 mod limits;
 mod list;
-mod memory;
 mod output;
-mod parallel;
 mod plug;
 mod progress;
 mod remarks;
@@ -21,16 +18,12 @@ mod replay;
 mod run;
 mod search;
 mod serve;
-mod settings;
-mod shape_args;
-mod size;
 mod soak;
 mod table;
 mod trace;
 mod verdict;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use errors::Failure;
 use std::process::ExitCode;
 
 /// Flash translation layers: simulated, compared, and cut off from power at every write.
@@ -73,15 +66,9 @@ enum Command {
     Trace(trace::Args),
 }
 
-/// The command line. A negative number is a value, so that what is wrong with it is said by the option.
+/// The command line.
 fn command() -> clap::Command {
-    fn with_negatives(command: clap::Command) -> clap::Command {
-        let takes = |arg: &clap::Arg| !arg.is_positional() && arg.get_action().takes_values();
-        command
-            .mut_args(|arg| if takes(&arg) { arg.allow_negative_numbers(true) } else { arg })
-            .mut_subcommands(with_negatives)
-    }
-    with_negatives(Cli::command())
+    phelsuma_options::with_negatives(Cli::command())
 }
 
 /// What a command line asks for.
@@ -108,7 +95,7 @@ fn main() -> ExitCode {
             Command::Plug(args) => plug::main(&args),
             Command::Trace(args) => trace::main(&args),
         },
-        Err(error) if error.use_stderr() => Err(Failure::usage(&error)),
+        Err(error) if error.use_stderr() => Err(phelsuma_options::usage(&error).into()),
         Err(help) => output::print(&help.render().to_string()),
     };
     match outcome {

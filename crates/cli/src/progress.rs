@@ -1,14 +1,51 @@
 //! Progress on stderr: bars where that is a terminal, elsewhere a line now and then of what takes long.
 
-use crate::table;
+use crate::errors::Outcome;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use phelsuma_drive::Progress;
+use phelsuma_drive::{Progress, RunConfig, RunResult};
+use phelsuma_nand::Geometry;
+use phelsuma_options::count;
 use std::io::{IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long it is silent where there are no bars.
 const BETWEEN_LINES: Duration = Duration::from_secs(30);
+
+/// Does all of these ([`phelsuma_options::run_all`]) with a bar for each that is at work, and one called `all` for all of
+/// them together where that is to be shown.
+pub(crate) fn with_bars(
+    runs: &[(String, RunConfig)],
+    all: Option<&str>,
+    geometry: &Geometry,
+    jobs: Option<u32>,
+) -> Outcome<Vec<RunResult>> {
+    let bars = Bars::new();
+    let together = all.map(|name| bars.add(name));
+    let of_runs: Vec<OnceLock<Bar>> = runs.iter().map(|_| OnceLock::new()).collect();
+    let done = AtomicU64::new(0);
+    let show = |n: usize, progress: Progress| {
+        if let (Some(bar), Some((name, _))) = (of_runs.get(n), runs.get(n)) {
+            bar.get_or_init(|| bars.add(name)).show(&progress);
+        }
+        true
+    };
+    let ended = |n: usize| {
+        if let Some(bar) = of_runs.get(n).and_then(OnceLock::get) {
+            bar.done();
+        }
+        if let Some(together) = &together {
+            let done = done.fetch_add(1, Relaxed) + 1;
+            together.show(&Progress { phase: "runs", done, of: Some(runs.len() as u64) });
+        }
+    };
+    let results = phelsuma_options::run_all(runs, geometry, jobs, &show, &ended);
+    if let Some(together) = together {
+        together.done();
+    }
+    Ok(results?)
+}
 
 /// The bars of one command.
 pub(crate) struct Bars {
@@ -70,7 +107,7 @@ impl Bar {
             self.bar.set_message(what);
         }
         self.bar.set_position(done);
-        self.line(|| format!("{} {what}", table::count(done)));
+        self.line(|| format!("{} {what}", count(done)));
     }
 
     /// Says how far it is, where there is no bar and nothing was said for long.

@@ -1,8 +1,8 @@
 //! What a reader of a result should know before comparing it with others.
 
-use crate::table::count;
 use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
+use phelsuma_options::count;
 use phelsuma_trace::Workload;
 
 /// The name of an FTL in a table: what is told what no real FTL knows is marked.

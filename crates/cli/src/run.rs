@@ -1,41 +1,27 @@
 //! `phelsuma run`: one FTL, one input, a summary.
 
-use crate::drive_args::DriveArgs;
 use crate::errors::Outcome;
 use crate::progress::Bars;
-use crate::table::{count, number};
-use crate::{output, remarks, size, table};
-use phelsuma_drive::{Distribution, Distributions, FlashCounts, Latency, RecoveryResult, RunConfig, RunResult};
-use phelsuma_nand::Geometry;
+use crate::table::number;
+use crate::{output, remarks, table};
+use phelsuma_drive::{Distribution, Distributions, FlashCounts, Latency, RecoveryResult, RunResult};
+use phelsuma_options::{RunArgs, count, size};
 use phelsuma_trace::histogram::{Modes, Picture, modes};
 use std::fmt::Write;
 
 /// Options of `run`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The FTL (see `phelsuma list`)
-    #[arg(long, value_name = "NAME")]
-    ftl: String,
     #[command(flatten)]
-    drive: DriveArgs,
+    pub(crate) of: RunArgs,
     /// As JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Args {
-    /// The run that is asked for, and the drive it needs.
-    pub(crate) fn config(&self) -> Outcome<(RunConfig, Geometry)> {
-        let mut configs = [self.drive.config(&self.ftl)?];
-        let geometry = self.drive.settle(&mut configs)?;
-        let [config] = configs;
-        Ok((config, geometry))
-    }
-}
-
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    let (config, _) = &args.config()?;
+    let (config, _) = &args.of.config()?;
     let bar = Bars::new().add(&config.ftl);
     let result = phelsuma_drive::run(config, &|progress| {
         bar.show(&progress);
@@ -43,7 +29,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     });
     bar.done();
     let result = result?;
-    if args.json { output::json(&result) } else { output::print(&as_text(&result, args.drive.chosen())) }
+    if args.json { output::json(&result) } else { output::print(&as_text(&result, args.of.drive.chosen())) }
 }
 
 fn as_text(result: &RunResult, chosen: &str) -> String {

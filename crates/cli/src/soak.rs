@@ -1,15 +1,14 @@
 //! `phelsuma soak`: drives live through random requests, power cuts, decay and blocks that grow bad, as many as one likes.
 
-use crate::drive_args::ratio;
 use crate::errors::{Failure, Outcome};
 use crate::lab_args::{LabArgs, room};
 use crate::progress::Bars;
-use crate::settings::check_cache_is_used;
-use crate::table::{count, number};
-use crate::{output, remarks, size, table};
+use crate::table::number;
+use crate::{output, remarks, table};
 use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{LabError, SoakConfig, SoakFound, SoakState};
 use phelsuma_ftl::FtlError;
+use phelsuma_options::{check_cache_is_used, count, ratio, size};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -161,7 +160,7 @@ impl Args {
                     SHARE * room(&geometry, timing, &ftl).map_or_else(|largest| largest, |()| 0.99)
                 }
             };
-            crate::drive_args::check_logical_pages(&geometry, ratio)?;
+            phelsuma_options::check_logical_pages(&geometry, ratio)?;
             let (ftl, lacking) = self.lab.ftl(name, &geometry, logical_pages(ratio))?;
             let (seed, threads) = (self.lab.seed, self.lab.threads());
             Ok((SoakConfig { geometry, timing, ftl, seed, decay: self.decay, bad: self.bad, threads }, lacking))

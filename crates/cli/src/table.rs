@@ -2,6 +2,7 @@
 
 use comfy_table::presets::{UTF8_FULL_CONDENSED, UTF8_HORIZONTAL_ONLY};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, TableComponent, Width};
+use phelsuma_options::count;
 
 /// A table with these headings; the first column is text, the others are numbers.
 pub(crate) fn numbers(headings: &[&str]) -> Table {
@@ -80,19 +81,6 @@ fn plain(headings: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_FULL_CONDENSED).set_header(headings.iter().copied());
     table
-}
-
-/// A whole number with commas.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A number to three significant digits, whole numbers in full.

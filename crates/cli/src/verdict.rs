@@ -1,7 +1,8 @@
 //! Why the winner of a comparison wins, in one line computed from the results.
 
-use crate::{remarks, size};
+use crate::remarks;
 use phelsuma_drive::RunResult;
+use phelsuma_options::size;
 
 /// What the verdict looks at.
 #[derive(Clone, Debug)]

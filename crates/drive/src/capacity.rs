@@ -36,10 +36,10 @@ pub fn settle_capacity(
     let capacity = match (shape.capacity_bytes, input) {
         (Some(capacity), _) => capacity,
         (None, Input::Workload(_) | Input::Trace { fold: FoldChoice::Wrap, .. }) => CAPACITY_DEFAULT,
-        (None, Input::Trace { path, options, .. }) => {
+        (None, Input::Trace { trace, .. }) => {
             let least = shape.least_capacity()?;
             let fold = FoldOptions { page_bytes: shape.page_bytes, fold: Fold::Compact, loops: 1 };
-            let source = PageSource::open(path, options, fold).map_err(input_error)?;
+            let source = PageSource::from_origin(trace, fold).map_err(input_error)?;
             capacity_for(configs, least.max(CAPACITY_TRACE_MIN), source.logical_pages(), affordable)?
         }
     };

@@ -3,20 +3,17 @@
 use crate::bytes::show_bytes;
 use phelsuma_ftl::{Composition, ConfigError, Preset};
 use phelsuma_nand::{Geometry, GeometryError, Timing};
-use phelsuma_trace::{OpenOptions, TraceError, Workload};
-use std::path::PathBuf;
+use phelsuma_trace::{TraceError, TraceOrigin, Workload};
 
 /// Where requests come from.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A synthetic workload: endless, but for `media`.
     Workload(Workload),
-    /// A trace, from a file.
+    /// A trace.
     Trace {
-        /// The file; it is read twice and more, so it cannot be a pipe.
-        path: PathBuf,
-        /// Format and time unit, where detection is overruled.
-        options: OpenOptions,
+        /// Where it comes from; it is read twice and more.
+        trace: TraceOrigin,
         /// How its addresses become logical pages.
         fold: FoldChoice,
         /// How often it is replayed; the last time is measured.

@@ -128,8 +128,8 @@ fn foresee(
                 }
             }
         }
-        Input::Trace { path, options, fold, loops } => {
-            let mut source = open_trace(config, path, options, *fold, *loops, logical_pages)?;
+        Input::Trace { trace, fold, loops } => {
+            let mut source = open_trace(config, trace, *fold, *loops, logical_pages)?;
             while let Some(request) = source.next_request().map_err(input_error)? {
                 see(&request)?;
             }

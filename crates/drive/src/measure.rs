@@ -120,13 +120,12 @@ impl Measurement {
         let wear = config.composition.name_of_wear();
         let (workload, fold) = match &config.input {
             Input::Workload(workload) => (workload.to_string(), None),
-            Input::Trace { path, fold, .. } => {
-                let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
+            Input::Trace { trace, fold, .. } => {
                 let fold = match fold {
                     FoldChoice::Compact => "compact",
                     FoldChoice::Wrap => "wrap",
                 };
-                (name, Some(fold.to_string()))
+                (trace.name(), Some(fold.to_string()))
             }
         };
         let mut counters = self.counters(drive);

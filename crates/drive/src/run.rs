@@ -11,8 +11,7 @@ use crate::measure::Measurement;
 use crate::result::{Machine, RecoveryResult, RecoveryStepResult, RunResult};
 use phelsuma_trace::fold::FoldOptions;
 use phelsuma_trace::workload::Permutation;
-use phelsuma_trace::{DropReason, Fold, Op, OpenOptions, PageRequest, PageSource, Source, TraceFile, Workload};
-use std::path::Path;
+use phelsuma_trace::{DropReason, Fold, Op, PageRequest, PageSource, Source, TraceOrigin, Workload};
 use std::time::{Duration, Instant};
 
 /// How far a run has come.
@@ -29,8 +28,10 @@ pub struct Progress {
 /// Who is told how far a run has come; false stops it.
 pub type Reporter<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
 
-/// Between two looks at the clock, in requests.
-const REQUESTS_PER_LOOK: u32 = 1 << 16;
+/// Between two looks at the clock, in requests: few enough that the slowest FTL looks often enough to be stopped at once.
+const REQUESTS_PER_LOOK: u32 = 1 << 8;
+/// Between two reports.
+const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
 
 struct Ticker<'a> {
     reporter: Reporter<'a>,
@@ -48,7 +49,7 @@ impl<'a> Ticker<'a> {
     #[inline]
     fn tick(&mut self, done: u64) -> Result<(), RunError> {
         self.requests += 1;
-        if self.requests.is_multiple_of(REQUESTS_PER_LOOK) && self.last.elapsed() > Duration::from_millis(200) {
+        if self.requests.is_multiple_of(REQUESTS_PER_LOOK) && self.last.elapsed() > BETWEEN_REPORTS {
             self.last = Instant::now();
             if !(self.reporter)(Progress { phase: self.phase, done, of: self.of }) {
                 return Err(RunError::Stopped);
@@ -85,9 +86,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     // What is wrong with a trace is said before the drive is filled.
     let mut trace = match &config.input {
         Input::Workload(_) => None,
-        Input::Trace { path, options, fold, loops } => {
-            Some(open_trace(config, path, options, *fold, *loops, logical_pages)?)
-        }
+        Input::Trace { trace, fold, loops } => Some(open_trace(config, trace, *fold, *loops, logical_pages)?),
     };
     let mut drive = formatted(config, &geometry)?;
     if config.cut_at_end {
@@ -253,8 +252,7 @@ fn pump(
 /// Opens a trace that is to run on so many logical pages; this reads it once.
 pub(crate) fn open_trace(
     config: &RunConfig,
-    path: &Path,
-    options: &OpenOptions,
+    trace: &TraceOrigin,
     fold: FoldChoice,
     loops: u64,
     logical_pages: u32,
@@ -264,7 +262,7 @@ pub(crate) fn open_trace(
         FoldChoice::Wrap => Fold::Wrap { logical_pages: u64::from(logical_pages) },
     };
     let options_of_fold = FoldOptions { page_bytes: config.shape.page_bytes, fold, loops };
-    let source = PageSource::open(path, options, options_of_fold).map_err(input_error)?;
+    let source = PageSource::from_origin(trace, options_of_fold).map_err(input_error)?;
     let pages = source.logical_pages();
     if pages > u64::from(logical_pages) {
         let bytes = |pages: u64| show_bytes(pages * u64::from(config.shape.page_bytes));
@@ -279,7 +277,7 @@ pub(crate) fn open_trace(
         )));
     }
     if matches!(config.arrival, Arrival::Timestamps) {
-        check_times(path, options, loops)?;
+        check_times(trace, loops)?;
     }
     Ok(source)
 }
@@ -288,8 +286,8 @@ pub(crate) fn open_trace(
 const ARRIVAL_MAX_NS: u64 = 1 << 62;
 
 /// Refuses a trace that asks later than simulated time can tell; this reads it once.
-fn check_times(path: &Path, options: &OpenOptions, loops: u64) -> Result<(), RunError> {
-    let mut trace = TraceFile::open(path, options).map_err(input_error)?;
+fn check_times(trace: &TraceOrigin, loops: u64) -> Result<(), RunError> {
+    let mut trace = trace.open().map_err(input_error)?;
     let latest = ARRIVAL_MAX_NS / loops;
     while let Some(request) = trace.next() {
         let request = request.map_err(input_error)?;

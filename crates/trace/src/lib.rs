@@ -42,6 +42,7 @@
 mod error;
 mod input;
 mod lines;
+mod memory;
 mod number;
 mod output;
 mod reader;
@@ -60,6 +61,7 @@ pub use fold::{DropReason, Fold, FoldCounts, Footprint, PageSource};
 pub use format::{Format, TimeUnit};
 pub use histogram::LogHistogram;
 pub use info::{InfoOptions, TraceInfo, WorkloadExtent};
+pub use memory::{Columns, Requests, TraceOrigin};
 pub use output::{Compressed, Compression};
 pub use reader::{BlkparseEvent, END_BYTES_MAX, OpenOptions, SIZE_BYTES_MAX, TraceFile, reader_from};
 pub use request::{Op, PageRequest, Request, Source};

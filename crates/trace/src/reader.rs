@@ -89,15 +89,11 @@ impl TraceFile {
         };
         let file = Arc::clone(&input.file);
         let records = records(input, format, options)?;
-        Ok(TraceFile {
-            file,
-            format,
-            records,
-            skipped: Skipped::default(),
-            first_time_ns: None,
-            requests: 0,
-            ended: false,
-        })
+        Ok(Self::of_records(file, format, records))
+    }
+
+    pub(crate) fn of_records(file: Arc<str>, format: Format, records: Box<dyn Records>) -> Self {
+        TraceFile { file, format, records, skipped: Skipped::default(), first_time_ns: None, requests: 0, ended: false }
     }
 
     /// The file's name, as errors show it.
@@ -181,7 +177,8 @@ pub fn reader_from(
     TraceFile::from_input(Input::new(Box::new(stream), printable(name))?, options)
 }
 
-fn unusable(record: &Record) -> Option<SkipReason> {
+/// Why a record is no request, if it is none.
+pub(crate) fn unusable(record: &Record) -> Option<SkipReason> {
     if record.op == Op::Flush {
         return None;
     }

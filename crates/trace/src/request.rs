@@ -30,6 +30,23 @@ impl Op {
             Op::Flush => "flush",
         }
     }
+
+    /// The number that stands for it in a column: 0 read, 1 write, 2 trim, 3 flush.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Trim => 2,
+            Op::Flush => 3,
+        }
+    }
+
+    /// What a number in a column stands for.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        [Op::Read, Op::Write, Op::Trim, Op::Flush].into_iter().find(|op| op.code() == code)
+    }
 }
 
 /// A request as a trace recorded it.

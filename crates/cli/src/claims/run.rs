@@ -4,13 +4,14 @@ use super::task::{Task, task};
 use super::{PaperArgs, ScaleArg, summary};
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
-use crate::{memory, output, table};
+use crate::{output, table};
 use phelsuma_claims::{
     Claim, Document, Finding, Findings, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun, VERSION, csv, judge,
     key,
 };
 use phelsuma_drive::{RunConfig, RunError};
 use phelsuma_nand::Geometry;
+use phelsuma_options::memory;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

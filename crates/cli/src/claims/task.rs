@@ -23,8 +23,10 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
         Failure::Input(text) | Failure::Failed(text) => in_short(&text),
         Failure::Shown | Failure::ClosedPipe => String::new(),
     };
-    match crate::parsed(words.map(Into::into)).map_err(|error| why(Failure::usage(&error)))? {
-        Command::Run(args) => args.config().map(|(config, geometry)| Task::Run(Box::new(config), geometry)),
+    match crate::parsed(words.map(Into::into)).map_err(|error| why(phelsuma_options::usage(&error).into()))? {
+        Command::Run(args) => {
+            args.of.config().map_err(Failure::from).map(|(config, geometry)| Task::Run(Box::new(config), geometry))
+        }
         Command::Limits(args) => args.compute().map(|said| Task::Formula(serde_json::json!(said))),
         _ => Err(Failure::Input(format!("'{command}': run or limits would be right"))),
     }

@@ -1,8 +1,8 @@
 //! The grid of a search: every combination of the values that `--set` lists.
 
 use crate::errors::{Failure, Outcome};
-use crate::settings::Setting;
-use crate::table::count;
+use phelsuma_options::Setting;
+use phelsuma_options::count;
 
 /// The most combinations of one search.
 pub(super) const COMBINATIONS_MAX: u64 = 4_096;
@@ -92,7 +92,7 @@ fn axis(setting: &Setting) -> Outcome<Axis> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::settings::setting;
+    use phelsuma_options::setting;
 
     fn grid(settings: &[&str]) -> Result<Vec<String>, String> {
         let settings: Vec<Setting> = settings.iter().map(|text| setting(text).unwrap()).collect();

@@ -4,14 +4,13 @@
 mod grid;
 
 use crate::compare::{latency, ram, share};
-use crate::drive_args::DriveArgs;
 use crate::errors::Outcome;
-use crate::settings::Setting;
-use crate::table::count;
-use crate::{output, parallel, remarks, size, table};
+use crate::progress::with_bars;
+use crate::{output, remarks, table};
 use clap::ValueEnum;
 use phelsuma_drive::{RunConfig, RunResult};
 use phelsuma_ftl::ConfigError;
+use phelsuma_options::{DriveArgs, Setting, count, size};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -98,7 +97,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let (chosen, mut configs): (Vec<_>, Vec<_>) = distinct(args)?.into_iter().unzip();
     let geometry = args.drive.settle(&mut configs)?;
     let runs: Vec<(String, RunConfig)> = chosen.iter().map(|settings| label(settings)).zip(configs).collect();
-    let results = parallel::run_all(&runs, Some("search"), &geometry, args.jobs)?;
+    let results = with_bars(&runs, Some("search"), &geometry, args.jobs)?;
     let found = chosen.iter().zip(results).map(|(chosen, run)| Found {
         settings: chosen.iter().map(|s| (s.key.clone(), s.value.clone())).collect(),
         run,

@@ -5,14 +5,12 @@ mod address;
 mod find;
 
 use crate::create::image_failure;
-use crate::drive_args::{TimingArg, ratio, timing};
 use crate::errors::{Failure, Outcome};
-use crate::settings::{Setting, check_cache_is_used, set_cache, setting};
-use crate::{memory, size};
 use address::Address;
 use phelsuma_drive::DriveShape;
 use phelsuma_ftl::Preset;
 use phelsuma_nand::Geometry;
+use phelsuma_options::{Setting, TimingArg, check_cache_is_used, memory, ratio, set_cache, setting, size, timing};
 use phelsuma_serve::device::options::{Backing, IDLE_DEFAULT, MemoryOptions, Options, scale};
 use phelsuma_serve::device::{CutPlan, Faults, ImageDrive, Serving};
 use phelsuma_serve::image::{Durability, ImageNand};

@@ -1,8 +1,8 @@
 //! `phelsuma trace convert`: a trace in another format.
 
 use super::out_file::OutFile;
-use crate::drive_args::FormatArgs;
 use crate::errors::{Failure, Outcome};
+use phelsuma_options::FormatArgs;
 use phelsuma_trace::convert::{WRITABLE, WriteOptions, convert};
 use phelsuma_trace::{Format, TimeUnit};
 use std::path::PathBuf;

@@ -1,9 +1,8 @@
 //! `phelsuma trace generate`: a workload as a trace.
 
 use super::out_file::OutFile;
-use crate::drive_args::workload;
 use crate::errors::Outcome;
-use crate::size;
+use phelsuma_options::{size, workload};
 use phelsuma_trace::workload::{GenerateOptions, generate};
 use phelsuma_trace::{Format, Workload};
 use std::path::PathBuf;

@@ -1,9 +1,8 @@
 //! `phelsuma trace info`: what is in a trace, or what a workload asks.
 
-use crate::drive_args::{FormatArgs, workload};
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
-use crate::size;
+use phelsuma_options::{FormatArgs, size, workload};
 use phelsuma_trace::{InfoOptions, TraceInfo, Workload, WorkloadExtent};
 use std::path::PathBuf;
 

@@ -5,9 +5,9 @@ mod generate;
 mod info;
 mod out_file;
 
-use crate::drive_args::FormatArgs;
 use crate::errors::Outcome;
 use clap::Subcommand;
+use phelsuma_options::FormatArgs;
 use phelsuma_trace::{TraceFile, reader_from};
 use std::io::{BufReader, stdin};
 use std::path::Path;

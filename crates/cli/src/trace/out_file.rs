@@ -3,7 +3,7 @@
 
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
-use crate::table::count;
+use phelsuma_options::count;
 use phelsuma_trace::convert::Written;
 use phelsuma_trace::{Compressed, Compression, Format, TraceError};
 use serde::Serialize;

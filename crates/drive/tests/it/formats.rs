@@ -5,7 +5,7 @@ mod samples;
 
 use phelsuma_drive::{FoldChoice, Input, RunConfig, run};
 use phelsuma_trace::fold::FoldOptions;
-use phelsuma_trace::{Format, OpenOptions, PageSource, Source};
+use phelsuma_trace::{Format, OpenOptions, PageSource, Source, TraceOrigin};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -24,8 +24,11 @@ fn every_request_of_a_trace_of_every_format_completes() {
         assert_eq!(counts.read, counts.emitted + counts.dropped_total(), "{}", sample.format);
 
         for ftl in ["page", "pl-greedy"] {
-            let input =
-                Input::Trace { path: path.clone(), options: options.clone(), fold: FoldChoice::Compact, loops: 1 };
+            let input = Input::Trace {
+                trace: TraceOrigin::File { path: path.clone(), options: options.clone() },
+                fold: FoldChoice::Compact,
+                loops: 1,
+            };
             let result = run(&RunConfig::new(ftl, input).unwrap(), &|_| true).unwrap();
             assert_eq!(result.host.requests, counts.page_requests, "{ftl} {}", sample.format);
             assert_eq!(result.host.partial_pages > 0, result.flash["rmw"].reads > 0, "{ftl} {}", sample.format);

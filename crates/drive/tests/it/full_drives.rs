@@ -3,7 +3,7 @@
 
 use phelsuma_drive::{Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run};
 use phelsuma_ftl::{MappingPart, PRESETS, VictimPart};
-use phelsuma_trace::OpenOptions;
+use phelsuma_trace::{OpenOptions, TraceOrigin};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
@@ -43,8 +43,7 @@ fn trace_of_touched_regions(logical_pages: u64) -> PathBuf {
 fn rewritten_after_trims(ftl: &str, capacity: u64, ratio: f64) -> Result<RunResult, RunError> {
     let logical_pages = (capacity as f64 / PAGE as f64 * ratio) as u64;
     let input = Input::Trace {
-        path: trace_of_touched_regions(logical_pages),
-        options: OpenOptions::default(),
+        trace: TraceOrigin::File { path: trace_of_touched_regions(logical_pages), options: OpenOptions::default() },
         fold: FoldChoice::Compact,
         loops: 1,
     };

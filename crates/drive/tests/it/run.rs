@@ -4,7 +4,7 @@ use phelsuma_drive::{Arrival, Drive, Fill, FoldChoice, Input, RunConfig, RunErro
 use phelsuma_ftl::Config;
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand};
-use phelsuma_trace::{Op, OpenOptions, PageRequest, Workload};
+use phelsuma_trace::{Op, OpenOptions, PageRequest, TraceOrigin, Workload};
 use std::path::PathBuf;
 
 fn workload(spec: &str) -> RunConfig {
@@ -17,7 +17,11 @@ fn workload(spec: &str) -> RunConfig {
 fn trace(name: &str, text: &str, loops: u64) -> RunConfig {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, format!("time_us,device,op,offset_bytes,size_bytes\n{text}")).unwrap();
-    let input = Input::Trace { path, options: OpenOptions::default(), fold: FoldChoice::Compact, loops };
+    let input = Input::Trace {
+        trace: TraceOrigin::File { path, options: OpenOptions::default() },
+        fold: FoldChoice::Compact,
+        loops,
+    };
     RunConfig::new("page", input).unwrap()
 }
 

@@ -8,6 +8,7 @@ use super::pages::{PageRange, pages_of};
 use super::{DropReason, Fold, FoldCounts, Footprint};
 use crate::TraceError;
 use crate::format::Format;
+use crate::memory::TraceOrigin;
 use crate::reader::{OpenOptions, TraceFile};
 use crate::request::{Op, PageRequest, Request, Source};
 use crate::skipped::Skipped;
@@ -76,6 +77,15 @@ impl PageSource {
     pub fn open(path: impl AsRef<Path>, open: &OpenOptions, options: FoldOptions) -> Result<Self, TraceError> {
         let (path, open) = (path.as_ref().to_path_buf(), open.clone());
         Self::from_opener(Box::new(move || TraceFile::open(&path, &open)), options)
+    }
+
+    /// The same wherever the trace comes from.
+    ///
+    /// # Errors
+    /// As [`PageSource::open`].
+    pub fn from_origin(origin: &TraceOrigin, options: FoldOptions) -> Result<Self, TraceError> {
+        let origin = origin.clone();
+        Self::from_opener(Box::new(move || origin.open()), options)
     }
 
     /// The same over any way of opening a trace.

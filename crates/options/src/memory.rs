@@ -8,19 +8,22 @@ use phelsuma_nand::Geometry;
 const BYTES_PER_PAGE: u64 = 14;
 
 /// What simulating a drive takes, in bytes, roughly.
-pub(crate) fn needed(geometry: &Geometry) -> u64 {
+pub fn needed(geometry: &Geometry) -> u64 {
     geometry.pages() * BYTES_PER_PAGE
 }
 
 /// The machine's memory in bytes, where it says.
-pub(crate) fn total() -> Option<u64> {
+pub fn total() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Refuses a drive that does not fit the machine's memory.
-pub(crate) fn affordable(geometry: &Geometry) -> Result<(), RunError> {
+///
+/// # Errors
+/// It does not.
+pub fn affordable(geometry: &Geometry) -> Result<(), RunError> {
     let needed = needed(geometry);
     match total() {
         Some(total) if needed > total => Err(RunError::Input(format!(
@@ -34,6 +37,6 @@ pub(crate) fn affordable(geometry: &Geometry) -> Result<(), RunError> {
 }
 
 /// How many such drives fit the machine's memory at a time; at least one.
-pub(crate) fn at_a_time(geometry: &Geometry) -> usize {
+pub fn at_a_time(geometry: &Geometry) -> usize {
     total().map_or(usize::MAX, |total| (total / needed(geometry).max(1)).max(1) as usize)
 }

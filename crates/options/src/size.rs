@@ -1,6 +1,6 @@
 //! Sizes in bytes as people write them: KiB, MiB, GiB and TiB are powers of 1,024, KB, MB, GB and TB of 1,000.
 
-pub(crate) use phelsuma_drive::show_bytes as show;
+pub use phelsuma_drive::show_bytes as show;
 
 const UNITS: &[(&str, u64)] = &[
     ("B", 1),
@@ -15,7 +15,10 @@ const UNITS: &[(&str, u64)] = &[
 ];
 
 /// Reads a size: digits, perhaps with a fraction, and perhaps a unit; whole bytes.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// It is no size.
+pub fn parse(text: &str) -> Result<u64, String> {
     let wrong = || format!("'{}' is no size: 4096, 4KiB, 1.5GiB or 64GB would be right", text.escape_debug());
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -49,7 +52,10 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
 }
 
 /// The size of a page: it has 32 bits.
-pub(crate) fn parse_page(text: &str) -> Result<u32, String> {
+///
+/// # Errors
+/// It is no size, or more.
+pub fn parse_page(text: &str) -> Result<u32, String> {
     let bytes = parse(text)?;
     u32::try_from(bytes).map_err(|_| format!("a page of {bytes} bytes: must be a power of two from 512 to 65,536"))
 }

@@ -8,37 +8,37 @@ use phelsuma_drive::DriveShape;
 
 /// Flash and parts.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct ShapeArgs {
+pub struct ShapeArgs {
     /// Logical over physical pages
     #[arg(long, default_value = "0.70", value_parser = ratio)]
-    pub(crate) ratio: f64,
+    pub ratio: f64,
     /// Size of a page
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
-    pub(crate) page: u32,
+    pub page: u32,
     /// Pages of a block
     #[arg(long, value_name = "N", default_value_t = 128)]
-    pub(crate) pages_per_block: u32,
+    pub pages_per_block: u32,
     /// Channels
     #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) channels: u32,
+    pub channels: u32,
     /// Dies on each channel
     #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) dies: u32,
+    pub dies: u32,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 1/512 of the
     /// table, at least 1,024 entries]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    pub(crate) cache: Option<u64>,
+    pub cache: Option<u64>,
     /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    pub(crate) set: Vec<Setting>,
+    pub set: Vec<Setting>,
 }
 
 impl ShapeArgs {
     /// The drive on so many bytes of flash, or as many as it takes.
-    pub(crate) fn drive(&self, capacity_bytes: Option<u64>) -> DriveShape {
+    pub fn drive(&self, capacity_bytes: Option<u64>) -> DriveShape {
         DriveShape {
             capacity_bytes,
             ratio: self.ratio,

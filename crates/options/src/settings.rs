@@ -1,19 +1,24 @@
 //! `--set` and `--cache`: what is changed of FTLs, of each as far as it has the parts.
 
-use crate::errors::{Failure, Outcome};
+use crate::count::count;
+use crate::failure::{Failure, Outcome};
 use crate::size;
-use crate::table::count;
 use phelsuma_ftl::{Composition, ConfigError, ENTRY_BYTES};
 
 /// A parameter and its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Setting {
-    pub(crate) key: String,
-    pub(crate) value: String,
+pub struct Setting {
+    /// The parameter.
+    pub key: String,
+    /// Its value.
+    pub value: String,
 }
 
 /// KEY=VALUE.
-pub(crate) fn setting(text: &str) -> Result<Setting, String> {
+///
+/// # Errors
+/// It is none.
+pub fn setting(text: &str) -> Result<Setting, String> {
     match text.split_once('=') {
         Some((key, value)) => Ok(Setting { key: key.trim().to_string(), value: value.trim().to_string() }),
         None => Err("KEY=VALUE would be right, such as victim=fifo".to_string()),
@@ -21,11 +26,10 @@ pub(crate) fn setting(text: &str) -> Result<Setting, String> {
 }
 
 /// Changes an FTL's parts as `--set` and `--cache` say, and tells which parameters it lacks the part for.
-pub(crate) fn set_parts(
-    composition: &mut Composition,
-    settings: &[Setting],
-    cache: Option<u64>,
-) -> Outcome<Vec<ConfigError>> {
+///
+/// # Errors
+/// A parameter that there is not, or a value that cannot be.
+pub fn set_parts(composition: &mut Composition, settings: &[Setting], cache: Option<u64>) -> Outcome<Vec<ConfigError>> {
     if cache.is_some() && settings.iter().any(|s| s.key.replace('_', "-") == "mapping.cache") {
         return Err(Failure::Input(
             "--cache and --set mapping.cache are the same, in bytes and in entries; one of them would be right".into(),
@@ -41,7 +45,10 @@ pub(crate) fn set_parts(
 }
 
 /// Gives a demand-paged mapping a cache of so many bytes.
-pub(crate) fn set_cache(composition: &mut Composition, bytes: u64) -> Outcome {
+///
+/// # Errors
+/// A size that cannot be.
+pub fn set_cache(composition: &mut Composition, bytes: u64) -> Outcome {
     let entries = bytes / ENTRY_BYTES;
     let wrong = || {
         Failure::Input(format!(
@@ -62,10 +69,10 @@ pub(crate) fn set_cache(composition: &mut Composition, bytes: u64) -> Outcome {
 }
 
 /// A cache that was asked for, and no FTL among these has one.
-pub(crate) fn check_cache_is_used<'c>(
-    cache: Option<u64>,
-    mut compositions: impl Iterator<Item = &'c Composition>,
-) -> Outcome {
+///
+/// # Errors
+/// That is so.
+pub fn check_cache_is_used<'c>(cache: Option<u64>, mut compositions: impl Iterator<Item = &'c Composition>) -> Outcome {
     match cache {
         Some(_) if !compositions.any(|c| c.has_cache()) => Err(Failure::Input(
             "--cache: the FTLs here keep their whole mapping in RAM and have no cache; dftl has one".into(),
@@ -78,7 +85,7 @@ pub(crate) fn check_cache_is_used<'c>(
 ///
 /// # Errors
 /// A parameter that all of them lack.
-pub(crate) fn remarks<'f>(ftls: impl Iterator<Item = (&'f str, &'f [ConfigError])> + Clone) -> Outcome<Vec<String>> {
+pub fn remarks<'f>(ftls: impl Iterator<Item = (&'f str, &'f [ConfigError])> + Clone) -> Outcome<Vec<String>> {
     let mut remarks: Vec<String> = Vec::new();
     let mut told: Vec<&str> = Vec::new();
     for error in ftls.clone().flat_map(|(_, lacking)| lacking) {

@@ -1,6 +1,6 @@
 //! Options that `run`, `compare` and `search` have in common: the drive, the input, the protocol.
 
-use crate::errors::{Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 use crate::settings::{Setting, check_cache_is_used, set_parts};
 use crate::shape_args::ShapeArgs;
 use crate::{memory, size};
@@ -8,13 +8,14 @@ use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
 use phelsuma_ftl::{Composition, ConfigError};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
-use phelsuma_trace::{Format, OpenOptions, TimeUnit, Workload};
+use phelsuma_trace::{Format, OpenOptions, Requests, TimeUnit, TraceOrigin, Workload};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The drive, the input, the protocol.
 #[derive(Args, Clone, Debug)]
 #[command(group(ArgGroup::new("input").required(true).args(["workload", "trace"])))]
-pub(crate) struct DriveArgs {
+pub struct DriveArgs {
     /// Synthetic workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Option<Workload>,
@@ -62,17 +63,20 @@ pub(crate) struct DriveArgs {
     /// Cut the power at the end and recover
     #[arg(long)]
     cut_at_end: bool,
+    /// What `--trace` stands for where its requests are in memory.
+    #[arg(skip)]
+    requests: Option<Arc<Requests>>,
 }
 
 /// What a trace file does not say itself.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct FormatArgs {
+pub struct FormatArgs {
     /// Trace format, where detection is wrong (see `phelsuma list`)
     #[arg(long, value_name = "FORMAT", value_parser = format)]
-    pub(crate) format: Option<Format>,
+    pub format: Option<Format>,
     /// Unit of the trace's times: s, ms, us or ns
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
-    pub(crate) time_unit: Option<TimeUnit>,
+    pub time_unit: Option<TimeUnit>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -95,20 +99,34 @@ enum FoldArg {
 
 /// A timing preset with its name.
 #[derive(Clone, Debug)]
-pub(crate) struct TimingArg {
-    pub(crate) name: String,
-    pub(crate) times: Timing,
+pub struct TimingArg {
+    /// The name.
+    pub name: String,
+    /// How long operations take.
+    pub times: Timing,
 }
 
 impl DriveArgs {
+    /// The same with these requests for those of the trace: a `--trace` that stands for what is in memory.
+    #[must_use]
+    pub fn with_requests(self, requests: Arc<Requests>) -> Self {
+        Self { requests: Some(requests), ..self }
+    }
+
     /// The run that this asks of the FTL called `ftl`, alone.
-    pub(crate) fn config(&self, ftl: &str) -> Outcome<RunConfig> {
+    ///
+    /// # Errors
+    /// As [`config_among_others`](Self::config_among_others), and a parameter that the FTL lacks.
+    pub fn config(&self, ftl: &str) -> Outcome<RunConfig> {
         let (config, lacking) = self.config_among_others(ftl)?;
         lacking.into_iter().next().map_or(Ok(config), |error| Err(error.into()))
     }
 
     /// The run that this asks of the FTL called `ftl`, and the parameters that it lacks: others may have them.
-    pub(crate) fn config_among_others(&self, ftl: &str) -> Outcome<(RunConfig, Vec<ConfigError>)> {
+    ///
+    /// # Errors
+    /// An FTL, a value or an input that cannot be.
+    pub fn config_among_others(&self, ftl: &str) -> Outcome<(RunConfig, Vec<ConfigError>)> {
         let mut config = RunConfig::new(ftl, self.input()?)?;
         let lacking = set_parts(&mut config.composition, &self.shape.set, self.shape.cache)?;
         if self.cut_at_end
@@ -136,17 +154,20 @@ impl DriveArgs {
     }
 
     /// What `--set` says.
-    pub(crate) fn settings(&self) -> &[Setting] {
+    pub fn settings(&self) -> &[Setting] {
         &self.shape.set
     }
 
     /// The same with other settings.
-    pub(crate) fn with_settings(&self, set: Vec<Setting>) -> Self {
+    pub fn with_settings(&self, set: Vec<Setting>) -> Self {
         Self { shape: ShapeArgs { set, ..self.shape.clone() }, ..self.clone() }
     }
 
     /// Gives all of `configs` their capacity; the drive's geometry, checked against the machine's memory.
-    pub(crate) fn settle(&self, configs: &mut [RunConfig]) -> Outcome<Geometry> {
+    ///
+    /// # Errors
+    /// A drive that cannot be, that is too large for the machine, or that the FTLs do not fit.
+    pub fn settle(&self, configs: &mut [RunConfig]) -> Outcome<Geometry> {
         check_cache_is_used(self.shape.cache, configs.iter().map(|config| &config.composition))?;
         if let Some(capacity) = self.capacity {
             // Before drives are formatted on so much.
@@ -164,7 +185,7 @@ impl DriveArgs {
     }
 
     /// What is said of a capacity that nobody gave.
-    pub(crate) fn chosen(&self) -> &'static str {
+    pub fn chosen(&self) -> &'static str {
         if self.capacity.is_some() { "" } else { " (chosen here, --capacity gives another)" }
     }
 
@@ -189,10 +210,15 @@ impl DriveArgs {
             }
             (Some(workload), _) => Ok(Input::Workload(workload.clone())),
             (None, Some(path)) => {
-                check_readable_twice(path)?;
+                let trace = match &self.requests {
+                    Some(requests) => TraceOrigin::Memory(requests.clone()),
+                    None => {
+                        check_readable_twice(path)?;
+                        TraceOrigin::File { path: path.clone(), options: self.format.open_options() }
+                    }
+                };
                 Ok(Input::Trace {
-                    path: path.clone(),
-                    options: self.format.open_options(),
+                    trace,
                     fold: match self.fold {
                         Some(FoldArg::Wrap) => FoldChoice::Wrap,
                         Some(FoldArg::Compact) | None => FoldChoice::Compact,
@@ -207,7 +233,7 @@ impl DriveArgs {
 
 impl FormatArgs {
     /// For opening a trace.
-    pub(crate) fn open_options(&self) -> OpenOptions {
+    pub fn open_options(&self) -> OpenOptions {
         OpenOptions { format: self.format, time_unit: self.time_unit, ..OpenOptions::default() }
     }
 }
@@ -230,7 +256,10 @@ fn check_readable_twice(path: &Path) -> Outcome {
 }
 
 /// A ratio so small that the host sees no page at all.
-pub(crate) fn check_logical_pages(geometry: &Geometry, ratio: f64) -> Outcome {
+///
+/// # Errors
+/// It is, and which would be right.
+pub fn check_logical_pages(geometry: &Geometry, ratio: f64) -> Outcome {
     let pages = geometry.pages() as f64;
     if pages * ratio >= 1.0 {
         return Ok(());
@@ -242,7 +271,10 @@ pub(crate) fn check_logical_pages(geometry: &Geometry, ratio: f64) -> Outcome {
 }
 
 /// Logical over physical pages, strictly between 0 and 1.
-pub(crate) fn ratio(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// It is not.
+pub fn ratio(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(ratio) if ratio > 0.0 && ratio < 1.0 => Ok(ratio),
         _ => Err(format!("logical over physical pages must lie between 0 and 1, both excluded, not '{text}'")),
@@ -258,7 +290,10 @@ fn passes(text: &str) -> Result<f64, String> {
 }
 
 /// A name among [`TIMINGS`].
-pub(crate) fn timing(name: &str) -> Result<TimingArg, String> {
+///
+/// # Errors
+/// It is none of them.
+pub fn timing(name: &str) -> Result<TimingArg, String> {
     match Timing::preset(name) {
         Some(times) => Ok(TimingArg { name: name.to_string(), times }),
         None => {
@@ -269,7 +304,10 @@ pub(crate) fn timing(name: &str) -> Result<TimingArg, String> {
 }
 
 /// A synthetic workload.
-pub(crate) fn workload(spec: &str) -> Result<Workload, String> {
+///
+/// # Errors
+/// There is none of that description.
+pub fn workload(spec: &str) -> Result<Workload, String> {
     Workload::parse(spec).map_err(|error| error.what)
 }
 

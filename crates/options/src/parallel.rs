@@ -1,54 +1,41 @@
 //! Several runs on the same drive at a time, on all cores.
 
-use crate::errors::{Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 use crate::memory;
-use crate::progress::Bars;
 use phelsuma_drive::{Progress, RunConfig, RunError, RunResult};
 use phelsuma_nand::Geometry;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Does all of these, each with a name for its progress and its errors, as many at a time as were asked for, or as
-/// there are cores and as fit the memory; what they give, in the same order. `all` is the name of the progress of all
-/// of them together, where that is to be shown.
+/// there are cores and as fit the memory; what they give, in the same order. `reporter` is told how far the run of a
+/// number in `runs` has come; with false all are stopped. `ended` is told the number of each run that has ended.
 ///
 /// # Errors
 /// What went wrong with the first of them for which something did; the others are stopped then.
-pub(crate) fn run_all(
+pub fn run_all(
     runs: &[(String, RunConfig)],
-    all: Option<&str>,
     geometry: &Geometry,
     jobs: Option<u32>,
+    reporter: &(dyn Fn(usize, Progress) -> bool + Sync),
+    ended: &(dyn Fn(usize) + Sync),
 ) -> Outcome<Vec<RunResult>> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let fitting = memory::at_a_time(geometry);
     let jobs = jobs.map_or(cores, |n| n as usize).min(fitting).min(runs.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
-    let bars = Bars::new();
-    let together = all.map(|name| bars.add(name));
-    let (done, failed) = (AtomicU64::new(0), AtomicBool::new(false));
+    let failed = AtomicBool::new(false);
     let outcomes: Vec<Result<RunResult, RunError>> = pool.install(|| {
         // One by one: those that take long need not be neighbours.
-        let runs_at_work = runs.par_iter().with_max_len(1).map(|(name, config)| {
-            let bar = bars.add(name);
-            let result = phelsuma_drive::run(config, &|progress| {
-                bar.show(&progress);
-                !failed.load(Relaxed)
-            });
-            bar.done();
+        let runs_at_work = runs.par_iter().enumerate().with_max_len(1).map(|(n, (_, config))| {
+            let result = phelsuma_drive::run(config, &|progress| reporter(n, progress) && !failed.load(Relaxed));
             failed.fetch_or(result.is_err(), Relaxed);
-            if let Some(together) = &together {
-                let done = done.fetch_add(1, Relaxed) + 1;
-                together.show(&Progress { phase: "runs", done, of: Some(runs.len() as u64) });
-            }
+            ended(n);
             result
         });
         runs_at_work.collect()
     });
-    if let Some(together) = together {
-        together.done();
-    }
     // What is wrong with the input is wrong for all; what is not is about one of them.
     let one_of_them = outcomes.iter().any(|o| !matches!(o, Err(RunError::Input(_))));
     let mut results = Vec::with_capacity(outcomes.len());

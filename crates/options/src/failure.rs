@@ -1,0 +1,113 @@
+//! What is said of what cannot be: one line, of what is wrong, where, and what would be right.
+
+use phelsuma_drive::RunError;
+use phelsuma_ftl::ConfigError;
+use phelsuma_nand::GeometryError;
+use phelsuma_trace::{TraceError, WorkloadError};
+use std::fmt::Write as _;
+
+/// Why what was asked for was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Wrong usage or input.
+    Input(String),
+    /// It was begun and not completed.
+    Failed(String),
+}
+
+/// How what is asked for ends.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+/// A line of its own for what clap says in several.
+pub fn usage(error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim);
+    let said = lines.take_while(|l| !l.starts_with("Usage:") && !l.starts_with("For more information"));
+    let words: Vec<&str> = said.filter(|l| !l.is_empty()).collect();
+    let line = words.join(" ").replace(" tip:", ";");
+    Failure::Input(with_what_is_right(line.strip_prefix("error: ").unwrap_or(&line)))
+}
+
+/// What clap says of numbers, with what would be right.
+fn with_what_is_right(line: &str) -> String {
+    let whole = "a whole number would be right";
+    for (said, right) in [
+        ("invalid digit found in string", whole),
+        ("cannot parse integer from empty string", whole),
+        ("number too large to fit in target type", "a smaller number would be right"),
+    ] {
+        if let Some(begin) = line.strip_suffix(said) {
+            return format!("{begin}{right}");
+        }
+    }
+    // "0 is not in 1..=1024", with whatever is behind the dots.
+    let range = line.rsplit_once(": ").and_then(|(begin, said)| Some((begin, said.split_once(" is not in ")?.1)));
+    match range.and_then(|(begin, range)| Some((begin, range.split_once("..")?))) {
+        Some((begin, (least, most))) => {
+            let right = match (most.strip_prefix('='), most) {
+                (Some(most), _) => format!("from {least} to {most}"),
+                (None, "" | "18446744073709551615") => format!("from {least}"),
+                (None, most) => format!("from {least} to below {most}"),
+            };
+            format!("{begin}: a whole number {right} would be right")
+        }
+        None => line.to_string(),
+    }
+}
+
+/// The text with control characters escaped: whatever a file name or a value holds, it stays one line.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        match c {
+            '\n' => line.push(' '),
+            c if c.is_control() => {
+                let _ = write!(line, "{}", c.escape_default());
+            }
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Input(text) => Self::Input(text),
+            RunError::Failed(text) => Self::Failed(text),
+            RunError::Stopped => Self::Failed("stopped before it was done".to_string()),
+        }
+    }
+}
+
+macro_rules! input_errors {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::Input(error.to_string())
+            }
+        })*
+    };
+}
+
+input_errors!(ConfigError, GeometryError, TraceError, WorkloadError);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_whatever_is_in_it() {
+        assert_eq!(one_line("a\nb\u{1b}[31m\r"), "a b\\u{1b}[31m");
+    }
+
+    #[test]
+    fn a_number_that_is_wrong_is_told_what_would_be_right() {
+        let right = |said: &str| with_what_is_right(&format!("invalid value '0' for '--n <N>': {said}"));
+        let begin = "invalid value '0' for '--n <N>': ";
+        assert_eq!(right("0 is not in 1..=9"), format!("{begin}a whole number from 1 to 9 would be right"));
+        assert_eq!(right("0 is not in 1.."), format!("{begin}a whole number from 1 would be right"));
+        assert_eq!(right("invalid digit found in string"), format!("{begin}a whole number would be right"));
+        assert_eq!(right("else"), format!("{begin}else"));
+    }
+}

@@ -1,0 +1,28 @@
+//! What a drive and a run are in the words of the command: options, what they come to, and what is said of those that
+//! cannot be. Whoever takes these words, be it the command or the Python module, comes to the same run.
+//!
+//! What this crate must not know: terminals, progress bars, how a result is shown.
+
+mod compare;
+mod count;
+mod drive_args;
+mod failure;
+pub mod memory;
+mod names;
+mod parallel;
+mod run;
+mod settings;
+mod shape_args;
+pub mod size;
+mod words;
+
+pub use compare::{Blames, CompareArgs, Comparison, by_write_amplification, distinct, each};
+pub use count::count;
+pub use drive_args::{DriveArgs, FormatArgs, TimingArg, check_logical_pages, ratio, timing, workload};
+pub use failure::{Failure, Outcome, one_line, usage};
+pub use names::{everything, faults};
+pub use parallel::run_all;
+pub use run::RunArgs;
+pub use settings::{Setting, check_cache_is_used, remarks, set_cache, set_parts, setting};
+pub use shape_args::ShapeArgs;
+pub use words::{parsed, with_negatives};
