@@ -47,19 +47,21 @@ fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
     let not_steady = match first.fold {
         Some(_) => "not steady, as traces need not be",
         None if remarks::ends(first) => "not yet steady (give the workload more rounds=N)",
-        None => "not yet steady (raise --warmup)",
+        None => "not yet steady (raise --warmup, and --passes where files come and go)",
     };
     // Of the largest difference, so that it is said once.
-    let fullest = results.iter().max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
+    let fullest = results.iter().filter(|r| !remarks::has_log_blocks(r)).max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     let about = [
         (!unsteady.is_empty()).then(|| format!("{not_steady}: {}", unsteady.join(", "))),
         remarks::dropped(first),
         fullest.and_then(remarks::small_drive),
         fullest.and_then(remarks::extreme_ratio),
+        remarks::long_waits(results),
         results.iter().any(|r| r.oracle).then(|| remarks::ABOUT_ORACLES.to_string()),
     ];
     let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
-    for remark in about.into_iter().flatten().chain(changed).chain(not_set.iter().cloned()) {
+    let each = results.iter().flat_map(|r| [remarks::one_group(r), remarks::unused_blocks(r)]).flatten();
+    for remark in about.into_iter().flatten().chain(each).chain(changed).chain(not_set.iter().cloned()) {
         text.push('\n');
         text += &table::wrapped(&remark, table::PROSE_WIDTH_MAX);
     }
@@ -104,7 +106,7 @@ const COLUMNS: &[Column] = &[
     ("other", |r| share(r.write_amplification.map(|wa| wa.other)), Shown::If(|r| wa(r, |wa| wa.other))),
     ("erases", |r| count(r.erases.total), Shown::Always),
     (
-        "blocks\nexamined",
+        "examined\nmean/max",
         |r| examined(r),
         Shown::IfTheyDiffer(|r| r.victim_choices.map_or(0.0, |choices| choices.blocks_examined_mean)),
     ),

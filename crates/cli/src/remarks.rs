@@ -1,5 +1,6 @@
 //! What a reader of a result should know before comparing it with others.
 
+use crate::table::number;
 use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 use phelsuma_options::count;
@@ -70,8 +71,102 @@ pub(crate) fn ends(result: &RunResult) -> bool {
     result.fold.is_none() && Workload::parse(&result.workload).is_ok_and(|workload| workload.ends())
 }
 
+/// Whether the FTL has log blocks: then these are its spare space, and other remarks apply.
+pub(crate) fn has_log_blocks(result: &RunResult) -> bool {
+    result.geometry.log_blocks > 0
+}
+
+/// Merges of a log-block FTL, which say more than its counters one by one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Merges {
+    pub(crate) switch: u64,
+    pub(crate) partial: u64,
+    /// Logical blocks that were merged in full.
+    pub(crate) full: u64,
+    /// Log blocks given back in which nothing was live.
+    pub(crate) dead: u64,
+    /// Logical blocks with live pages in a log block that full merges emptied, on average; none without any.
+    pub(crate) association: Option<f64>,
+    /// Pages that the host had written to a log block when it was merged, of all of its pages; none without any.
+    pub(crate) used: Option<f64>,
+}
+
+impl Merges {
+    /// None of another FTL.
+    pub(crate) fn of(result: &RunResult) -> Option<Self> {
+        let counter = |name: &str| result.counters.get(name).copied();
+        let over = |name: &str, below: f64| counter(name).filter(|_| below > 0.0).map(|sum| sum as f64 / below);
+        let emptied = counter("log_blocks_fully_merged")? as f64;
+        let pages = counter("merged_log_blocks")? as f64 * f64::from(result.geometry.pages_per_block);
+        Some(Self {
+            switch: counter("switch_merges")?,
+            partial: counter("partial_merges")?,
+            full: counter("full_merges")?,
+            dead: counter("dead_log_blocks")?,
+            association: over("associated_logical_blocks", emptied),
+            used: over("merged_log_pages", pages),
+        })
+    }
+
+    /// In words.
+    pub(crate) fn show(&self) -> String {
+        let mut text = format!(
+            "merges: {} switch, {} partial, {} full; {} log blocks were dead",
+            count(self.switch),
+            count(self.partial),
+            count(self.full),
+            count(self.dead)
+        );
+        if let Some(degree) = self.association {
+            text += &format!("; association degree {degree:.2}");
+        }
+        if let Some(used) = self.used {
+            text += &format!("; log blocks {:.0} % written when they were merged", used * 100.0);
+        }
+        text
+    }
+}
+
+/// Of a log-block FTL that is told to use so few log blocks that much of the flash lies idle.
+pub(crate) fn unused_blocks(result: &RunResult) -> Option<String> {
+    let g = &result.geometry;
+    (g.unused_blocks > g.log_blocks / 2).then(|| {
+        format!(
+            "{} never uses {} blocks: it has {} log blocks, and --set log.blocks={} would use all",
+            result.ftl,
+            g.unused_blocks,
+            g.log_blocks,
+            g.log_blocks + g.unused_blocks
+        )
+    })
+}
+
+/// Of MiDAS that has one group yet, which is greedy without any separation.
+pub(crate) fn one_group(result: &RunResult) -> Option<String> {
+    (result.counters.get("placement_groups") == Some(&0)).then(|| {
+        format!(
+            "{} has one group still, and is greedy: it chooses a configuration after four logical capacities (midas.epoch), \
+             so raise --warmup, or --loops of a trace",
+            result.ftl
+        )
+    })
+}
+
+/// Of results whose 99th percentile is below the mean: what few writes wait for is above it.
+pub(crate) fn long_waits(results: &[RunResult]) -> Option<String> {
+    let writes = results.iter().filter_map(|result| Some((result, result.latency_us.write?)));
+    let rare: Vec<String> = writes
+        .filter(|(_, write)| write.mean > write.p99)
+        .map(|(result, write)| format!("{} (p99.9 {}, at the most {})", result.ftl, number(write.p999), number(write.max)))
+        .collect();
+    (!rare.is_empty()).then(|| format!("few writes wait for long, which p99 does not show: {}", rare.join(", ")))
+}
+
 /// Of a drive with next to no spare space.
 pub(crate) fn extreme_ratio(result: &RunResult) -> Option<String> {
+    if has_log_blocks(result) {
+        return None;
+    }
     let spare = 1.0 - result.geometry.effective_ratio;
     (spare < 0.03).then(|| {
         format!(
@@ -99,6 +194,9 @@ pub(crate) fn dropped(result: &RunResult) -> Option<String> {
 
 /// Of a drive so small that reserve and open blocks take more than a quarter of its spare space.
 pub(crate) fn small_drive(result: &RunResult) -> Option<String> {
+    if has_log_blocks(result) {
+        return None;
+    }
     let g = &result.geometry;
     let taken = 1.0 - (1.0 - g.effective_ratio) / (1.0 - g.ratio);
     (taken > 0.25).then(|| {

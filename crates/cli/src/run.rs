@@ -76,7 +76,13 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         g.reserve_blocks,
         g.open_blocks
     )?;
-    for remark in [remarks::small_drive(result), remarks::extreme_ratio(result)].iter().flatten() {
+    let about = [
+        remarks::small_drive(result),
+        remarks::extreme_ratio(result),
+        remarks::unused_blocks(result),
+        remarks::one_group(result),
+    ];
+    for remark in about.iter().flatten() {
         writeln!(out, "{remark}")?;
     }
     let fold = result.fold.as_ref().map(|fold| format!(", folded: {fold}")).unwrap_or_default();
@@ -135,6 +141,18 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
     }
     writeln!(out, "{latency}")?;
     writeln!(out, "{}", ram(result))?;
+    if let Some(choices) = &result.victim_choices {
+        writeln!(
+            out,
+            "victims: {} chosen, each among {} blocks looked at on average, {} at the most",
+            count(choices.count),
+            number(choices.blocks_examined_mean),
+            count(choices.blocks_examined_max)
+        )?;
+    }
+    if let Some(merges) = remarks::Merges::of(result) {
+        writeln!(out, "{}", merges.show())?;
+    }
     if !result.counters.is_empty() {
         let counters: Vec<String> = result.counters.iter().map(|(name, n)| format!("{name} {}", count(*n))).collect();
         writeln!(out, "counters: {}", counters.join(", "))?;
@@ -160,7 +178,8 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
             let lost = count(lost);
             writeln!(
                 out,
-                "what was not flushed may be lost: {lost} pages that held data are zeros or read errors now"
+                "what was not flushed may be lost: {lost} pages that held data are zeros or read errors now; pages that \
+                 read as they did earlier are not among them (phelsuma crash counts these)"
             )?;
         }
         writeln!(out, "the recovery took {} of RAM for itself", size::show(recovery.scratch_bytes))?;

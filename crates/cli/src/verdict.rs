@@ -2,7 +2,7 @@
 
 use crate::remarks;
 use phelsuma_drive::RunResult;
-use phelsuma_options::size;
+use phelsuma_options::{count, size};
 
 /// What the verdict looks at.
 #[derive(Clone, Debug)]
@@ -18,6 +18,7 @@ struct Figures<'a> {
     moved_pages: u64,
     collections: u64,
     pages_per_block: u32,
+    merges: Option<remarks::Merges>,
     erases: f64,
     write_mean: f64,
     /// As papers count it.
@@ -43,6 +44,8 @@ fn longer(result: &RunResult) -> Longer {
     }
 }
 
+/// So few pages moved per host page are not what FTLs are told apart by.
+const NEXT_TO_NOTHING: f64 = 0.02;
 /// The halves of a steady run differ by less: so far apart two of them can be by chance.
 const STEADY: f64 = 0.005;
 /// How many times the difference between its halves a run may still be from its level. Where it approaches that as
@@ -65,6 +68,7 @@ impl<'a> Figures<'a> {
             moved_pages,
             collections: counter("collections").unwrap_or(0),
             pages_per_block: result.geometry.pages_per_block,
+            merges: remarks::Merges::of(result),
             erases: result.erases.total as f64,
             write_mean: result.latency_us.write.map_or(0.0, |l| l.mean),
             ram_bytes: result.ram_bytes.papers.get("total").copied().unwrap_or(0),
@@ -83,7 +87,7 @@ impl<'a> Figures<'a> {
     }
 
     fn live_per_victim(&self) -> Option<f64> {
-        (self.collections > 0).then(|| self.moved_pages as f64 / self.collections as f64)
+        (self.collections > 0 && self.merges.is_none()).then(|| self.moved_pages as f64 / self.collections as f64)
     }
 }
 
@@ -204,10 +208,30 @@ fn cause(winner: &Figures<'_>, runner_up: &Figures<'_>) -> String {
                 _ => String::new(),
             };
             let (less, more) = (winner.moved, runner_up.moved);
-            format!("because collection moved {less:.3} pages per host page instead of {more:.3}{victims}")
+            let what = if runner_up.merges.is_some() { "merges" } else { "collection" };
+            let merges = between_merges(winner, runner_up);
+            format!("because {what} moved {less:.3} pages per host page instead of {more:.3}{victims}{merges}")
         }
         _ => "by programs that neither collection nor metadata explains".to_string(),
     }
+}
+
+/// What merges of two log-block FTLs, or of the second, came to.
+fn between_merges(winner: &Figures<'_>, runner_up: &Figures<'_>) -> String {
+    let Some(behind) = &runner_up.merges else { return String::new() };
+    let ahead = winner.merges.as_ref();
+    let shown = |what: &str, unit: &str, of: &dyn Fn(&remarks::Merges) -> Option<String>| {
+        let (ahead, behind) = (ahead.and_then(of), of(behind)?);
+        let against = ahead.map(|ahead| format!("{ahead}{unit} instead of ")).unwrap_or_default();
+        Some(format!("{what} {against}{behind}{unit}"))
+    };
+    let parts = [
+        shown("full merges:", "", &|merges| Some(count(merges.full))),
+        shown("association degree", "", &|merges| Some(format!("{:.1}", merges.association?))),
+        shown("log blocks written to", " %", &|merges| Some(format!("{:.0}", merges.used? * 100.0))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!(" ({}{})", if ahead.is_some() { "" } else { "the latter's " }, parts.join(", "))
 }
 
 /// One of the figures.
@@ -218,7 +242,10 @@ fn tie(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
     let level = three_digits(winner.total);
     let mut tied: Vec<&Figures<'_>> = figures.iter().filter(|f| three_digits(f.total) == level).collect();
     let names: Vec<&str> = tied.iter().map(|f| f.name).collect();
-    let mut line = format!("Tie at write amplification {level}: {}", names.join(", "));
+    let mut line = format!("Tie at write amplification {:.3}: {}", winner.total, names.join(", "));
+    if tied.iter().any(|f| f.moved_pages > 0) && tied.iter().all(|f| f.moved < NEXT_TO_NOTHING) {
+        line += "; collection moved next to nothing: a higher --ratio or a smaller --capacity would tell them apart";
+    }
     if tied.iter().all(|f| f.collections == 0 && f.moved_pages == 0) {
         line += "; nothing was collected, so only more writes or a smaller drive would tell them apart";
     }
@@ -264,6 +291,7 @@ mod tests {
             moved_pages,
             collections,
             pages_per_block: 32,
+            merges: None,
             erases: 100.0,
             write_mean: 1000.0,
             ram_bytes: 4096,
@@ -329,7 +357,7 @@ mod tests {
     #[test]
     fn a_tie_is_called_a_tie() {
         let line = between(&[figures("a", 1.501, 500, 50), figures("b", 1.502, 502, 50), figures("c", 3.0, 2000, 50)]);
-        assert_eq!(line, "Tie at write amplification 1.50: a, b; no difference in erases or write latency either.");
+        assert_eq!(line, "Tie at write amplification 1.501: a, b; no difference in erases or write latency either.");
         let fewer = Figures { erases: 80.0, ..figures("b", 1.502, 502, 50) };
         let line = between(&[figures("a", 1.501, 500, 50), fewer]);
         assert!(line.ends_with("erases: 80.0 with b against 100 with a."), "{line}");

@@ -216,7 +216,7 @@ const WRONG: &[(&str, &str)] = &[
     ("CRASH --workload all --replay 30.torn-seen", "one --workload would be right"),
     ("CRASH --workload hot --replay 99999999.torn-seen", "with another workload, seed, FTL"),
     ("CRASH --blocks 0", "blocks"),
-    ("CRASH --blocks 4", "at least 45 blocks (720 KiB) would be right"),
+    ("CRASH --blocks 4", "720KiB (at least 45 blocks) would be right"),
     ("CRASH --blocks 18446744073709551615", "blocks"),
     ("CRASH --pages-per-block 0", "pages per block"),
     ("CRASH --page 0", "512"),

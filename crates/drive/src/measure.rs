@@ -239,6 +239,7 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     let shape = drive.ftl().shape();
     let nand = drive.nand();
     let bad = (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u64;
+    let pages_per_block = u64::from(geometry.pages_per_block());
     // Not without what is set aside for metadata and for stale pages not identified yet: those are bounds and no blocks
     // that collection has to do without. What they take in fact shows in the write amplification.
     let usable = u64::from(geometry.blocks())
@@ -247,6 +248,12 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
         - u64::from(shape.fixed_blocks)
         - bad;
     let logical = f64::from(shape.logical_pages);
+    // A log-block FTL has a block for each logical one, and its log blocks.
+    let used = u64::from(shape.logical_pages).div_ceil(pages_per_block) + u64::from(shape.log_blocks);
+    let (usable, unused) = match shape.log_blocks {
+        0 => (usable, 0),
+        log => (used, (usable + u64::from(log)).saturating_sub(used + u64::from(shape.metadata_blocks))),
+    };
     GeometryResult {
         capacity_bytes: geometry.capacity_bytes(),
         logical_bytes: u64::from(shape.logical_pages) * u64::from(geometry.page_bytes()),
@@ -256,9 +263,11 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
         channels: geometry.channels(),
         dies: geometry.dies_per_channel(),
         ratio: logical / geometry.pages() as f64,
-        effective_ratio: logical / (usable * u64::from(geometry.pages_per_block())) as f64,
+        effective_ratio: logical / (usable * pages_per_block) as f64,
         reserve_blocks: shape.reserve_blocks,
         open_blocks: shape.open_blocks,
+        log_blocks: shape.log_blocks,
+        unused_blocks: unused as u32,
         metadata_programs_per_collection: shape.metadata_programs_per_collection,
     }
 }

@@ -43,12 +43,17 @@ pub struct GeometryResult {
     /// Logical over physical pages.
     pub ratio: f64,
     /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks.
-    /// What metadata and stale pages not identified yet take is within these: no block is held back for them.
+    /// What metadata and stale pages not identified yet take is within these: no block is held back for them. Of a log-block
+    /// FTL they are those of its log blocks and of a block for each logical one.
     pub effective_ratio: f64,
     /// Blocks kept free.
     pub reserve_blocks: u32,
     /// Blocks open for writing at the most.
     pub open_blocks: u32,
+    /// Those of them that are log blocks.
+    pub log_blocks: u32,
+    /// Blocks that a log-block FTL with so many log blocks never uses: 0 of others.
+    pub unused_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
 }

@@ -131,6 +131,9 @@ pub struct Shape {
     pub reserve_blocks: u32,
     /// Blocks open for writing at the most.
     pub open_blocks: u32,
+    /// Those of them that are log blocks, whose pages are the spare space of a log-block FTL: of its other blocks it uses
+    /// one for each logical block and no more. None of other FTLs.
+    pub log_blocks: u32,
     /// Blocks that hold no data ever (the drive's description).
     pub fixed_blocks: u32,
     /// Blocks set aside for metadata. Those that are left until all of their pages are stale may take no more.

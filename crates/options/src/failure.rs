@@ -1,7 +1,7 @@
 //! What is said of what cannot be: one line, of what is wrong, where, and what would be right.
 
 use phelsuma_drive::RunError;
-use phelsuma_ftl::ConfigError;
+use phelsuma_ftl::{ConfigError, PARAMETERS, PRESETS};
 use phelsuma_nand::GeometryError;
 use phelsuma_trace::{TraceError, WorkloadError};
 use std::fmt::Write as _;
@@ -90,7 +90,29 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ConfigError, GeometryError, TraceError, WorkloadError);
+input_errors!(GeometryError, TraceError, WorkloadError);
+
+/// Where a name is not known, the one that is most like it comes before all that there are.
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let text = error.to_string();
+        let like = match &error {
+            ConfigError::UnknownPreset { name, .. } => like(name, PRESETS.iter().map(|preset| preset.name)),
+            ConfigError::UnknownParameter { name, .. } => like(name, PARAMETERS.iter().map(|(name, ..)| *name)),
+            _ => None,
+        };
+        Self::Input(match like {
+            Some(like) => text.replacen("; known are", &format!("; '{like}' is most like it; known are"), 1),
+            None => text,
+        })
+    }
+}
+
+/// The name that differs least, if it differs by little.
+fn like<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let best = names.map(|name| (strsim::damerau_levenshtein(wrong, name), name)).min()?;
+    (best.0 <= wrong.chars().count().div_ceil(4)).then_some(best.1)
+}
 
 #[cfg(test)]
 mod tests {
@@ -99,6 +121,15 @@ mod tests {
     #[test]
     fn a_message_is_one_line_whatever_is_in_it() {
         assert_eq!(one_line("a\nb\u{1b}[31m\r"), "a b\\u{1b}[31m");
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+        let said = |name| Failure::from(phelsuma_ftl::Preset::named(name).err().unwrap());
+        let Failure::Input(text) = said("dual-greed") else { panic!() };
+        assert!(text.starts_with("unknown FTL 'dual-greed'; 'dual-greedy' is most like it; known are"), "{text}");
+        let Failure::Input(text) = said("nonsense") else { panic!() };
+        assert!(text.starts_with("unknown FTL 'nonsense'; known are"), "{text}");
     }
 
     #[test]

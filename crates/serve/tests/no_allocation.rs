@@ -45,6 +45,7 @@ impl Ftl<MemoryFlash> for Array {
             logical_pages: PAGES as u32,
             reserve_blocks: 0,
             open_blocks: 0,
+            log_blocks: 0,
             fixed_blocks: 0,
             metadata_blocks: 0,
             unidentified_blocks: 0,

@@ -25,6 +25,7 @@ struct Checked<'s> {
     scale: Scale,
     claims: usize,
     problems: Vec<Problem>,
+    untried: usize,
     runs: usize,
     runs_of_other_sources: usize,
 }
@@ -50,9 +51,15 @@ pub(super) fn main(args: &Args) -> Outcome {
         )));
     };
     let mut problems = Vec::new();
+    let mut untried = 0;
     let (mut keys, mut other) = (BTreeSet::new(), BTreeSet::new());
     for claim in &document.claims {
         let problem = match findings.of(&claim.id) {
+            // Many are for the quick scale alone.
+            None if scale != Scale::Quick => {
+                untried += 1;
+                None
+            }
             None => Some("it has no verdict yet".to_string()),
             Some(finding) => problem_with(claim, finding, &plan, &store, &mut keys, &mut other)?,
         };
@@ -68,12 +75,16 @@ pub(super) fn main(args: &Args) -> Outcome {
             scale,
             claims: document.claims.len(),
             problems,
+            untried,
             runs: keys.len(),
             runs_of_other_sources: other.len(),
         })?;
     } else {
         let mut text: String = problems.iter().map(|Problem { id, what }| format!("{id}: {what}\n")).collect();
         text += &summary(findings.claims.iter());
+        if untried > 0 {
+            text += &format!("; {untried} claims were never tried at this scale");
+        }
         if !other.is_empty() {
             text += &format!("; {} of {} runs were done with other sources than these", other.len(), keys.len());
         }

@@ -164,7 +164,7 @@ fn as_text(args: &Args, results: &[Found]) -> String {
         lines.push(format!("not steady: {} of them", count(unsteady as u64)));
     }
     // Of the largest difference, so that it is said once.
-    let fullest = results.iter().map(|found| &found.run);
+    let fullest = results.iter().map(|found| &found.run).filter(|run| !remarks::has_log_blocks(run));
     let fullest = fullest.max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     lines.extend(remarks::dropped(&best.run));
     lines.extend(fullest.and_then(remarks::small_drive));

@@ -69,7 +69,7 @@ pub enum ConfigError {
         blocks: u32,
     },
     /// More log blocks than the drive has blocks.
-    #[error("'log.blocks' cannot be '{log_blocks}': the drive has {blocks} blocks in all")]
+    #[error("{log_blocks} log blocks (log.blocks) cannot be had: the drive has {blocks} blocks in all")]
     LogBlocks {
         /// Log blocks, as asked for.
         log_blocks: u32,

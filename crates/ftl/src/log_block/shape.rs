@@ -58,6 +58,7 @@ impl Sizes {
             logical_pages: config.logical_pages,
             reserve_blocks: merge_blocks + in_flight(geometry),
             open_blocks: log_blocks,
+            log_blocks,
             fixed_blocks: described,
             metadata_blocks,
             unidentified_blocks: 0,

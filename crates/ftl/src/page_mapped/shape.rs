@@ -212,6 +212,7 @@ impl PageMapped {
             logical_pages: config.logical_pages,
             reserve_blocks: critical_blocks(geometry) + opened + 1 + programs + battery + held,
             open_blocks,
+            log_blocks: 0,
             fixed_blocks: ANCHOR_BLOCKS,
             metadata_blocks,
             unidentified_blocks: blocks(needs.unidentified),

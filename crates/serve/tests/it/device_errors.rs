@@ -121,6 +121,7 @@ impl Ftl<MemoryFlash> for Panics {
             logical_pages: 10,
             reserve_blocks: 0,
             open_blocks: 0,
+            log_blocks: 0,
             fixed_blocks: 0,
             metadata_blocks: 0,
             unidentified_blocks: 0,

@@ -209,6 +209,7 @@ impl<N: Nand + 'static> Ftl<N> for JournalFtl {
             logical_pages: self.logical_pages,
             reserve_blocks: RESERVE_BLOCKS,
             open_blocks: 1,
+            log_blocks: 0,
             fixed_blocks: 0,
             metadata_blocks: 0,
             unidentified_blocks: 0,

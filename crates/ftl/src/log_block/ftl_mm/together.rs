@@ -10,6 +10,7 @@ pub(super) fn shape(each: impl Iterator<Item = Shape>, logical_pages: u32) -> Sh
         logical_pages,
         reserve_blocks: 0,
         open_blocks: 0,
+        log_blocks: 0,
         fixed_blocks: 0,
         metadata_blocks: 0,
         unidentified_blocks: 0,
@@ -19,6 +20,7 @@ pub(super) fn shape(each: impl Iterator<Item = Shape>, logical_pages: u32) -> Sh
     for shape in each {
         all.reserve_blocks += shape.reserve_blocks;
         all.open_blocks += shape.open_blocks;
+        all.log_blocks += shape.log_blocks;
         all.fixed_blocks += shape.fixed_blocks;
         all.metadata_blocks += shape.metadata_blocks;
         all.unidentified_blocks += shape.unidentified_blocks;

@@ -119,6 +119,7 @@ impl Sizes {
             logical_pages: config.logical_pages,
             reserve_blocks: MERGE_BLOCKS + in_flight(geometry),
             open_blocks: updates,
+            log_blocks: updates,
             fixed_blocks: described,
             metadata_blocks,
             unidentified_blocks: 0,
