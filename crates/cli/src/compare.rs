@@ -50,7 +50,10 @@ fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
         None => "not yet steady (raise --warmup, and --passes where files come and go)",
     };
     // Of the largest difference, so that it is said once.
-    let fullest = results.iter().filter(|r| !remarks::has_log_blocks(r)).max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
+    let fullest = results
+        .iter()
+        .filter(|r| !remarks::has_log_blocks(r))
+        .max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     let about = [
         (!unsteady.is_empty()).then(|| format!("{not_steady}: {}", unsteady.join(", "))),
         remarks::dropped(first),

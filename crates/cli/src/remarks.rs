@@ -157,7 +157,9 @@ pub(crate) fn long_waits(results: &[RunResult]) -> Option<String> {
     let writes = results.iter().filter_map(|result| Some((result, result.latency_us.write?)));
     let rare: Vec<String> = writes
         .filter(|(_, write)| write.mean > write.p99)
-        .map(|(result, write)| format!("{} (p99.9 {}, at the most {})", result.ftl, number(write.p999), number(write.max)))
+        .map(|(result, write)| {
+            format!("{} (p99.9 {}, at the most {})", result.ftl, number(write.p999), number(write.max))
+        })
         .collect();
     (!rare.is_empty()).then(|| format!("few writes wait for long, which p99 does not show: {}", rare.join(", ")))
 }

@@ -117,7 +117,9 @@ pub fn does_not_fit(geometry: &Geometry, config: &Config, error: &FtlError) -> S
             // So that it can be typed; a page has 512 bytes or more.
             let exact = blocks * block * u64::from(geometry.page_bytes()) / 1024;
             let exact = if exact.is_multiple_of(1024) { format!("{}MiB", exact / 1024) } else { format!("{exact}KiB") };
-            format!("; at this ratio {exact} (at least {blocks} blocks) would be right, and more to leave it spare space")
+            format!(
+                "; at this ratio {exact} (at least {blocks} blocks) would be right, and more to leave it spare space"
+            )
         }
         None => String::new(),
     };

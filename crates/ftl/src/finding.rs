@@ -10,6 +10,8 @@ pub enum Disagreement {
     MappedUnreadable,
     /// A page is mapped whose spare area says that it is another's, or nobody's.
     MappedAnother,
+    /// A page is mapped that is blank.
+    MappedErased,
     /// Pages are mapped, or not identified as stale, and validity takes them for stale.
     MappedNotValid,
     /// Validity takes pages for live that are not mapped.

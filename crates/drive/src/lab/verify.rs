@@ -236,7 +236,9 @@ pub(crate) fn exactly(model: &Model, first: u32, found: &[Option<u64>], when: &s
 /// they need not.
 pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model, when: &str) -> Checked<()> {
     let is_expected = |finding: &Finding| match (model.has_decayed(), finding.about) {
-        // What a cut has taken back may have been erased since.
+        // What a cut has taken back may have been erased since, or in part: then a recovery from translation pages alone, which
+        // reads one spare area of a block, finds the block as it was, and pages that are named there are blank.
+        (_, Disagreement::MappedErased) => model.may_lose(),
         (Decayed::Nothing, _) => model.may_lose() && finding.is_of_unreadable_pages(),
         // A page that is mapped and has decayed is a finding, and here it is to be expected. So is one that has decayed,
         // was given up, and counts as live until its block is collected: the power failed before validity had heard of it.

@@ -3,7 +3,7 @@
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Promise, Subject, Sweep, Workload};
 use phelsuma_drive::{Arrival, Drive};
 use phelsuma_ftl::{Config, Preset};
-use phelsuma_nand::sim::{ProgramFault, SimConfig};
+use phelsuma_nand::sim::{EraseFault, ProgramFault, SimConfig};
 use phelsuma_nand::{Geometry, Purpose, SimNand, Timing};
 use phelsuma_trace::{Op, PageRequest};
 
@@ -85,6 +85,26 @@ fn what_cuts_take_back_is_counted_and_less_where_it_is_flushed_more_often() {
     ] {
         assert!(crash(ftl, settings, Workload::Large).taken_back.is_none(), "{ftl}");
     }
+}
+
+/// The first spare area of a block that an erase has met in part may be what it was: its pages are named, and blank. Where
+/// only what was flushed is promised they are read errors, and nothing is wrong for good.
+#[test]
+fn a_block_that_is_erased_in_part_is_taken_for_what_it_was_where_one_page_of_it_is_read() {
+    let config = LabConfig {
+        geometry: Geometry::new(512, 5, 96, 1, 1).unwrap(),
+        timing: Timing::preset("gecko").unwrap(),
+        ftl: config("dftl-noflush", &[("power", "fast"), ("mapping.cache", "64")], 192),
+        workload: Workload::Skewed,
+        writes: 300,
+        points: Points::Every,
+        faults: vec![Fault::Erase(EraseFault::PartialMixed)],
+        depth: 1,
+        seed: 2,
+        threads: 2,
+    };
+    let report = Sweep::new(&config).run().unwrap();
+    assert!(!report.failed() && report.cuts > 300, "{report:?}");
 }
 
 #[test]

@@ -87,7 +87,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
         "1 to 900 (default 50)",
         "percent by which each window of oracle reaches further than the one before",
     ),
-    ("power", "scan | battery | gecko-rec | synchronize | fast | nothing", "how a power cut is survived: by reading all spare areas; a battery; GeckoRec; synchronizing translation pages anew; from translation pages alone, which loses what these do not say (dftl-timeout, dftl-noflush); not at all"),
+    (
+        "power",
+        "scan | battery | gecko-rec | synchronize | fast | nothing",
+        "how a power cut is survived: by reading all spare areas; a battery; GeckoRec; synchronizing translation pages anew; from translation pages alone, which loses what these do not say (dftl-timeout, dftl-noflush); not at all",
+    ),
     ("metadata", "collected | left", "whether blocks of metadata are collected or left until they are stale"),
     ("wear", "none | levelling", "whether blocks are worn evenly"),
     ("wear.threshold", "1 to 10000 (default 12)", "erases that a block of static data may lag behind the average"),

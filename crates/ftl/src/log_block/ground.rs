@@ -316,7 +316,14 @@ impl Ground {
     /// Gives an emptied log block back. While trims are pending, a page in it may be the last acknowledged version of one
     /// that was trimmed: without it a power cut would bring an older one back.
     pub(super) fn release_log_block<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
-        let done = if self.barriers.forget(Barrier::TrimsBeforeReuse) { at } else { self.write_trims(nand, at)? };
+        let mut done = at;
+        if !self.barriers.forget(Barrier::TrimsBeforeReuse) {
+            done = self.write_trims(nand, done)?;
+            // The same of logical blocks whose trim failed.
+            while let Some((part, _)) = self.unmapped.first() {
+                done = self.write_part(nand, *part, done)?;
+            }
+        }
         let block = self.log.close(slot);
         self.pool.release(block);
         self.tally.freed_blocks += 1;
@@ -380,6 +387,12 @@ impl Ground {
         self.trims.ram(ledger);
         self.pool.ram(ledger);
         ledger.index("buffer.page", self.bytes.capacity() as u64);
+        let kept = self.kept.0.capacity() * size_of::<(Page, Spare, Owned)>();
+        let kept_bytes = self.kept.0.iter().map(|(.., data)| match data.content() {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Hollow(_) => 0,
+        });
+        ledger.index("buffer.kept", (kept + kept_bytes.sum::<usize>()) as u64);
         ledger.index("index.unmapped", (self.unmapped.capacity() * size_of::<(u32, Block)>()) as u64);
     }
 }

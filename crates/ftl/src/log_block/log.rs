@@ -162,8 +162,11 @@ impl Log {
         self.free.push(slot);
         self.begun.remove(&(state.first_seq, slot));
         self.slot_of[state.block.index()] = NONE;
-        if let (Places::Last(tables), Role::Sequential) = (&mut self.places, state.role) {
-            tables.segments.close(state.owner);
+        if let Places::Last(tables) = &mut self.places {
+            match state.role {
+                Role::Sequential => tables.segments.close(state.owner),
+                _ => tables.costs.close(slot),
+            }
         }
         state.block
     }

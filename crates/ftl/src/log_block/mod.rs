@@ -136,6 +136,11 @@ impl<N: Nand> Ftl<N> for LogBlock {
                 sink.page(key, HostPage::Zeros);
                 continue;
             };
+            // One that a recovery could read, and could not write elsewhere.
+            if let Some((_, _, data)) = self.ground.kept.0.iter().find(|(kept, ..)| *kept == page) {
+                sink.page(key, HostPage::Data(data.content()));
+                continue;
+            }
             let (read, ready) = nand.read(page, Op::new(at, cause));
             done = done.max(ready);
             if read == PageRead::Erased && may_be_hole {
@@ -179,16 +184,25 @@ impl<N: Nand> Ftl<N> for LogBlock {
         let layout = ground.layout;
         let segment_of = |key| layout.split(key).0 / layout.channels();
         let blocks = segment_of(first.0) * layout.channels()..(segment_of(end - 1) + 1) * layout.channels();
-        for logical_block in blocks {
+        let parts_of = |ground: &Ground, logical_block| {
             let in_it = ground.pages_in(logical_block);
             let from = layout.pages_below(logical_block, first.0);
             let until = layout.pages_below(logical_block, end).min(in_it);
-            if from >= until {
+            (from..until, from == 0 && until == in_it)
+        };
+        // Those in part first: they may take a merge, which may fail, and nothing else has changed then.
+        for logical_block in blocks.clone() {
+            let (offsets, is_whole) = parts_of(ground, logical_block);
+            if !is_whole && !offsets.is_empty() {
+                done = ground.trim_pages(nand, logical_block, offsets, done)?;
+            }
+        }
+        for logical_block in blocks {
+            let (offsets, is_whole) = parts_of(ground, logical_block);
+            if !is_whole || offsets.is_empty() {
                 continue;
             }
-            if from > 0 || until < in_it {
-                done = ground.trim_pages(nand, logical_block, from..until, done)?;
-            } else if ground.data.block(logical_block).is_some() || ground.log.live_of(logical_block) > 0 {
+            if ground.data.block(logical_block).is_some() || ground.log.live_of(logical_block) > 0 {
                 let part = ground.unmap(logical_block);
                 if parts.last() != Some(&part) {
                     parts.push(part);

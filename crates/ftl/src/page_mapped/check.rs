@@ -71,7 +71,8 @@ impl PageMapped {
                     other => {
                         let about = match other {
                             SpareRead::Unreadable => Disagreement::MappedUnreadable,
-                            SpareRead::Written(_) | SpareRead::Erased => Disagreement::MappedAnother,
+                            SpareRead::Written(_) => Disagreement::MappedAnother,
+                            SpareRead::Erased => Disagreement::MappedErased,
                         };
                         let line = format!("{key} is mapped to {page}, whose spare area says {other:?}");
                         findings.push(Finding::new(about, line));

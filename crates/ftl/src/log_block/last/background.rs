@@ -5,16 +5,18 @@
 //! there is anything. *Conservative*: only a log block whose merge cost is not likely to get smaller before a foreground
 //! merge would take it: [`conservative`].
 //!
-//! The sorted merge-cost list is made when it is needed, of the merge-cost table.
+//! The sorted merge-cost list is that of what may be merged, which the merge-cost table keeps in order; the paper sorts it
+//! when it is needed.
 
 use super::Last;
-use super::merge_cost::Cost;
+use super::merge_cost::Candidate;
 use crate::FtlError;
 use crate::config::LastBackground;
 use crate::ftl::Step;
 use crate::log_block::ground::Ground;
 use crate::log_block::pool::Role;
 use alloc::vec::Vec;
+use core::iter::Peekable;
 use phelsuma_nand::{Nand, Time};
 
 /// Of log blocks in the order of their merge costs, the cheapest first, each with its latest update ID: the first whose
@@ -40,8 +42,7 @@ impl Last {
         is_on.then_some(Time(self.idle_since.0.saturating_add(u64::from(self.parts.idle_ms) * 1_000_000)))
     }
 
-    /// Merges one log block of the cold partition, if there is one that is worth it. That there is none takes a look at all of
-    /// them, and is found out once.
+    /// Merges one log block of the cold partition, if there is one that is worth it. That there is none is found out once.
     pub(in super::super) fn background_step<N: Nand>(
         &mut self,
         ground: &mut Ground,
@@ -65,21 +66,37 @@ impl Last {
 
     fn background_victim(&self, ground: &Ground) -> Option<u32> {
         let costs = &ground.log.last()?.costs;
-        let cold = ground
-            .log
-            .slots()
-            .filter(|slot| ground.log.get(*slot).role == Role::Log && !self.can_be_written(ground, *slot));
-        let mut sorted: Vec<(Cost, u64, u32)> =
-            cold.map(|slot| (costs.cost(slot), ground.log.get(slot).first_seq, slot)).collect();
-        sorted.sort_unstable();
-        let at = match self.parts.background {
+        let cold = |channel| costs.candidates(self.group(Role::Log, channel));
+        match self.parts.background {
             LastBackground::Foreground => None,
-            LastBackground::Aggressive => (!sorted.is_empty()).then_some(0),
+            LastBackground::Aggressive => (0..self.channels).filter_map(|channel| cold(channel).next()).min(),
             LastBackground::Conservative => {
-                conservative(sorted.iter().map(|(.., slot)| costs.latest_update(*slot)), costs.sequence)
+                let sorted =
+                    Sorted { of_channels: (0..self.channels).map(|channel| cold(channel).peekable()).collect() };
+                let mut latest = None;
+                let updates = sorted.map(|candidate| {
+                    latest = Some(candidate);
+                    costs.latest_update(candidate.2)
+                });
+                conservative(updates, costs.sequence).and(latest)
             }
-        }?;
-        sorted.get(at).map(|(.., slot)| *slot)
+        }
+        .map(|(.., slot)| slot)
+    }
+}
+
+/// The sorted merge-cost list: what may be merged on each channel, together.
+struct Sorted<I: Iterator<Item = Candidate>> {
+    of_channels: Vec<Peekable<I>>,
+}
+
+impl<I: Iterator<Item = Candidate>> Iterator for Sorted<I> {
+    type Item = Candidate;
+
+    fn next(&mut self) -> Option<Candidate> {
+        let heads = self.of_channels.iter_mut();
+        let cheapest = heads.filter_map(|channel| Some((*channel.peek()?, channel))).min_by_key(|(head, _)| *head);
+        cheapest.and_then(|(_, channel)| channel.next())
     }
 }
 

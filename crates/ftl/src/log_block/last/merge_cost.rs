@@ -6,6 +6,8 @@
 
 use crate::RamLedger;
 use crate::log_block::layout::Layout;
+use alloc::collections::BTreeSet;
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// Data blocks in a row of the reduced table.
@@ -18,7 +20,12 @@ struct Row {
     overflow: bool,
     /// The merge sequence ID when the degree was reduced last: the latest update ID.
     latest_update: u64,
+    /// Where the log block stands in the order of those that may be merged, if it does: its group, and when it was begun.
+    offered: Option<(u32, u64)>,
 }
+
+/// A log block that may be merged: what it costs, when it was begun, and its slot.
+pub(super) type Candidate = (Cost, u64, u32);
 
 /// What the table says of a log block: where degrees are the same, one without overflow is the cheaper.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,14 +46,17 @@ pub(in super::super) struct MergeCostTable {
     /// By slot.
     rows: Vec<Row>,
     room: usize,
+    /// Log blocks that may be merged, by group, the cheapest first: so none has to be looked for.
+    candidates: Vec<BTreeSet<Candidate>>,
     /// Counts foreground merges of random log blocks: the merge sequence ID.
     pub(in super::super) sequence: u64,
 }
 
 impl MergeCostTable {
-    pub(super) fn new(pages_per_block: u32, reduced: bool) -> Self {
+    /// With so many groups of log blocks that are looked for apart.
+    pub(super) fn new(pages_per_block: u32, reduced: bool, groups: u32) -> Self {
         let room = if reduced { REDUCED.min(pages_per_block) } else { pages_per_block } as usize;
-        Self { rows: Vec::new(), room, sequence: 0 }
+        Self { rows: Vec::new(), room, candidates: vec![BTreeSet::new(); groups as usize], sequence: 0 }
     }
 
     /// A log block has been opened.
@@ -59,11 +69,55 @@ impl MergeCostTable {
         row.associated.reserve_exact(room);
         row.overflow = false;
         row.latest_update = self.sequence;
+        debug_assert!(row.offered.is_none());
+    }
+
+    /// Nothing more is written to a log block: it may be merged.
+    pub(super) fn offer(&mut self, slot: u32, group: u32, first_seq: u64) {
+        let cost = self.cost(slot);
+        let row = &mut self.rows[slot as usize];
+        debug_assert!(row.offered.is_none());
+        row.offered = Some((group, first_seq));
+        self.candidates[group as usize].insert((cost, first_seq, slot));
+    }
+
+    /// It is no log block any more.
+    pub(in super::super) fn close(&mut self, slot: u32) {
+        let cost = self.cost(slot);
+        if let Some((group, first_seq)) = self.rows[slot as usize].offered.take() {
+            self.candidates[group as usize].remove(&(cost, first_seq, slot));
+        }
+    }
+
+    /// Whether a log block stands where it should among those of a group that may be merged.
+    pub(super) fn offers(&self, slot: u32, group: u32, first_seq: u64) -> bool {
+        self.candidates[group as usize].contains(&(self.cost(slot), first_seq, slot))
+    }
+
+    /// The cheapest of a group that may be merged.
+    pub(super) fn cheapest(&self, group: u32) -> Option<Candidate> {
+        self.candidates[group as usize].first().copied()
+    }
+
+    /// All of a group that may be merged, the cheapest first.
+    pub(super) fn candidates(&self, group: u32) -> impl Iterator<Item = Candidate> + '_ {
+        self.candidates[group as usize].iter().copied()
+    }
+
+    /// What a log block costs has changed.
+    fn moved(&mut self, slot: u32, before: Cost) {
+        let now = self.cost(slot);
+        if let Some((group, first_seq)) = self.rows[slot as usize].offered {
+            let candidates = &mut self.candidates[group as usize];
+            candidates.remove(&(before, first_seq, slot));
+            candidates.insert((now, first_seq, slot));
+        }
     }
 
     /// A page of a logical block has been written to a log block.
     #[inline]
     pub(super) fn entered(&mut self, slot: u32, logical_block: u32) {
+        debug_assert!(self.rows[slot as usize].offered.is_none(), "nothing is written to it any more");
         let row = &mut self.rows[slot as usize];
         if let Some((_, pages)) = row.associated.iter_mut().find(|(other, _)| *other == logical_block) {
             *pages += 1;
@@ -85,8 +139,10 @@ impl MergeCostTable {
         };
         row.associated[at].1 -= 1;
         if row.associated[at].1 == 0 {
+            let before = Cost { degree: row.associated.len() as u32, overflow: row.overflow };
             row.associated.swap_remove(at);
             row.latest_update = self.sequence;
+            self.moved(slot, before);
         }
     }
 
@@ -110,7 +166,8 @@ impl MergeCostTable {
         let table = (u64::from(log_blocks) * row).div_ceil(8);
         ledger.structure("last.merge_costs", table);
         let rows: usize = self.rows.iter().map(|row| row.associated.capacity() * size_of::<(u32, u32)>()).sum();
-        let held = rows + self.rows.capacity() * size_of::<Row>();
+        let order: usize = self.candidates.iter().map(|group| group.len() * 2 * size_of::<Candidate>()).sum();
+        let held = rows + order + self.rows.capacity() * size_of::<Row>();
         ledger.index("index.last_merge_costs", (held as u64).saturating_sub(table));
     }
 }
@@ -121,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_reduced_table_of_figure_9_has_two_data_blocks_and_an_overflow_flag() {
-        let mut table = MergeCostTable { rows: Vec::new(), room: 2, sequence: 0 };
+        let mut table = MergeCostTable { room: 2, ..MergeCostTable::new(4, false, 1) };
         table.open(0);
         for logical_block in [2, 3, 2, 4] {
             table.entered(0, logical_block);
@@ -139,6 +196,18 @@ mod tests {
         assert!(!table.cost(0).is_dead());
         table.open(0);
         assert!(table.cost(0).is_dead());
+        // In the order of those that may be merged it moves with what it costs.
+        table.open(1);
+        [5, 6].into_iter().for_each(|logical_block| table.entered(1, logical_block));
+        table.entered(0, 7);
+        table.offer(1, 0, 10);
+        table.offer(0, 0, 11);
+        assert_eq!(table.cheapest(0).map(|(.., slot)| slot), Some(0));
+        table.left(1, 5);
+        table.left(1, 6);
+        assert_eq!(table.candidates(0).map(|(.., slot)| slot).collect::<Vec<_>>(), [1, 0]);
+        table.close(1);
+        assert_eq!(table.cheapest(0), Some((Cost { degree: 1, overflow: false }, 11, 0)));
         assert!(Cost { degree: 2, overflow: false } < Cost { degree: 2, overflow: true });
         assert!(Cost { degree: 2, overflow: true } < Cost { degree: 3, overflow: false });
     }

@@ -140,15 +140,17 @@ impl Last {
         }
         logical_blocks.sort_unstable();
         logical_blocks.dedup();
+        // A full merge takes the newest pages from sequential log blocks as well, and empties them.
+        let tables = ground.log.last();
+        let slot_of = |logical_block| tables.and_then(|tables| tables.segments.slot(logical_block));
+        let sequential: Vec<(u32, u32)> = (logical_blocks.iter().filter_map(|logical_block| slot_of(*logical_block)))
+            .map(|slot| (slot, u32::from(ground.log.get(slot).live > 0)))
+            .collect();
         let copies = ground.tally.page_copies;
         let mut done = ground.merge_together(nand, &logical_blocks, at)?;
         self.counts.random_copies += ground.tally.page_copies - copies;
-        // A full merge takes the newest pages from sequential log blocks as well.
-        for logical_block in logical_blocks {
-            let sequential = ground.log.last().and_then(|tables| tables.segments.slot(logical_block));
-            if let Some(slot) = sequential {
-                done = ground.give_back(nand, slot, 1, done)?;
-            }
+        for (slot, degree) in sequential {
+            done = ground.give_back(nand, slot, degree, done)?;
         }
         for (victim, degree) in victims.iter().zip(degrees) {
             let is_hot = ground.log.get(*victim).role == Role::Hot;

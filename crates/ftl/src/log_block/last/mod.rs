@@ -191,7 +191,7 @@ impl Last {
     ) -> Result<Time, FtlError> {
         let role = self.partition_of(ground, key);
         let channel = self.written.oldest().unwrap_or(0);
-        let open = self.open_at(role, channel);
+        let open = self.group(role, channel) as usize;
         let mut at = at;
         // Each round that fails retires a block.
         loop {
@@ -209,6 +209,9 @@ impl Last {
             let done = ground.append(nand, slot, next, key, content, at)?;
             // A page that failed has a place in the summary as well.
             self.open[open].versions.push(ground.pool.clock.version());
+            if !self.can_be_written(ground, slot) {
+                self.offer(ground, slot);
+            }
             let Some(done) = done else { continue };
             match role {
                 Role::Hot => self.counts.hot_pages += 1,
@@ -243,8 +246,18 @@ impl Last {
         if is_in_hot || updates == UPDATES_MAX { Role::Hot } else { Role::Log }
     }
 
-    fn open_at(&self, role: Role, channel: u32) -> usize {
-        (u32::from(role == Role::Hot) * self.channels + channel) as usize
+    /// The random log blocks of a partition and channel: one of them is open, and one is merged for another.
+    fn group(&self, role: Role, channel: u32) -> u32 {
+        u32::from(role == Role::Hot) * self.channels + channel
+    }
+
+    /// Nothing more is written to a random log block.
+    fn offer(&self, ground: &mut Ground, slot: u32) {
+        let state = ground.log.get(slot);
+        let (group, first_seq) = (self.group(state.role, self.home[slot as usize]), state.first_seq);
+        if let Some(tables) = ground.log.last_mut() {
+            tables.costs.offer(slot, group, first_seq);
+        }
     }
 
     /// Whether a random log block takes more pages.
@@ -263,12 +276,14 @@ impl Last {
     }
 
     /// Takes over the random log blocks that a recovery has found; of sequential ones the table knows.
-    pub(super) fn recovered(&mut self, ground: &Ground) {
-        for slot in ground.log.slots() {
+    pub(super) fn recovered(&mut self, ground: &mut Ground) {
+        let slots: Vec<u32> = ground.log.slots().collect();
+        for slot in slots {
             let state = ground.log.get(slot);
-            if state.role != Role::Sequential {
-                let channel = ground.geometry.channel_of(ground.geometry.die_of(state.block));
-                self.opened(slot, channel, state.role);
+            let (role, block) = (state.role, state.block);
+            if role != Role::Sequential {
+                self.opened(slot, ground.geometry.channel_of(ground.geometry.die_of(block)), role);
+                self.offer(ground, slot);
             }
         }
     }
@@ -279,9 +294,12 @@ impl Last {
         let random = roles().filter(|role| *role != Role::Sequential).count();
         let hot = roles().filter(|role| *role == Role::Hot).count();
         let is_known = |slot: u32| {
-            let state = ground.log.get(slot);
-            let known = ground.log.last().and_then(|tables| tables.segments.slot(state.owner));
-            state.role != Role::Sequential || known == Some(slot)
+            let (state, Some(tables)) = (ground.log.get(slot), ground.log.last()) else { return false };
+            if state.role == Role::Sequential {
+                return tables.segments.slot(state.owner) == Some(slot);
+            }
+            let group = self.group(state.role, self.home[slot as usize]);
+            tables.costs.offers(slot, group, state.first_seq) != self.can_be_written(ground, slot)
         };
         self.random.iter().sum::<u32>() as usize == random
             && self.hot as usize == hot

@@ -14,7 +14,6 @@
 //! (figure 10): they are written in turn, so all of them usually are.
 
 use super::Last;
-use super::merge_cost::Cost;
 use crate::FtlError;
 use crate::log_block::ground::Ground;
 use crate::log_block::log::NONE;
@@ -22,9 +21,6 @@ use crate::log_block::pool::Role;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Time};
-
-/// A log block that may be merged: what it costs, when it was begun, and its slot.
-type Candidate = (Cost, u64, u32);
 
 impl Last {
     /// Whether the hot partition is as large as its share of the valid pages makes it.
@@ -36,22 +32,11 @@ impl Last {
     /// The random log block to merge, of a channel's or of all.
     pub(super) fn cheapest(&self, ground: &Ground, channel: Option<u32>) -> Option<u32> {
         let costs = &ground.log.last()?.costs;
-        let (mut cold, mut hot): (Option<Candidate>, Option<Candidate>) = (None, None);
-        for slot in ground.log.slots() {
-            let state = ground.log.get(slot);
-            if state.role == Role::Sequential || channel.is_some_and(|c| self.home[slot as usize] != c) {
-                continue;
-            }
-            // One that is open.
-            if self.can_be_written(ground, slot) {
-                continue;
-            }
-            let best = if state.role == Role::Hot { &mut hot } else { &mut cold };
-            let candidate = (costs.cost(slot), state.first_seq, slot);
-            if best.is_none_or(|best| candidate < best) {
-                *best = Some(candidate);
-            }
-        }
+        let of = |role| match channel {
+            Some(channel) => costs.cheapest(self.group(role, channel)),
+            None => (0..self.channels).filter_map(|channel| costs.cheapest(self.group(role, channel))).min(),
+        };
+        let (cold, hot) = (of(Role::Log), of(Role::Hot));
         let is_dead = hot.is_some_and(|(cost, ..)| cost.is_dead());
         let (first, second) = if is_dead || self.hot_is_at_its_most(ground) { (hot, cold) } else { (cold, hot) };
         first.or(second).map(|(.., slot)| slot)
@@ -70,7 +55,7 @@ impl Last {
         for other in (0..self.channels).filter(|other| *other != channel) {
             let is_full = self.random[other as usize] >= self.quota[other as usize];
             if is_full
-                && self.room_in(ground, self.open[self.open_at(role, other)].slot) <= 1
+                && self.room_in(ground, self.open[self.group(role, other) as usize].slot) <= 1
                 && let Some(victim) = self.cheapest(ground, Some(other))
                 && !victims.contains(&victim)
             {

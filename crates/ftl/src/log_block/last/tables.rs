@@ -40,7 +40,7 @@ impl Tables {
             sizes,
             pages: PageTable::new(pages),
             segments: Segments::new(geometry, layout, sizes.segments),
-            costs: MergeCostTable::new(layout.pages_per_block(), sizes.reduced),
+            costs: MergeCostTable::new(layout.pages_per_block(), sizes.reduced, 2 * layout.channels()),
             valid: [0; 2],
         }
     }

@@ -97,12 +97,15 @@ impl LogBlock {
         steps.begin("write anew what may have been in flight");
         let before = ftl.ground.tally;
         match ftl.write_anew(nand, &map, &suspects, held, steps.now) {
-            Ok(done) => steps.now = done,
-            // Blocks have grown bad faster than merges could make up for: what is there can be read.
+            Ok(done) => {
+                steps.now = done;
+                ftl.ground.kept.0 = Vec::new();
+            }
+            // Blocks have grown bad faster than merges could make up for: what is there can be read, and what was read and
+            // may never be again is read from RAM.
             Err(FtlError::Full { .. }) => ftl.ground.stop_writing(),
             Err(error) => return Err(error),
         }
-        ftl.ground.kept.0.clear();
         ftl.ground.held_since = None;
         steps.now = steps.now.max(ftl.ground.pool.clock.horizon());
         steps.step.reads += ftl.ground.tally.reads - before.reads;
