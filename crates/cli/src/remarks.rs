@@ -143,7 +143,7 @@ pub(crate) fn unused_blocks(result: &RunResult) -> Option<String> {
 
 /// Of MiDAS that has one group yet, which is greedy without any separation.
 pub(crate) fn one_group(result: &RunResult) -> Option<String> {
-    (result.counters.get("placement_groups") == Some(&0)).then(|| {
+    (result.counters.get("placement_predicted_wa_thousandths") == Some(&0)).then(|| {
         format!(
             "{} has one group still, and is greedy: it chooses a configuration after four logical capacities (midas.epoch), \
              so raise --warmup, or --loops of a trace",

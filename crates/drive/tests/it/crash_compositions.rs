@@ -8,9 +8,11 @@
 
 use crate::room;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
-use phelsuma_drive::{Input, RunConfig, RunResult};
+use phelsuma_drive::{Arrival, Drive, Input, RunConfig, RunResult};
 use phelsuma_ftl::{Composition, Config, PowerPart, Preset};
-use phelsuma_nand::Timing;
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Geometry, SimNand, Timing};
+use phelsuma_trace::Source;
 
 type Settings = &'static [(&'static str, &'static str)];
 
@@ -113,6 +115,37 @@ fn geckoftl_that_sorts_pages_by_age_survives_cuts_of_its_recoveries() {
 #[test]
 fn geckoftl_that_sorts_pages_by_age_survives_cuts_on_several_dies() {
     sweep_all("dies", (1, 40), (200, 300), 1, (2, 2));
+}
+
+/// Of a drive of the laboratory it takes a short epoch and many writes until MiDAS has groups, which a cut makes it forget.
+#[test]
+fn midas_that_has_chosen_its_groups_survives_cuts() {
+    let geometry = Geometry::new(512, 32, 128, 1, 1).unwrap();
+    let mut composition = Preset::named("midas").unwrap().composition;
+    composition.set("midas.epoch", "1").unwrap();
+    let logical_pages = 2_200;
+    let config = LabConfig {
+        geometry,
+        timing: Timing::preset("gecko").unwrap(),
+        ftl: Config::new("midas", composition, logical_pages, 1),
+        workload: Workload::Skewed,
+        writes: 9_000,
+        points: Points::Some(if thorough() { 2_000 } else { 40 }),
+        faults: Fault::all(),
+        depth: 1,
+        seed: 1,
+        threads: 2,
+    };
+    let nand = SimNand::new(&SimConfig::new(geometry, config.timing));
+    let mut drive = Drive::format(nand, &config.ftl, Arrival::QueueDepth(1)).unwrap();
+    let mut source: Box<dyn Source> = "zipf:1".parse::<phelsuma_trace::Workload>().unwrap().source(2_200, 512, 1);
+    for _ in 0..9_000 {
+        drive.submit(&source.next_request().unwrap().unwrap()).unwrap();
+    }
+    let groups = drive.ftl().counters().into_iter().find(|counter| counter.name == "placement_groups").unwrap();
+    assert!(groups.value > 1, "{groups:?}");
+    let report = Sweep::new(&config).run().unwrap();
+    assert!(!report.failed() && report.cuts > 40, "{report:#?}");
 }
 
 fn run(settings: &[(&str, &str)], workload: &str) -> RunResult {

@@ -46,7 +46,7 @@ const IRREGULAR: f64 = 0.1;
 /// Victims of a group that its share is the mean of, at least.
 const VICTIMS_MIN: u32 = 16;
 /// The shortest epoch, in pages that the host writes: with fewer there is no distribution.
-const EPOCH_MIN: u64 = 16_384;
+const EPOCH_MIN: u64 = 1_024;
 
 const HOT: u8 = 0;
 const FIRST: u8 = 1;
