@@ -68,10 +68,17 @@ enum Places {
     Last(Box<Tables>),
 }
 
+/// Logical pages of a row of so many stand beside each other in the table, since they are written, merged and forgotten
+/// together: as many as the table looks at in one go, so that nothing is gained by a stride.
+const ROW_BITS: u32 = 4;
+
+/// The low bits say where it stands, the topmost seven tell it from others there.
 #[inline]
 fn hash(key: u32) -> u64 {
-    let spread = u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    spread ^ spread >> 32
+    let spread = |n: u32| u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let row = spread(key >> ROW_BITS);
+    let place = (row ^ row >> 32) << ROW_BITS | u64::from(key & ((1 << ROW_BITS) - 1));
+    place ^ (spread(key) >> 57 << 57)
 }
 
 impl Log {
