@@ -318,10 +318,10 @@ fn about(config: &LabConfig, factory_bad: bool, error: LabError, (ftls, workload
         LabError::NoSuchBranch(path) if !factory_bad => Failure::Input(replay::no_such_branch(config, &path)),
         LabError::Workload(error @ FtlError::DoesNotFit { .. }) => {
             let text = does_not_fit(&config.geometry, &config.ftl, &error);
-            let more = if text.contains("--blocks") || text.contains("blocks (") { "" } else { ", or more --blocks" };
+            let more =
+                if text.contains("--blocks") || text.contains("blocks) would") { "" } else { ", or more --blocks" };
             Failure::Input(text + more)
         }
-        LabError::Workload(FtlError::Unsupported(why)) => Failure::Input(why.to_string()),
         error => error.into(),
     };
     let name = match workloads {

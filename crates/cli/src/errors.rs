@@ -4,7 +4,7 @@
 use phelsuma_claims::ClaimsError;
 use phelsuma_drive::RunError;
 use phelsuma_drive::lab::LabError;
-use phelsuma_ftl::ConfigError;
+use phelsuma_ftl::{ConfigError, FtlError};
 use phelsuma_limits::LimitError;
 use phelsuma_nand::GeometryError;
 use phelsuma_options::{Blames, one_line};
@@ -96,6 +96,7 @@ impl From<LabError> for Failure {
             LabError::NoSuchBranch(_) | LabError::Depth(_) | LabError::NotPromised(..) | LabError::NoFault(..) => {
                 Self::Input(text)
             }
+            LabError::Workload(FtlError::Unsupported(why)) => Self::Input(why.to_string()),
             LabError::Workload(_) => Self::Failed(text),
         }
     }

@@ -130,7 +130,7 @@ impl Merges {
 /// Of a log-block FTL that is told to use so few log blocks that much of the flash lies idle.
 pub(crate) fn unused_blocks(result: &RunResult) -> Option<String> {
     let g = &result.geometry;
-    (g.unused_blocks > g.log_blocks / 2).then(|| {
+    (g.log_blocks > 1 && g.unused_blocks > g.log_blocks / 2).then(|| {
         format!(
             "{} never uses {} blocks: it has {} log blocks, and --set log.blocks={} would use all",
             result.ftl,

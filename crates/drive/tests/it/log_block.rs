@@ -184,3 +184,43 @@ fn the_association_degree_of_fast_falls_with_more_log_blocks() {
     // With few log blocks hardly any of the 32 pages is overwritten before its block is merged.
     assert!(few > 25.0 && many < few, "{few}, {many}");
 }
+
+/// µ-FTL's tables and Dual Greedy's figure 7 (c): a player's films are written in order, on a drive with few log blocks.
+#[test]
+fn films_are_switch_merges() {
+    for ftl in ["bast", "fast", "superblock", "last++"] {
+        let workload = phelsuma_trace::Workload::parse("media:mov").unwrap();
+        let mut config = RunConfig::new(ftl, Input::Workload(workload)).unwrap();
+        config.shape.capacity_bytes = Some(8_493_568 << 10);
+        config.shape.ratio = 0.98;
+        config.composition.set("log.blocks", "96").unwrap();
+        let result = run(&config, &|_| true).unwrap();
+        let count = |name: &str| result.counters[name] as f64;
+        let copying = count("partial_merges") + count("full_merges");
+        assert!(count("switch_merges") > 50_000.0 && copying < count("switch_merges") / 50.0, "{ftl}: {copying}");
+        assert!(result.write_amplification.unwrap().total < 1.03, "{ftl}");
+    }
+}
+
+/// Small writes among files: BAST's log blocks are merged before they are written to their ends, FAST's have pages of
+/// several logical blocks when they are (LAST++ sections 2.2 and 5.2).
+#[test]
+fn a_desktop_thrashes_bast_and_associates_fast() {
+    let of = |ftl| {
+        let workload = phelsuma_trace::Workload::parse("desktop").unwrap();
+        let mut config = RunConfig::new(ftl, Input::Workload(workload)).unwrap();
+        (config.shape.capacity_bytes, config.shape.ratio) = (Some(256 << 20), 0.8);
+        let result = run(&config, &|_| true).unwrap();
+        let count = |name: &str| result.counters[name] as f64;
+        let used = count("merged_log_pages") / count("merged_log_blocks") / 128.0;
+        let degree = count("associated_logical_blocks") / count("log_blocks_fully_merged");
+        (result.write_amplification.unwrap().total, used, degree)
+    };
+    let (bast, fast, superblock) = (of("bast"), of("fast"), of("superblock"));
+    println!(
+        "WA, share of a log block written, association degree: bast {bast:?} fast {fast:?} superblock {superblock:?}"
+    );
+    assert!(bast.0 > 1.5 * fast.0 && bast.0 > superblock.0);
+    assert!(bast.1 < 0.2 && fast.1 > 0.5 && superblock.1 > 0.9);
+    assert!(bast.2 <= 1.0 && superblock.2 > 2.0 && fast.2 > superblock.2);
+}
