@@ -218,7 +218,7 @@ fn what_is_wrong_with_a_capacity_is_said_in_bytes() {
     // The drive that it says would be right is right, and one block less is not.
     let text = error(&|c| c.shape.capacity_bytes = Some(4 << 20));
     let words: Vec<&str> = text.split_whitespace().collect();
-    let blocks = words.windows(2).rfind(|w| w[1] == "blocks").and_then(|w| w[0].parse::<u64>().ok()).unwrap();
+    let blocks = words.windows(2).rfind(|w| w[1] == "blocks)").and_then(|w| w[0].parse::<u64>().ok()).unwrap();
     let fits = |blocks: u64| {
         let mut config = workload("uniform");
         config.shape.capacity_bytes = Some(blocks * 512 * 1024);

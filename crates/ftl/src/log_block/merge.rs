@@ -60,6 +60,56 @@ impl Ground {
         }
     }
 
+    /// As [`gather`](Self::gather), of several side by side: a page of each before the next of any, since only so many
+    /// programs may be in flight.
+    ///
+    /// # Errors
+    /// As `gather`: then nothing of it is left.
+    pub(super) fn gather_in_step<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        logical_blocks: &[u32],
+        at: Time,
+    ) -> Result<Vec<Option<Block>>, FtlError> {
+        let mut to: Vec<Option<Destination>> = logical_blocks.iter().map(|_| Some(Destination::default())).collect();
+        let mut result = Ok(());
+        'pages: for offset in 0..self.layout.pages_per_block() {
+            for (logical_block, to) in logical_blocks.iter().zip(&mut to) {
+                let Some(into) = to.as_mut().filter(|_| offset < self.pages_in(*logical_block)) else { continue };
+                let key = self.layout.key(*logical_block, offset);
+                match self.copy_newest(nand, key, Role::Data, into, at) {
+                    Ok(Copied::Done | Copied::Nothing) => {}
+                    Ok(Copied::Failed) => {
+                        // Nothing names it.
+                        into.block.into_iter().for_each(|block| self.pool.release(block));
+                        *to = None;
+                    }
+                    Err(error) => {
+                        result = Err(error);
+                        break 'pages;
+                    }
+                }
+            }
+        }
+        let mut blocks = Vec::with_capacity(logical_blocks.len());
+        for (logical_block, to) in logical_blocks.iter().zip(&to) {
+            blocks.push(match (&result, to) {
+                (Ok(()), None) => self.gather(nand, *logical_block, at).unwrap_or_else(|error| {
+                    result = Err(error);
+                    None
+                }),
+                (_, to) => to.and_then(|to| to.block),
+            });
+        }
+        match result {
+            Ok(()) => Ok(blocks),
+            Err(error) => {
+                blocks.into_iter().flatten().for_each(|block| self.pool.release(block));
+                Err(error)
+            }
+        }
+    }
+
     /// `block`, programmed to its end, becomes the data block of a logical block.
     fn switch_to<N: Nand>(
         &mut self,
@@ -159,23 +209,42 @@ impl Ground {
 
     /// Copies what a log block that is to become its owner's data block lacks behind what it holds, and closes it. Whether
     /// that was nothing; none where a program failed.
-    pub(super) fn complete<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Option<bool>, FtlError> {
-        let state = self.log.get(slot);
-        let (owner, block, role, from) = (state.owner, state.block, state.role, state.next);
-        let mut copied = state.copied;
-        let mut to = Destination { block: Some(block), begun: true };
-        for offset in from..self.pages_in(owner) {
-            match self.copy_newest(nand, self.layout.key(owner, offset), role, &mut to, at)? {
-                Copied::Done => copied += 1,
-                Copied::Nothing => {}
-                Copied::Failed => {
-                    self.log.get_mut(slot).closed = true;
-                    return Ok(None);
+    fn complete<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Option<bool>, FtlError> {
+        Ok(self.complete_in_step(nand, &[slot], at)?.pop().flatten())
+    }
+
+    /// As [`complete`](Self::complete), of several side by side: a page of each before the next of any, since only so many
+    /// programs may be in flight.
+    pub(super) fn complete_in_step<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        slots: &[u32],
+        at: Time,
+    ) -> Result<Vec<Option<bool>>, FtlError> {
+        let copied = |slot: &u32| Some(self.log.get(*slot).copied);
+        let mut copied: Vec<Option<u32>> = slots.iter().map(copied).collect();
+        for offset in 0..self.layout.pages_per_block() {
+            for (slot, copied) in slots.iter().zip(&mut copied) {
+                let state = self.log.get(*slot);
+                let (owner, block, role, from) = (state.owner, state.block, state.role, state.next);
+                let Some(pages) = copied.as_mut().filter(|_| (from..self.pages_in(owner)).contains(&offset)) else {
+                    continue;
+                };
+                let mut to = Destination { block: Some(block), begun: true };
+                match self.copy_newest(nand, self.layout.key(owner, offset), role, &mut to, at)? {
+                    Copied::Done => *pages += 1,
+                    Copied::Nothing => {}
+                    Copied::Failed => *copied = None,
                 }
             }
         }
-        self.log.get_mut(slot).closed = true;
-        Ok(Some(copied == 0 && from == self.pages_in(owner)))
+        let done = slots.iter().zip(copied).map(|(slot, copied)| {
+            let state = self.log.get_mut(*slot);
+            state.closed = true;
+            let (owner, next) = (state.owner, state.next);
+            copied.map(|copied| copied == 0 && next == self.pages_in(owner))
+        });
+        Ok(done.collect())
     }
 
     /// Merges a log block that one logical block has to itself: the cheapest way that there is.

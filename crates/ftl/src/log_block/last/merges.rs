@@ -10,6 +10,7 @@ use crate::FtlError;
 use crate::log_block::ground::Ground;
 use crate::log_block::log::NONE;
 use crate::log_block::pool::Role;
+use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Time};
 
@@ -26,25 +27,37 @@ impl Ground {
     fn merge_together<N: Nand>(&mut self, nand: &mut N, logical_blocks: &[u32], at: Time) -> Result<Time, FtlError> {
         let (mut done, mut rest) = (at, logical_blocks);
         while let Some(first) = rest.first() {
-            // One for the map and one for a program that fails are left.
-            let room = self.pool.free().saturating_sub(2).clamp(1, self.layout.channels()) as usize;
             let part = self.data.part_of(*first);
-            let mut ready = Vec::new();
-            while let Some((logical_block, behind)) = rest.split_first() {
-                if ready.len() == room || self.data.part_of(*logical_block) != part {
-                    break;
-                }
-                match self.gather(nand, *logical_block, done) {
-                    Ok(block) => ready.push(Ready { logical_block: *logical_block, block, became: None }),
-                    Err(error) if ready.is_empty() => return Err(error),
-                    // What is written gives blocks back.
-                    Err(_) => break,
-                }
-                rest = behind;
-            }
-            done = self.switch_together(nand, &ready, done)?;
+            let same = rest.partition_point(|logical_block| self.data.part_of(*logical_block) == part);
+            let blocks = self.gather_some(nand, &rest[..same], done)?;
+            let (now, behind) = rest.split_at(blocks.len());
+            let ready = now.iter().zip(blocks).map(|(lb, block)| Ready { logical_block: *lb, block, became: None });
+            done = self.switch_together(nand, &ready.collect::<Vec<_>>(), done)?;
+            rest = behind;
         }
         Ok(done)
+    }
+
+    /// New data blocks, written side by side, of as many of these logical blocks as there is room for: at least one.
+    fn gather_some<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        logical_blocks: &[u32],
+        at: Time,
+    ) -> Result<Vec<Option<Block>>, FtlError> {
+        // One for the map and one for a program that fails are left.
+        let room = self.pool.free().saturating_sub(2).clamp(1, self.layout.channels()) as usize;
+        let chosen = logical_blocks.get(..room).unwrap_or(logical_blocks);
+        if chosen.len() > 1 {
+            match self.gather_in_step(nand, chosen, at) {
+                Err(FtlError::Full { .. }) => {}
+                gathered => return gathered,
+            }
+        }
+        match chosen.first() {
+            Some(logical_block) => Ok(vec![self.gather(nand, *logical_block, at)?]),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// What is ready becomes data blocks: all of one map page.
@@ -64,36 +77,45 @@ impl Ground {
     /// Merges sequential log blocks of one segment: each the cheapest way that there is (figure 7), those of all channels
     /// together.
     fn merge_segment<N: Nand>(&mut self, nand: &mut N, slots: &[u32], at: Time) -> Result<Time, FtlError> {
-        let (mut done, mut rest) = (at, slots);
+        let (mut done, mut rest) = (at, slots.to_vec());
+        // Each round gives up a log block.
         while let Some(first) = rest.first() {
             let part = self.data.part_of(self.log.get(*first).owner);
-            let (mut ready, mut given_back) = (Vec::new(), Vec::new());
-            while let Some((slot, behind)) = rest.split_first() {
-                let state = self.log.get(*slot);
+            let same = rest.partition_point(|slot| self.data.part_of(self.log.get(*slot).owner) == part);
+            let behind = rest.split_off(same);
+            let (in_place, others): (Vec<u32>, Vec<u32>) =
+                rest.iter().partition(|slot| self.can_become_data_block(**slot));
+            let completed = self.complete_in_step(nand, &in_place, done)?;
+            let (mut ready, mut given_back, mut copied) = (Vec::new(), Vec::new(), Vec::new());
+            let each = in_place.iter().copied().zip(completed).chain(others.iter().map(|slot| (*slot, None)));
+            for (slot, completed) in each {
+                let state = self.log.get(slot);
                 let (logical_block, block, live) = (state.owner, state.block, state.live);
-                if self.data.part_of(logical_block) != part {
-                    break;
-                }
-                let completed =
-                    if self.can_become_data_block(*slot) { self.complete(nand, *slot, done)? } else { None };
-                if let Some(is_switch) = completed {
-                    ready.push(Ready { logical_block, block: Some(block), became: Some((*slot, is_switch)) });
-                } else if live == 0 {
-                    given_back.push((*slot, 0));
-                } else {
-                    match self.gather(nand, logical_block, done) {
-                        Ok(block) => ready.push(Ready { logical_block, block, became: None }),
-                        Err(error) if ready.is_empty() && given_back.is_empty() => return Err(error),
-                        Err(_) => break,
+                match completed {
+                    Some(is_switch) => {
+                        ready.push(Ready { logical_block, block: Some(block), became: Some((slot, is_switch)) });
                     }
-                    given_back.push((*slot, 1));
+                    None if live == 0 => given_back.push((slot, 0)),
+                    None => copied.push((slot, logical_block)),
                 }
-                rest = behind;
+            }
+            let logical_blocks: Vec<u32> = copied.iter().map(|(_, logical_block)| *logical_block).collect();
+            let blocks = match self.gather_some(nand, &logical_blocks, done) {
+                Ok(blocks) => blocks,
+                Err(error) if ready.is_empty() && given_back.is_empty() => return Err(error),
+                // What is written gives blocks back.
+                Err(_) => Vec::new(),
+            };
+            let left = copied.split_off(blocks.len());
+            for ((slot, logical_block), block) in copied.into_iter().zip(blocks) {
+                ready.push(Ready { logical_block, block, became: None });
+                given_back.push((slot, 1));
             }
             done = self.switch_together(nand, &ready, done)?;
             for (slot, degree) in given_back {
                 done = self.give_back(nand, slot, degree, done)?;
             }
+            rest = left.into_iter().map(|(slot, _)| slot).chain(behind).collect();
         }
         Ok(done)
     }
