@@ -7,6 +7,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["Drive", "Requests", "Trace", "compare", "names", "run", "workload_info", "workload_requests"]
+
 _Progress = Callable[[str, str | None, int, int | None], Any]
 _OfTrace = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
 _Histogram = tuple[NDArray[np.uint64], NDArray[np.uint64]]

@@ -113,7 +113,7 @@ class Drive:
         """Asks for a column of requests, in order; how many pages were read errors.
 
         `op` is one operation for all (a name), or a column of names or numbers; `pages` is one each where it is left out.
-        Arrays of the engine's types (uint8, uint64, uint32, uint64) are copied once.
+        Contiguous arrays of the engine's types (uint8, uint64, uint32, uint64) are copied once.
 
         Raises:
             InputError: a request that is none; those before it are done.

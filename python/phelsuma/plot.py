@@ -45,8 +45,12 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 
 def _matplotlib() -> Any:
+    """Matplotlib, with what is used of it."""
     try:
+        import matplotlib.colors
+        import matplotlib.patches
         import matplotlib.pyplot
+        import matplotlib.ticker
     except ImportError as error:
         raise ImportError("pictures need matplotlib: pip install 'phelsuma[plot]' would be right") from error
     return matplotlib
@@ -56,7 +60,8 @@ def _axes(axes: Optional[Axes], **size: Any) -> Axes:
     if axes is not None:
         return axes
     with _matplotlib().rc_context(STYLE):
-        return _matplotlib().pyplot.figure(**size).add_subplot()
+        made: Axes = _matplotlib().pyplot.figure(**size).add_subplot()
+    return made
 
 
 def _each(results: Union[Result, Iterable[Result]]) -> List[Result]:
@@ -72,7 +77,7 @@ def _names(results: Sequence[Result]) -> List[str]:
 
 
 def _legend_above(axes: Axes, columns: int) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, handlelength=1.6)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, handlelength=1.6, frameon=False)
 
 
 def _level_names(axes: Axes, names: Sequence[str]) -> None:
@@ -112,44 +117,42 @@ def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False
 
 
 def tradeoff(results: Iterable[Result], *, axes: Optional[Axes] = None) -> Axes:
-    """RAM against recovery, with write amplification as the size of each mark: of runs with `cut_at_end`.
+    """RAM against recovery, with write amplification as the colour of each mark: of runs with `cut_at_end`.
 
-    What is nearest to the lower left with the smallest mark is best. RAM is as papers count it.
+    What is nearest to the lower left, and dark, is best. RAM is as papers count it.
     """
     each = [result for result in _each(results) if result.recovery is not None]
     if not each:
         raise InputError("none of these runs ends with a power cut; cut_at_end=True would be right")
+    matplotlib = _matplotlib()
     axes = _axes(axes)
-    placed: List[Tuple[float, float]] = []
+    least, most = min(result.wa for result in each), max(result.wa for result in each)
+    scale = matplotlib.colors.LogNorm(least, max(most, least * 1.01))
     for n, result in enumerate(each):
         assert result.recovery is not None
-        ram, seconds = result.ram_bytes.papers["total"] / 1024, max(result.recovery.simulated_us, 1) / 1e6
         axes.scatter(
-            ram, seconds, s=60 * result.wa**2, color=CYCLE[n % 8], marker=MARKERS[n % 8], edgecolor="black", alpha=0.85
+            result.ram_bytes.papers["total"] / 1024,
+            max(result.recovery.simulated_us, 1) / 1e6,
+            s=90,
+            c=[result.wa],
+            cmap="cividis",
+            norm=scale,
+            marker=MARKERS[n % 8],
+            edgecolor="black",
+            linewidth=0.8,
+            label=f"{result.ftl}{' (oracle)' if result.oracle else ''}: WA {result.wa:.2f}",
         )
-        placed.append((ram, seconds))
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.margins(0.22)
-    # A label goes below its mark where another one is close above on the right.
-    logs = np.log10(np.array(placed))
-    spans = np.maximum(np.ptp(logs, axis=0), 1e-9)
-    for n, result in enumerate(each):
-        nearer = [m for m in range(n) if (np.abs((logs[m] - logs[n]) / spans) < (0.25, 0.12)).all()]
-        side = -1 if len(nearer) % 2 else 1
-        radius = 4 + 4 * result.wa + 11 * (len(nearer) // 2)
-        axes.annotate(
-            f"{_names([result])[0]}, WA {result.wa:.2f}",
-            placed[n],
-            (0, side * radius),
-            textcoords="offset points",
-            ha="center",
-            va="bottom" if side > 0 else "top",
-            fontsize=9,
-        )
+    ticker = matplotlib.ticker
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(ticker.NullFormatter())
+    axes.margins(0.12)
     axes.set_xlabel("RAM, as papers count it (KiB)")
     axes.set_ylabel("recovery, simulated (s)")
-    axes.set_title("size of a mark: write amplification, squared", fontsize=9, loc="left")
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2, frameon=False)
     return axes
 
 
@@ -199,7 +202,7 @@ def lifetimes(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] 
     axes.set_ylim(bottom=0)
     axes.set_xlabel("lifetime of a page (pages written by the host)")
     axes.set_ylabel("pages (%)")
-    _legend_above(axes, min(len(each), 3))
+    _legend_above(axes, min(len(each), 4))
     return axes
 
 
@@ -209,13 +212,15 @@ def series(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] = N
     if not each:
         raise InputError("these runs have no series; interval=N would be right")
     axes = _axes(axes)
+    longest = max(result.series[-1].write_pages for result in each)
+    unit, name = (1e6, "millions") if longest >= 2e6 else (1e3, "thousands")
     for n, result in enumerate(each):
-        written = [point.write_pages / 1e6 for point in result.series]
+        written = [point.write_pages / unit for point in result.series]
         amplification = [point.write_amplification for point in result.series]
-        style = {"color": CYCLE[n % 8], "linestyle": ("-", "--", ":", "-.")[n % 4]}
-        axes.plot(written, amplification, linewidth=1.8, label=result.ftl, **style)
+        dashes = ("-", "--", ":", "-.")[n % 4]
+        axes.plot(written, amplification, color=CYCLE[n % 8], linestyle=dashes, linewidth=1.8, label=result.ftl)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("pages written by the host (millions)")
+    axes.set_xlabel(f"pages written by the host ({name})")
     axes.set_ylabel("write amplification since the point before")
     _legend_above(axes, 4)
     return axes
@@ -257,7 +262,7 @@ def validity(drive: Union[Drive, ArrayLike], *, blocks: int = 128, axes: Optiona
     handles = [
         matplotlib.patches.Patch(facecolor=colours[n], edgecolor="#666666", label=PAGE_STATES[n]) for n in there
     ]
-    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(there), borderaxespad=0.2)
+    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(there), borderaxespad=0.2, frameon=False)
     return axes
 
 
@@ -286,6 +291,7 @@ def gecko_runs(samples: Mapping[int, Sequence[Tuple[int, int]]], *, axes: Option
     axes.set_ylim(bottom=0)
     axes.margins(x=0)
     axes.set_xlabel("pages written by the host (thousands)")
+    axes.yaxis.set_major_locator(_matplotlib().ticker.MaxNLocator(integer=True))
     axes.set_ylabel("pages of runs")
     _legend_above(axes, min(len(levels), 5))
     return axes

@@ -221,7 +221,8 @@ class Recovery:
 
     def to_frame(self) -> pandas.DataFrame:
         """Its steps, one a row."""
-        return _pandas().DataFrame([dataclasses.asdict(step) for step in self.steps])
+        frame: pandas.DataFrame = _pandas().DataFrame([dataclasses.asdict(step) for step in self.steps])
+        return frame
 
 
 @dataclass(frozen=True)
@@ -335,16 +336,19 @@ class Result:
 
     def to_frame(self) -> pandas.DataFrame:
         """One row: every figure under its path in the JSON."""
-        return _pandas().DataFrame([self.flat()])
+        frame: pandas.DataFrame = _pandas().DataFrame([self.flat()])
+        return frame
 
     def series_frame(self) -> pandas.DataFrame:
         """The points of the series, one a row; there are some with `interval=`."""
-        return _pandas().DataFrame([dataclasses.asdict(point) for point in self.series])
+        frame: pandas.DataFrame = _pandas().DataFrame([dataclasses.asdict(point) for point in self.series])
+        return frame
 
     def flash_frame(self) -> pandas.DataFrame:
         """Flash operations, a row for each purpose."""
         rows = {purpose: dataclasses.asdict(counts) for purpose, counts in self.flash.items()}
-        return _pandas().DataFrame.from_dict(rows, orient="index").rename_axis("purpose")
+        frame: pandas.DataFrame = _pandas().DataFrame.from_dict(rows, orient="index").rename_axis("purpose")
+        return frame
 
     def _repr_html_(self) -> str:
         figures = [
@@ -395,7 +399,8 @@ class Results(Sequence[Result]):
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for each result: every figure under its path in the JSON."""
-        return _pandas().DataFrame([result.flat() for result in self])
+        frame: pandas.DataFrame = _pandas().DataFrame([result.flat() for result in self])
+        return frame
 
     def _repr_html_(self) -> str:
         rows = "".join(

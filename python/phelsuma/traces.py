@@ -34,14 +34,15 @@ def op_codes(op: Union[ArrayLike, Sequence[str], str]) -> NDArray[np.uint8]:
 
 
 def column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """`values` as a column of `dtype`; not copied where it is one already.
+    """`values` as a contiguous column of `dtype`; not copied where it is one already.
 
     Raises:
         InputError: a value that is no whole number of that size.
     """
     array = np.asarray(values)
     if array.dtype == dtype and array.ndim == 1:
-        return array
+        # A field of a structured array is not.
+        return np.ascontiguousarray(array)
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions; a column, which has one, would be right")
     limits = np.iinfo(dtype)
@@ -55,8 +56,8 @@ def column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
 class Requests:
     """Requests as columns of one length, which a run takes for a trace.
 
-    `op` holds names or numbers (`OPS`); offsets and sizes are bytes, times nanoseconds in whatever epoch. Arrays of the
-    right type are copied once, when the engine takes them.
+    `op` holds names or numbers (`OPS`); offsets and sizes are bytes, times nanoseconds in whatever epoch. Contiguous
+    arrays of the right type are copied once, when the engine takes them.
     """
 
     def __init__(

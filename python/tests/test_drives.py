@@ -79,11 +79,12 @@ def test_a_drive_survives_power_cuts_and_goes_on() -> None:
         assert recovery.simulated_us == pytest.approx(sum(step.us for step in recovery.steps))
         assert drive.stats().host.write_pages == 0
     with pytest.raises(phelsuma.InputError, match="does not survive power cuts"):
-        Drive("ftl-mm:fast", channels=2, set={"power": "nothing"}, **SMALL).power_cut()
+        Drive("geckoftl", set={"power": "nothing"}, **SMALL).power_cut()
 
 
 def test_what_is_on_the_flash_agrees_with_what_was_asked() -> None:
     drive = Drive("page", fill="none", **SMALL)
+    made = drive.erase_counts()
     assert (drive.validity()[2:] == 0).all()
     drive.write(0, 1000)
     drive.trim(10, 5)
@@ -97,7 +98,7 @@ def test_what_is_on_the_flash_agrees_with_what_was_asked() -> None:
     assert blocks is not None
     known = (blocks.kind == 1) & (blocks.live_pages >= 0)
     assert ((validity == live).sum(axis=1)[known] == blocks.live_pages[known]).all() and known.any()
-    assert drive.erase_counts().sum() == drive.stats().erases.total + 0 * known.sum() > 0
+    assert (drive.erase_counts() - made).sum() == drive.stats().erases.total > 0
     assert drive.counters()["collections"] > 0 and drive.gecko_runs() is None
 
 

@@ -66,7 +66,7 @@ def test_pictures_of_results_have_labels_and_no_text_over_another(results: phels
     assert overlapping(axes) == []
     # One result alone, and an axes of somebody else's.
     _, mine = matplotlib.pyplot.subplots()
-    assert getattr(plot, draw)(results[1], axes=mine) is mine if draw != "tradeoff" else True
+    assert getattr(plot, draw)(results[1], axes=mine) is mine
 
 
 def test_pictures_of_a_drive_show_it() -> None:

@@ -6,12 +6,12 @@ use phelsuma_options::Failure;
 use pyo3::prelude::*;
 
 /// The values of an array, copied: somebody else may write into it while the engine works.
-pub(crate) fn copied<T: Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> Vec<T> {
-    match array.as_slice() {
-        Ok(slice) => slice.to_vec(),
-        // Not contiguous.
-        Err(_) => array.as_array().iter().copied().collect(),
-    }
+///
+/// # Errors
+/// It is not contiguous.
+pub(crate) fn copied<T: Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Vec<T>> {
+    let not_contiguous = |_| raised(Failure::Input("a column is not contiguous; a copy of it would be right".into()));
+    Ok(array.as_slice().map_err(not_contiguous)?.to_vec())
 }
 
 /// Checks that these columns have the same length, and gives it.

@@ -89,8 +89,8 @@ impl Drive {
         pages: Option<PyReadonlyArray1<'_, u32>>,
         at_ns: Option<PyReadonlyArray1<'_, u64>>,
     ) -> PyResult<u64> {
-        let (ops, first) = (copied(&op_codes), copied(&first));
-        let (pages, at_ns) = (pages.as_ref().map(copied), at_ns.as_ref().map(copied));
+        let (ops, first) = (copied(&op_codes)?, copied(&first)?);
+        let (pages, at_ns) = (pages.as_ref().map(copied).transpose()?, at_ns.as_ref().map(copied).transpose()?);
         length(&[
             ("op", Some(ops.len())),
             ("first", Some(first.len())),

@@ -38,11 +38,11 @@ impl Requests {
         device: Option<PyReadonlyArray1<'_, u32>>,
     ) -> PyResult<Self> {
         let columns = Columns {
-            op: copied(&op),
-            offset_bytes: copied(&offset_bytes),
-            size_bytes: copied(&size_bytes),
-            time_ns: time_ns.as_ref().map(copied),
-            device: device.as_ref().map(copied),
+            op: copied(&op)?,
+            offset_bytes: copied(&offset_bytes)?,
+            size_bytes: copied(&size_bytes)?,
+            time_ns: time_ns.as_ref().map(copied).transpose()?,
+            device: device.as_ref().map(copied).transpose()?,
         };
         let made = py.detach(|| phelsuma_trace::Requests::new(name, columns));
         made.map(|requests| Self(Arc::new(requests))).map_err(raised)
