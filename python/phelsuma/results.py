@@ -194,6 +194,25 @@ class Distributions:
 
 
 @dataclass(frozen=True)
+class Channel:
+    """What a channel did."""
+
+    host_reads: int
+    host_programs: int
+    busy: float
+
+
+@dataclass(frozen=True)
+class Channels:
+    """What each channel did, and how even they were used (LAST++ figure 17)."""
+
+    host_spread: Optional[float]
+    host_programs_spread: Optional[float]
+    busy_spread: float
+    each: List[Channel]
+
+
+@dataclass(frozen=True)
 class RecoveryStep:
     """One step of a recovery."""
 
@@ -261,6 +280,7 @@ class Result:
     victim_choices: Optional[VictimChoices]
     counters: Dict[str, int]
     series: List[SeriesPoint]
+    channels: Channels
     latency_us: Latencies
     simulated_seconds: float
     recovery: Optional[Recovery]
@@ -293,6 +313,9 @@ class Result:
             erases=_fields(EraseCounts, value["erases"]),
             victim_choices=perhaps(VictimChoices, value["victim_choices"]),
             series=[_fields(SeriesPoint, point) for point in value["series"]],
+            channels=_fields(
+                Channels, value["channels"], each=[_fields(Channel, channel) for channel in value["channels"]["each"]]
+            ),
             latency_us=Latencies(perhaps(Latency, latency["read"]), perhaps(Latency, latency["write"])),
             recovery=None if recovery is None else Recovery.of(recovery),
             machine=_fields(Machine, value["machine"]),
