@@ -64,9 +64,9 @@ page-browser:
 # A Python with the package built from here, and what its tests need.
 PY_VENV := $(or $(CARGO_TARGET_DIR),target)/python-venv
 PY_WHEELS := $(or $(CARGO_TARGET_DIR),target)/python-wheels
-PY_MODULES := "maturin>=1.9,<2" numpy pandas pandas-stubs matplotlib pytest mypy
+PY_MODULES := "maturin>=1.9,<2" numpy pandas pandas-stubs matplotlib pytest mypy ruff
 python-venv:
-	@$(PY_VENV)/bin/python -c "import numpy, pandas, matplotlib, pytest, mypy" 2>/dev/null && \
+	@$(PY_VENV)/bin/python -c "import numpy, pandas, matplotlib, pytest, mypy, ruff" 2>/dev/null && \
 		$(PY_VENV)/bin/maturin --version >/dev/null 2>&1 || \
 		{ python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
 		echo "installed: $(PY_MODULES)"; } || echo "skipped: tests of the Python package, for which pip would install $(PY_MODULES)"
@@ -77,6 +77,7 @@ test-python: python-venv
 		$(CARGO) build --quiet -p phelsuma-cli && \
 		$(PY_VENV)/bin/maturin build --quiet --locked --profile dev -i $(PY_VENV)/bin/python -o $(PY_WHEELS) && \
 		$(PY_VENV)/bin/pip -q install --force-reinstall --no-deps $(PY_WHEELS)/phelsuma-*.whl && \
+		$(PY_VENV)/bin/ruff check --no-cache --quiet python && $(PY_VENV)/bin/ruff format --no-cache --quiet --check python && \
 		PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma \
 		$(PY_VENV)/bin/python -m pytest -q -p no:cacheprovider python/tests; }
 

@@ -22,6 +22,7 @@ def workload_info(
     spec: str, logical_pages: int, page_bytes: int, seed: int, pages_written: int | None = None
 ) -> str: ...
 def workload_requests(spec: str, most: int, logical_pages: int, page_bytes: int, seed: int) -> _OfTrace: ...
+
 @final
 class Requests:
     def __new__(

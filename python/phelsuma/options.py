@@ -95,7 +95,7 @@ def _text(value: object) -> str:
 
 def with_input(
     options: Mapping[str, Any], workload: object, trace: object
-) -> Tuple[List[str], "_engine.Requests | None"]:
+) -> Tuple[List[str], _engine.Requests | None]:
     """Words for options and input, and requests where these are in memory."""
     from .traces import Requests, Trace
 

@@ -5,7 +5,20 @@ Each function draws on `axes`, or on a figure of its own, and gives the axes bac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,7 +90,9 @@ def _names(results: Sequence[Result]) -> List[str]:
 
 
 def _legend_above(axes: Axes, columns: int) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, handlelength=1.6, frameon=False)
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, handlelength=1.6, frameon=False
+    )
 
 
 def _level_names(axes: Axes, names: Sequence[str]) -> None:
@@ -102,7 +117,14 @@ def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False
         heights = np.array([getattr(w.reads_weighted if reads_weighted else w, part) for w in of if w is not None])
         if heights.any():
             axes.bar(
-                range(len(each)), heights, 0.62, bottom=bottom, color=colour, hatch=hatch, edgecolor="white", label=label
+                range(len(each)),
+                heights,
+                0.62,
+                bottom=bottom,
+                color=colour,
+                hatch=hatch,
+                edgecolor="white",
+                label=label,
             )
         bottom += heights
     for place, height in enumerate(bottom):
@@ -173,9 +195,7 @@ def latencies(results: Union[Result, Iterable[Result]], *, op: str = "write", ax
     for n, (name, latency) in enumerate(found):
         places = np.arange(len(levels)) + (n - (len(found) - 1) / 2) * width
         heights = [max(getattr(latency, level), 1e-3) / 1000 for level, _ in levels]
-        axes.bar(
-            places, heights, width * 0.92, color=CYCLE[n % 8], hatch=HATCHES[n % 8], edgecolor="white", label=name
-        )
+        axes.bar(places, heights, width * 0.92, color=CYCLE[n % 8], hatch=HATCHES[n % 8], edgecolor="white", label=name)
     axes.set_yscale("log")
     axes.set_xticks(range(len(levels)), [label for _, label in levels])
     axes.grid(False, axis="x")
@@ -197,7 +217,9 @@ def lifetimes(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] 
         label = result.ftl if len({r.ftl for r in each}) > 1 else result.workload
         # Entry k is from 2^k to 2^(k+1): drawn as a step over just that.
         edges = 2.0 ** np.arange(len(shares) + 1)
-        axes.stairs(shares, edges, color=CYCLE[n % 8], linestyle=("-", "--", ":", "-.")[n % 4], linewidth=1.8, label=label)
+        axes.stairs(
+            shares, edges, color=CYCLE[n % 8], linestyle=("-", "--", ":", "-.")[n % 4], linewidth=1.8, label=label
+        )
     axes.set_xscale("log", base=2)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("lifetime of a page (pages written by the host)")
@@ -259,10 +281,10 @@ def validity(drive: Union[Drive, ArrayLike], *, blocks: int = 128, axes: Optiona
     axes.set_xlabel("block")
     axes.set_ylabel("page of the block")
     there = [n for n in range(len(PAGE_STATES)) if (states == n).any()]
-    handles = [
-        matplotlib.patches.Patch(facecolor=colours[n], edgecolor="#666666", label=PAGE_STATES[n]) for n in there
-    ]
-    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(there), borderaxespad=0.2, frameon=False)
+    handles = [matplotlib.patches.Patch(facecolor=colours[n], edgecolor="#666666", label=PAGE_STATES[n]) for n in there]
+    axes.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(there), borderaxespad=0.2, frameon=False
+    )
     return axes
 
 

@@ -33,6 +33,7 @@ class Line:
         self._handle: Any = None
 
     def __call__(self, name: str, phase: Optional[str], done: int, of: Optional[int]) -> None:
+        """Notes how far `name` is, and shows it now and then."""
         if phase is None:
             self._at_work.pop(name, None)
         else:

@@ -33,7 +33,10 @@ def test_everything_else_runs_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     exec("import phelsuma", names)
     for block in BLOCKS[1:]:
         # The default of 4 GiB is for people.
-        exec(compile(block.replace('workload="uniform")', 'workload="uniform", capacity="64MiB")'), "docs", "exec"), names)
+        exec(
+            compile(block.replace('workload="uniform")', 'workload="uniform", capacity="64MiB")'), "docs", "exec"),
+            names,
+        )
     assert names["drive"].stats().host.write_pages == 0, "the last drive was cut"
 
 

@@ -66,7 +66,17 @@ def test_a_drive_step_by_step_comes_to_what_a_run_comes_to() -> None:
     drive.begin_counting()
     drive.submit("write", pages[written:])
     ours = drive.stats()
-    for part in ("host", "flash", "write_amplification", "erases", "counters", "latency_us", "geometry", "drift", "channels"):
+    for part in (
+        "host",
+        "flash",
+        "write_amplification",
+        "erases",
+        "counters",
+        "latency_us",
+        "geometry",
+        "drift",
+        "channels",
+    ):
         assert ours.raw[part] == theirs.raw[part], part
 
 

@@ -42,8 +42,10 @@ def test_what_some_ftls_have_no_part_for_is_remarked() -> None:
     results = phelsuma.compare(
         ["page", "geckoftl"], workload="uniform", set=["gecko.size_ratio=4"], passes=0.1, warmup=0, **SMALL
     )
-    assert len(results.remarks) == 1 and results.remarks[0].startswith("gecko.size-ratio is not set for page") or (
-        results.remarks[0].startswith("gecko.size_ratio is not set for page")
+    assert (
+        len(results.remarks) == 1
+        and results.remarks[0].startswith("gecko.size-ratio is not set for page")
+        or (results.remarks[0].startswith("gecko.size_ratio is not set for page"))
     )
 
 
@@ -52,12 +54,24 @@ def test_what_some_ftls_have_no_part_for_is_remarked() -> None:
     [
         (["--ftl", "nosuch", "--workload", "uniform"], {"ftl": "nosuch", "workload": "uniform"}),
         (["--ftl", "page", "--workload", "zipf"], {"ftl": "page", "workload": "zipf"}),
-        (["--ftl", "page", "--workload", "uniform", "--ratio", "-1"], {"ftl": "page", "workload": "uniform", "ratio": -1}),
-        (["--ftl", "page", "--workload", "uniform", "--capacity", "x"], {"ftl": "page", "workload": "uniform", "capacity": "x"}),
+        (
+            ["--ftl", "page", "--workload", "uniform", "--ratio", "-1"],
+            {"ftl": "page", "workload": "uniform", "ratio": -1},
+        ),
+        (
+            ["--ftl", "page", "--workload", "uniform", "--capacity", "x"],
+            {"ftl": "page", "workload": "uniform", "capacity": "x"},
+        ),
         (["--ftl", "page"], {"ftl": "page"}),
-        (["--ftl", "page", "--workload", "uniform", "--loops", "2"], {"ftl": "page", "workload": "uniform", "loops": 2}),
+        (
+            ["--ftl", "page", "--workload", "uniform", "--loops", "2"],
+            {"ftl": "page", "workload": "uniform", "loops": 2},
+        ),
         (["--ftl", "page", "--trace", "/no/such/file"], {"ftl": "page", "trace": "/no/such/file"}),
-        (["--ftl", "dftl", "--workload", "uniform", "--cache", "9"], {"ftl": "dftl", "workload": "uniform", "cache": 9}),
+        (
+            ["--ftl", "dftl", "--workload", "uniform", "--cache", "9"],
+            {"ftl": "dftl", "workload": "uniform", "cache": 9},
+        ),
     ],
 )
 def test_what_cannot_be_is_said_in_the_commands_line(words: list[str], options: dict[str, object]) -> None:

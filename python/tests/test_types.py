@@ -16,7 +16,12 @@ def mypy(*words: str) -> None:
     # What it remembers stays where it is installed.
     environment = {**os.environ, "MYPY_CACHE_DIR": str(Path(sys.prefix) / "mypy-cache")}
     done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=ROOT / "python" / "tests", env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", *words],
+        cwd=ROOT / "python" / "tests",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

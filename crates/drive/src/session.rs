@@ -168,7 +168,8 @@ impl Session {
     /// [`Drive::cut_and_recover`]; then counts from zero, since what the FTL has counted began anew with it.
     ///
     /// # Errors
-    /// [`RunError::Input`]: the FTL does not survive power cuts. [`RunError::Failed`]: it does not come up, or not as it was.
+    /// [`RunError::Input`]: the FTL does not survive power cuts. [`RunError::Failed`]: it does not come up, or not as it
+    /// was.
     pub fn cut_and_recover(&mut self) -> Result<RecoveryResult, RunError> {
         if let Some(why) = self.config.composition.why_not_survivable() {
             return Err(RunError::Input(format!("{} does not survive power cuts: {why}", self.config.ftl)));
@@ -202,11 +203,12 @@ impl Session {
     }
 
     /// What is on each physical page, by block and page in it; an onlooker's view of a copy of the flash, which no FTL
-    /// has and which no operation is counted for. Where a cut took a write back that was not flushed, its copy may still
-    /// be shown as live.
+    /// has and which no operation is counted for. Where a cut took a write back that was not flushed, its copy may
+    /// still be shown as live.
     ///
     /// # Errors
-    /// [`RunError::Input`] where each channel has an FTL of its own: keys of one mean other pages than those of another.
+    /// [`RunError::Input`] where each channel has an FTL of its own: keys of one mean other pages than those of
+    /// another.
     pub fn pages(&self) -> Result<Vec<PageState>, RunError> {
         if self.config.composition.is_per_channel() {
             return Err(RunError::Input(format!(

@@ -1,6 +1,6 @@
-//! The Python module `phelsuma._engine`: what the package `phelsuma` calls. Words are those of the command and go the way
-//! that they go there (`phelsuma-options`); results are the JSON that the command prints, of which the package makes
-//! typed objects; columns are NumPy's, copied once.
+//! The Python module `phelsuma._engine`: what the package `phelsuma` calls. Words are those of the command and go the
+//! way that they go there (`phelsuma-options`); results are the JSON that the command prints, of which the package
+//! makes typed objects; columns are NumPy's, copied once.
 //!
 //! What this crate must not know: how results are shown.
 
