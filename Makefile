@@ -64,9 +64,9 @@ page-browser:
 # A Python with the package built from here, and what its tests need.
 PY_VENV := $(or $(CARGO_TARGET_DIR),target)/python-venv
 PY_WHEELS := $(or $(CARGO_TARGET_DIR),target)/python-wheels
-PY_MODULES := "maturin>=1.9,<2" numpy pandas pandas-stubs matplotlib pytest mypy ruff
+PY_MODULES := "maturin>=1.9,<2" numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff
 python-venv:
-	@$(PY_VENV)/bin/python -c "import numpy, pandas, matplotlib, pytest, mypy, ruff" 2>/dev/null && \
+	@$(PY_VENV)/bin/python -c "import numpy, pandas, matplotlib, pyarrow, distributed, pytest, mypy, ruff" 2>/dev/null && \
 		$(PY_VENV)/bin/maturin --version >/dev/null 2>&1 || \
 		{ python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
 		echo "installed: $(PY_MODULES)"; } || echo "skipped: tests of the Python package, for which pip would install $(PY_MODULES)"

@@ -5,14 +5,20 @@
 >>> result.write_amplification.total  # doctest: +SKIP
 """
 
+from importlib.metadata import version as _version
+
 from .drives import BLOCK_KINDS, BLOCK_STATES, PAGE_STATES, Blocks, Drive, Histogram
 from .errors import InputError, PhelsumaError, RunFailedError
 from .options import Options
 from .results import Recovery, Result, Results
 from .runs import compare, ftls, names, run
+from .sweeps import Sweep, grid, sweep
 from .traces import OPS, Requests, Trace, Workload
 
+__version__ = _version("phelsuma")
+
 __all__ = [
+    "__version__",
     "BLOCK_KINDS",
     "BLOCK_STATES",
     "Blocks",
@@ -28,10 +34,13 @@ __all__ = [
     "Result",
     "Results",
     "RunFailedError",
+    "Sweep",
     "Trace",
     "Workload",
     "compare",
     "ftls",
+    "grid",
     "names",
     "run",
+    "sweep",
 ]

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Drive", "Requests", "Trace", "compare", "names", "run", "workload_info", "workload_requests"]
+__all__ = ["Drive", "Requests", "Trace", "compare", "names", "run", "sources", "workload_info", "workload_requests"]
 
 _Progress = Callable[[str, str | None, int, int | None], Any]
 _OfTrace = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
@@ -18,6 +18,7 @@ def compare(
     words: list[str], requests: Requests | None = None, progress: _Progress | None = None
 ) -> tuple[str, list[str]]: ...
 def names() -> str: ...
+def sources() -> str: ...
 def workload_info(
     spec: str, logical_pages: int, page_bytes: int, seed: int, pages_written: int | None = None
 ) -> str: ...

@@ -59,8 +59,8 @@ class Histogram(NamedTuple):
 class Drive:
     """A drive in simulated time, to be asked step by step by whoever decides each step when the one before is done.
 
-    Options are those of `run`, but for an input: `Drive("geckoftl", capacity="256MiB", ratio=0.8)`. It is filled as `fill`
-    says, which is not counted.
+    Options are those of `run`, but for an input: `Drive("geckoftl", capacity="256MiB", ratio=0.8)`. It is filled as
+    `fill` says, which is not counted.
     """
 
     def __init__(self, ftl: str, *, progress: Progress = None, **options: Unpack[Options]) -> None:
@@ -112,7 +112,8 @@ class Drive:
     ) -> int:
         """Asks for a column of requests, in order; how many pages were read errors.
 
-        `op` is one operation for all (a name), or a column of names or numbers; `pages` is one each where it is left out.
+        `op` is one operation for all (a name), or a column of names or numbers; `pages` is one each where it is left
+        out.
         Contiguous arrays of the engine's types (uint8, uint64, uint32, uint64) are copied once.
 
         Raises:
@@ -133,8 +134,8 @@ class Drive:
         return Result.from_json(self._drive.result())
 
     def power_cut(self) -> Recovery:
-        """Cuts the power while nothing is in progress, brings the drive up again from its flash alone, and looks at every
-        page of it. From then on it counts from zero.
+        """Cuts the power while nothing is in progress, brings the drive up again from its flash alone, and looks at
+        every page of it. From then on it counts from zero.
 
         Raises:
             InputError: the FTL does not survive power cuts.
@@ -157,8 +158,8 @@ class Drive:
         return None if blocks is None else Blocks(*blocks)
 
     def validity(self) -> NDArray[np.uint8]:
-        """What is on each physical page (`PAGE_STATES`), a row for each block; as an onlooker sees it who reads all of the
-        flash, for which nothing is counted."""
+        """What is on each physical page (`PAGE_STATES`), a row for each block; as an onlooker sees it who reads all of
+        the flash, for which nothing is counted."""
         return self._drive.pages().reshape(-1, self.pages_per_block)
 
     def gecko_runs(self) -> Optional[List[Tuple[int, int]]]:

@@ -16,8 +16,8 @@ Settings = Union[Mapping[str, object], Sequence[str]]
 
 
 class Options(TypedDict, total=False):
-    """What `run`, `compare` and `Drive` take besides FTL and input, as `phelsuma run --help` tells it. What is left out,
-    or None, is the command's default."""
+    """What `run`, `compare` and `Drive` take besides FTL and input, as `phelsuma run --help` tells it. What is left
+    out, or None, is the command's default."""
 
     capacity: Size | None
     """Physical bytes; 4 GiB, or with a trace the smallest power of two that holds it, at least 256 MiB."""

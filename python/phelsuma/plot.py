@@ -1,6 +1,7 @@
 """Pictures of results, in one style: readable in print, told apart without colours (Okabe and Ito's, and hatches).
 
-Each function draws on `axes`, or on a figure of its own, and gives the axes back: `plot.wa(results).figure.savefig(...)`.
+Each function draws on `axes`, or on a figure of its own, and gives the axes back:
+`plot.wa(results).figure.savefig(...)`.
 """
 
 from __future__ import annotations
@@ -104,7 +105,8 @@ def _level_names(axes: Axes, names: Sequence[str]) -> None:
 def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False, axes: Optional[Axes] = None) -> Axes:
     """Write amplification by cause, a stacked bar for each result; the host's own write is the dark line at 1.
 
-    With `reads_weighted` as GeckoFTL's paper counts: reads as well, each as so much of a program as it takes of its time.
+    With `reads_weighted` as GeckoFTL's paper counts: reads as well, each as so much of a program as it takes of its
+    time.
     """
     each = [result for result in _each(results) if result.write_amplification is not None]
     if not each:

@@ -48,7 +48,8 @@ def compare(
     progress: Progress = None,
     **options: Unpack[Options],
 ) -> Results:
-    """Runs the same on several FTLs, on all cores, as `phelsuma compare` does: results, least write amplification first.
+    """Runs the same on several FTLs, on all cores, as `phelsuma compare` does: results, least write amplification
+    first.
 
     Raises:
         InputError: what was asked for cannot be.

@@ -68,3 +68,9 @@ pub(crate) fn compare(
 pub(crate) fn names() -> String {
     everything().to_string()
 }
+
+/// What tells apart engines of the same version: a hash of the sources that a run depends on.
+#[pyfunction]
+pub(crate) fn sources() -> &'static str {
+    phelsuma_claims::SOURCES
+}

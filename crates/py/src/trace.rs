@@ -27,7 +27,6 @@ impl Requests {
 impl Requests {
     #[new]
     #[pyo3(signature = (name, op, offset_bytes, size_bytes, time_ns = None, device = None))]
-    #[expect(clippy::too_many_arguments, reason = "as many columns as a trace has")]
     fn new(
         py: Python<'_>,
         name: &str,
