@@ -64,7 +64,7 @@ page-browser:
 # A Python with the package built from here, and what its tests need.
 PY_VENV := $(or $(CARGO_TARGET_DIR),target)/python-venv
 PY_WHEELS := $(or $(CARGO_TARGET_DIR),target)/python-wheels
-PY_MODULES := "maturin>=1.9,<2" numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff
+PY_MODULES := maturin numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff
 python-venv:
 	@$(PY_VENV)/bin/python -c "import numpy, pandas, matplotlib, pyarrow, distributed, pytest, mypy, ruff" 2>/dev/null && \
 		$(PY_VENV)/bin/maturin --version >/dev/null 2>&1 || \
