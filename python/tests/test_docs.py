@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any, Dict
@@ -40,6 +41,21 @@ def test_everything_else_runs_as_well(tmp_path: Path, monkeypatch: pytest.Monkey
             names,
         )
     assert names["drive"].stats().host.write_pages == 0, "the last drive was cut"
+
+
+def test_the_tutorial_runs_cell_by_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for needed in ("pandas", "pyarrow"):
+        pytest.importorskip(needed)
+    notebook = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text())
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    monkeypatch.chdir(tmp_path)
+    names: Dict[str, Any] = {}
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for cell in cells:
+        assert cell["outputs"] == [] and cell["execution_count"] is None, "it is kept without what it printed"
+        exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
+    assert names["results"]["geckoftl"].recovery.steps and not names["sweep"].failed
+    assert len(names["sweep"].rows()) == len(names["configurations"]) == 8
 
 
 def test_the_table_of_pictures_has_every_function() -> None:
