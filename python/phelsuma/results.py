@@ -61,6 +61,8 @@ class Geometry:
     effective_ratio: float
     reserve_blocks: int
     open_blocks: int
+    log_blocks: int
+    unused_blocks: int
     metadata_programs_per_collection: int
 
 
