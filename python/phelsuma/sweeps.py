@@ -127,7 +127,7 @@ def _row(key: str, plain: Dict[str, Any], stop: Optional[Callable[[], bool]] = N
     row: Dict[str, Any] = {"key": key, "configuration": json.dumps(plain, default=str), "error": None, "result": None}
     try:
         result = run(progress=go_on, **plain)
-    except (PhelsumaError, TypeError) as error:
+    except PhelsumaError as error:
         row["error"] = str(error)
         return row
     row["result"] = result.to_json(indent=None)
@@ -182,6 +182,7 @@ def sweep(
 
     Raises:
         InputError: two configurations are the same.
+        TypeError: a configuration has what is no keyword of `run`.
     """
     plain = [_plain(configuration) for configuration in configurations]
     keys = [_key(one) for one in plain]

@@ -120,7 +120,7 @@ def test_other_threads_go_on_while_the_engine_runs() -> None:
     thread = threading.Thread(target=count)
     thread.start()
     began = time.monotonic()
-    phelsuma.run("page", workload="uniform", capacity="1GiB")
+    phelsuma.run("page", workload="uniform", capacity="4GiB")
     seconds = time.monotonic() - began
     ended.set()
     thread.join()
@@ -129,7 +129,7 @@ def test_other_threads_go_on_while_the_engine_runs() -> None:
 
 def test_progress_tells_phases_and_never_goes_back_in_one() -> None:
     told: list[tuple[str, str | None, int, int | None]] = []
-    phelsuma.run("page", workload="uniform", capacity="2GiB", progress=lambda *what: told.append(what))
+    phelsuma.run("page", workload="uniform", capacity="8GiB", progress=lambda *what: told.append(what))
     assert {name for name, *_ in told} == {"page"}
     phases = [phase for _, phase, *_ in told]
     assert phases[-1] is None and set(phases) <= {"fill", "warm-up", "measure", None} and len(set(phases)) > 1
