@@ -99,7 +99,9 @@ def with_input(
     """Words for options and input, and requests where these are in memory."""
     from .traces import Requests, Trace
 
-    given: Dict[str, Any] = dict(options)
+    # In the order in which people write them, which is that of errors about two of them.
+    first = {name: options[name] for name in ("ftl",) if name in options}
+    given: Dict[str, Any] = {**first, "workload": None, "trace": None, **options}
     requests = None
     if workload is not None:
         given["workload"] = str(workload)

@@ -67,7 +67,9 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
 
 def test_an_interrupted_sweep_resumes_where_it_was(tmp_path: Path) -> None:
     configurations = phelsuma.grid(ftl="page", workload="uniform", capacity="64MiB", warmup=20, seed=range(1, 500))
-    program = f"import phelsuma\nphelsuma.sweep({configurations!r}, {str(tmp_path)!r}, jobs=2)\n"
+    # What is started in the background of a shell has it ignored.
+    program = "import phelsuma, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += f"phelsuma.sweep({configurations!r}, {str(tmp_path)!r}, jobs=2)\n"
     process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
     while not list(tmp_path.glob("part-*.parquet")):
         assert process.poll() is None, "it is at work"
