@@ -149,7 +149,10 @@ def _bars(claim: Dict[str, Any]) -> str:
     if measured is None or longest == 0 or min(shown) < 0:
         return ""
     room = 360
-    at = lambda x: room * x / longest  # noqa: E731
+
+    def at(x: float) -> float:
+        return float(room * x / longest)
+
     rows = [("paper", 0 if most is None else value, value if most is None else most, "#999999")]
     rows.append(("measured", 0, measured, VERDICTS.get(claim["verdict"], "#666666")))
     marks = ""
@@ -186,7 +189,10 @@ def _drawn(rows: List[Dict[str, str]]) -> bytes:
 
     matplotlib = plot._matplotlib()
     columns = [name for name in rows[0] if name != "run"]
-    read = lambda row, name: float(row[name]) if row[name] else float("nan")  # noqa: E731
+
+    def read(row: Dict[str, str], name: str) -> float:
+        return float(row[name]) if row[name] else float("nan")
+
     with matplotlib.rc_context({**plot.STYLE, "font.size": 9, "figure.dpi": 100}):
         if all(re.fullmatch(r"k\d+", name) for name in columns):
             panels, draw = [""], "histogram"

@@ -222,6 +222,7 @@ def _on_threads(to_do: Sequence[Tuple[str, Dict[str, Any]]], jobs: Optional[int]
 
 
 def _on_cluster(to_do: Sequence[Tuple[str, Dict[str, Any]]], dask: Any) -> Iterator[Dict[str, Any]]:
+    distributed: Any
     try:
         import distributed
     except ImportError as error:
