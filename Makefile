@@ -20,7 +20,7 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo install test nbd-clients page-browser bench-page mutants mutants-table thorough overnight lint bench bench-serve no-std \
+.PHONY: demo install test test-python python-venv nbd-clients page-browser bench-page mutants mutants-table thorough overnight lint bench bench-serve no-std \
 	determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -61,9 +61,30 @@ page-browser:
 		{ python3 -m venv $(PAGE_VENV) && $(PAGE_VENV)/bin/pip -q install $(PAGE_MODULES) && \
 		echo "installed: $(PAGE_MODULES)"; } || echo "skipped: tests with $(PAGE_MODULES), which pip would install"
 
+# A Python with the package built from here, and what its tests need.
+PY_VENV := $(or $(CARGO_TARGET_DIR),target)/python-venv
+PY_WHEELS := $(or $(CARGO_TARGET_DIR),target)/python-wheels
+PY_MODULES := maturin numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff
+python-venv:
+	@$(PY_VENV)/bin/python -c "import numpy, pandas, matplotlib, pyarrow, distributed, pytest, mypy, ruff" 2>/dev/null && \
+		$(PY_VENV)/bin/maturin --version >/dev/null 2>&1 || \
+		{ python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
+		echo "installed: $(PY_MODULES)"; } || echo "skipped: tests of the Python package, for which pip would install $(PY_MODULES)"
+
+# The Python package against the command, both as tests are built. Where pip has nothing they are skipped, with the line above.
+test-python: python-venv
+	@! $(PY_VENV)/bin/maturin --version >/dev/null 2>&1 || { \
+		$(CARGO) build --quiet -p phelsuma-cli && \
+		$(PY_VENV)/bin/maturin build --quiet --locked --profile dev -i $(PY_VENV)/bin/python -o $(PY_WHEELS) && \
+		$(PY_VENV)/bin/pip -q install --force-reinstall --no-deps $(PY_WHEELS)/phelsuma-*.whl && \
+		$(PY_VENV)/bin/ruff check --no-cache --quiet python && $(PY_VENV)/bin/ruff format --no-cache --quiet --check python && \
+		PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma \
+		$(PY_VENV)/bin/python -m pytest -q -p no:cacheprovider python/tests; }
+
 # Everything CI runs.
 test: lint no-std nbd-clients page-browser
 	$(CARGO) test --workspace --quiet
+	$(MAKE) --no-print-directory test-python
 	$(MAKE) --no-print-directory mutants
 
 # The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.

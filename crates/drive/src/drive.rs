@@ -117,6 +117,11 @@ impl Drive {
         self.idle
     }
 
+    /// Whether a logical page holds data of the host's, where that is [noted](Self::to_be_cut).
+    pub(crate) fn holds_data(&self, page: u32) -> bool {
+        self.holdings.as_ref().is_some_and(|holdings| holdings.holds_data(page))
+    }
+
     /// What was asked since counting began.
     pub fn counts(&self) -> &HostCounts {
         &self.counts
@@ -130,6 +135,11 @@ impl Drive {
     /// Latencies since counting began.
     pub fn latencies(&mut self) -> Latencies {
         Latencies { read: self.reads.summary(), write: self.writes.summary() }
+    }
+
+    /// Latencies in nanoseconds of writes and of reads since counting began, to four digits, and how often each was.
+    pub(crate) fn recorded_latencies(&mut self) -> [Vec<(u64, u64)>; 2] {
+        [self.writes.recorded(), self.reads.recorded()]
     }
 
     /// Notes what the trace held from which the requests came: requests, and those of them that reach no page.
@@ -289,7 +299,12 @@ impl Drive {
         self.idle = recovery.done;
         let pages = self.ftl.shape().logical_pages;
         let mut found = Differences::default();
-        let mut sink = |page: LogicalPage, read: HostPage<'_>| holdings.compare(page.0, read, &mut found);
+        // What it holds from now on, should it be cut again.
+        let mut left = Holdings::none(pages);
+        let mut sink = |page: LogicalPage, read: HostPage<'_>| {
+            holdings.compare(page.0, read, &mut found);
+            left.note_page(page.0, read != HostPage::Zeros);
+        };
         self.ftl.read(&mut self.nand, LogicalPage(0), pages, Purpose::Host, self.idle, &mut sink).map_err(run_error)?;
         let safe_when_flushed = self.ftl.is_safe_when_flushed();
         let lost_pages = safe_when_flushed.then(|| found.take_lost());
@@ -300,6 +315,7 @@ impl Drive {
         if let Some(finding) = self.ftl.check(&mut self.nand).iter().find(|finding| !of_unreadable(finding)) {
             return Err(RunError::Failed(format!("after recovery {finding}")));
         }
+        self.holdings = Some(left);
         Ok(PowerCut { battery_programs, lost_pages, recovery })
     }
 }

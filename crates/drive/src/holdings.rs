@@ -36,15 +36,21 @@ impl Holdings {
 
     fn set(&mut self, request: &PageRequest, holds_data: bool) {
         for page in request.first..request.first + u64::from(request.pages) {
-            let (word, bit) = (page as usize / 64, 1 << (page % 64));
-            match holds_data {
-                true => self.bits[word] |= bit,
-                false => self.bits[word] &= !bit,
-            }
+            self.note_page(page as u32, holds_data);
         }
     }
 
-    fn holds_data(&self, page: u32) -> bool {
+    /// What a page was found to hold, or not.
+    pub(crate) fn note_page(&mut self, page: u32, holds_data: bool) {
+        let (word, bit) = (page as usize / 64, 1 << (page % 64));
+        match holds_data {
+            true => self.bits[word] |= bit,
+            false => self.bits[word] &= !bit,
+        }
+    }
+
+    /// Whether a page holds data.
+    pub(crate) fn holds_data(&self, page: u32) -> bool {
         self.bits[page as usize / 64] >> (page % 64) & 1 == 1
     }
 

@@ -50,6 +50,13 @@ impl LatencyHistogram {
         }
     }
 
+    /// Latencies in nanoseconds that were recorded, to four digits, ascending, and how often each was.
+    pub(crate) fn recorded(&mut self) -> Vec<(u64, u64)> {
+        self.settle();
+        let at = |ns| self.histogram.lowest_equivalent(ns);
+        self.histogram.iter_recorded().map(|v| (at(v.value_iterated_to()), v.count_at_value())).collect()
+    }
+
     /// Mean, percentiles and maximum in microseconds; none where nothing was recorded.
     pub(crate) fn summary(&mut self) -> Option<Latency> {
         self.settle();

@@ -17,6 +17,7 @@ mod machine;
 mod measure;
 mod result;
 mod run;
+mod session;
 
 pub use bytes::show_bytes;
 pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, does_not_fit, settle_capacity};
@@ -25,3 +26,4 @@ pub use drive::{Drive, PowerCut};
 pub use measure::{WritePart, write_part};
 pub use result::*;
 pub use run::{Progress, Reporter, run};
+pub use session::{PageState, Session};

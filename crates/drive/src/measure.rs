@@ -23,6 +23,7 @@ struct Moment {
 }
 
 /// The measured part of a run.
+#[derive(Clone)]
 pub(crate) struct Measurement {
     stats: FlashStats,
     channels: Vec<ChannelStats>,

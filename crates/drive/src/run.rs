@@ -129,7 +129,13 @@ fn write(first: u64, pages: u32) -> PageRequest {
     PageRequest { at_ns: 0, op: Op::Write, first, pages, partial_first: false, partial_last: false }
 }
 
-fn fill(drive: &mut Drive, config: &RunConfig, logical_pages: u32, reporter: Reporter<'_>) -> Result<(), RunError> {
+/// Writes what is written before anything is counted.
+pub(crate) fn fill(
+    drive: &mut Drive,
+    config: &RunConfig,
+    logical_pages: u32,
+    reporter: Reporter<'_>,
+) -> Result<(), RunError> {
     let mut ticker = Ticker::new(reporter, "fill", Some(logical_pages.into()));
     let mut written = 0;
     fill_requests(config, logical_pages, &mut |request| {
@@ -361,7 +367,8 @@ fn replay_trace(
     Ok((measurement, cpu))
 }
 
-fn recovery_result(cut: &PowerCut) -> RecoveryResult {
+/// A recovery as a result has it.
+pub(crate) fn recovery_result(cut: &PowerCut) -> RecoveryResult {
     let step = |s: &phelsuma_ftl::RecoveryStep| RecoveryStepResult {
         name: s.name.to_string(),
         reads: s.reads,

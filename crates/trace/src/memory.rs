@@ -77,8 +77,8 @@ impl Requests {
             };
             if unusable(&record).is_some() {
                 let what = format!(
-                    "request {row}: {} bytes at byte {}; from 1 byte to 1 GiB (a trim may be larger) that end at 2^63 at the \
-                     latest would be right",
+                    "request {row}: {} bytes at byte {}; from 1 byte to 1 GiB (a trim may be larger) that end \
+                     at 2^63 at the latest would be right",
                     record.size_bytes, record.offset_bytes
                 );
                 return Err(TraceError::file(&name, what));

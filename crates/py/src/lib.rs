@@ -1,0 +1,23 @@
+//! The Python module `phelsuma._engine`: what the package `phelsuma` calls. Words are those of the command and go the
+//! way that they go there (`phelsuma-options`); results are the JSON that the command prints, of which the package
+//! makes typed objects; columns are NumPy's, copied once.
+//!
+//! What this crate must not know: how results are shown.
+
+mod columns;
+mod drive;
+mod errors;
+mod job;
+mod run;
+mod trace;
+
+/// The engine.
+#[pyo3::pymodule]
+mod _engine {
+    #[pymodule_export]
+    use super::drive::Drive;
+    #[pymodule_export]
+    use super::run::{compare, names, run, sources};
+    #[pymodule_export]
+    use super::trace::{Requests, Trace, workload_info, workload_requests};
+}

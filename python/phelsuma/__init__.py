@@ -1,0 +1,46 @@
+"""Flash translation layers that can be run, crashed and compared: the engine of Phelsuma, for Python.
+
+>>> import phelsuma
+>>> result = phelsuma.run("geckoftl", workload="zipf:0.99", capacity="256MiB", ratio=0.8)
+>>> result.write_amplification.total  # doctest: +SKIP
+"""
+
+from importlib.metadata import version as _version
+
+from .drives import BLOCK_KINDS, BLOCK_STATES, PAGE_STATES, Blocks, Drive, Histogram
+from .errors import InputError, PhelsumaError, RunFailedError
+from .options import Options
+from .results import Recovery, Result, Results
+from .runs import compare, ftls, names, run
+from .sweeps import Sweep, grid, sweep
+from .traces import OPS, Requests, Trace, Workload
+
+__version__ = _version("phelsuma")
+
+__all__ = [
+    "__version__",
+    "BLOCK_KINDS",
+    "BLOCK_STATES",
+    "Blocks",
+    "Drive",
+    "Histogram",
+    "InputError",
+    "OPS",
+    "Options",
+    "PAGE_STATES",
+    "PhelsumaError",
+    "Recovery",
+    "Requests",
+    "Result",
+    "Results",
+    "RunFailedError",
+    "Sweep",
+    "Trace",
+    "Workload",
+    "compare",
+    "ftls",
+    "grid",
+    "names",
+    "run",
+    "sweep",
+]

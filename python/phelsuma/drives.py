@@ -1,0 +1,172 @@
+"""Drives that are asked step by step."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _engine
+from .options import Options, words
+from .progress import Progress, Showing
+from .results import Recovery, Result
+from .traces import column, op_codes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+PAGE_STATES = ("erased", "stale", "live", "metadata", "unreadable")
+"""What a physical page can hold, in the order of the numbers of `Drive.validity()`."""
+
+BLOCK_STATES = ("free", "held", "open", "written", "bad")
+"""What can be done with a block, in the order of the numbers of `Blocks.state`."""
+
+BLOCK_KINDS = {
+    1: "user",
+    2: "tombstone",
+    3: "anchor",
+    4: "translation",
+    5: "bitmap",
+    6: "gecko",
+    7: "validity-log",
+    8: "map",
+    9: "summary",
+    255: "none",
+}
+"""What a block can hold, by the numbers of `Blocks.kind`."""
+
+
+class Blocks(NamedTuple):
+    """What the FTL knows of each block."""
+
+    state: NDArray[np.uint8]
+    """What is being done with it (`BLOCK_STATES`)."""
+    kind: NDArray[np.uint8]
+    """What it holds (`BLOCK_KINDS`)."""
+    live_pages: NDArray[np.int32]
+    """Pages of it that count as live; -1 where the FTL does not count those of this block."""
+
+
+class Histogram(NamedTuple):
+    """How often each value was there."""
+
+    values: NDArray[np.uint64]
+    counts: NDArray[np.uint64]
+
+
+class Drive:
+    """A drive in simulated time, to be asked step by step by whoever decides each step when the one before is done.
+
+    Options are those of `run`, but for an input: `Drive("geckoftl", capacity="256MiB", ratio=0.8)`. It is filled as
+    `fill` says, which is not counted.
+    """
+
+    def __init__(self, ftl: str, *, progress: Progress = None, **options: Unpack[Options]) -> None:
+        # The words of a run; nothing is asked of the workload.
+        said = words({"ftl": ftl, "workload": "uniform", **options})
+        with Showing(progress) as callback:
+            self._drive = _engine.Drive(said, callback)
+
+    def __repr__(self) -> str:
+        return f"Drive({self.ftl!r}, {self.logical_pages:,} logical pages)"
+
+    @property
+    def ftl(self) -> str:
+        """The name of its FTL."""
+        return self._drive.ftl
+
+    @property
+    def logical_pages(self) -> int:
+        """Pages that the host sees; it asks for those from 0 on."""
+        return self._drive.logical_pages
+
+    @property
+    def pages_per_block(self) -> int:
+        """Pages of a block."""
+        return self._drive.pages_per_block
+
+    def write(self, first: int, pages: int = 1, *, at_ns: int = 0) -> None:
+        """Writes pages, in one request."""
+        self._drive.ask(1, first, pages, at_ns)
+
+    def read(self, first: int, pages: int = 1, *, at_ns: int = 0) -> int:
+        """Reads pages, in one request; how many of them are read errors."""
+        return self._drive.ask(0, first, pages, at_ns)
+
+    def trim(self, first: int, pages: int = 1, *, at_ns: int = 0) -> None:
+        """Discards pages: they read as zeros from now on. A cut before the next flush may bring them back."""
+        self._drive.ask(2, first, pages, at_ns)
+
+    def flush(self, *, at_ns: int = 0) -> None:
+        """Makes everything durable that is not yet."""
+        self._drive.ask(3, 0, 0, at_ns)
+
+    def submit(
+        self,
+        op: Union[ArrayLike, Sequence[str], str],
+        first: ArrayLike,
+        pages: Optional[ArrayLike] = None,
+        at_ns: Optional[ArrayLike] = None,
+    ) -> int:
+        """Asks for a column of requests, in order; how many pages were read errors.
+
+        `op` is one operation for all (a name), or a column of names or numbers; `pages` is one each where it is left
+        out.
+        Contiguous arrays of the engine's types (uint8, uint64, uint32, uint64) are copied once.
+
+        Raises:
+            InputError: a request that is none; those before it are done.
+        """
+        first = column("first", first, np.uint64)
+        codes = op_codes(np.full(len(first), op) if isinstance(op, str) else op)
+        counts = None if pages is None else column("pages", pages, np.uint32)
+        times = None if at_ns is None else column("at_ns", at_ns, np.uint64)
+        return self._drive.submit(codes, first, counts, times)
+
+    def begin_counting(self) -> None:
+        """Waits until it is idle, then counts from zero."""
+        self._drive.begin_counting()
+
+    def stats(self) -> Result:
+        """What has been counted since `begin_counting`, or since it was made or came up, as a run would give it."""
+        return Result.from_json(self._drive.result())
+
+    def power_cut(self) -> Recovery:
+        """Cuts the power while nothing is in progress, brings the drive up again from its flash alone, and looks at
+        every page of it. From then on it counts from zero.
+
+        Raises:
+            InputError: the FTL does not survive power cuts.
+            RunFailedError: it did not come up, or not as it was.
+        """
+        return Recovery.of(json.loads(self._drive.power_cut()))
+
+    def counters(self) -> Dict[str, int]:
+        """What the FTL has counted since it came up, by name (docs/JSON.md)."""
+        value: Dict[str, int] = json.loads(self._drive.counters())
+        return value
+
+    def erase_counts(self) -> NDArray[np.uint32]:
+        """How often each block was erased since the drive was made."""
+        return self._drive.erases()
+
+    def blocks(self) -> Optional[Blocks]:
+        """What the FTL knows of each block; None where it does not tell."""
+        blocks = self._drive.blocks()
+        return None if blocks is None else Blocks(*blocks)
+
+    def validity(self) -> NDArray[np.uint8]:
+        """What is on each physical page (`PAGE_STATES`), a row for each block; as an onlooker sees it who reads all of
+        the flash, for which nothing is counted."""
+        return self._drive.pages().reshape(-1, self.pages_per_block)
+
+    def gecko_runs(self) -> Optional[List[Tuple[int, int]]]:
+        """Runs of its Logarithmic Gecko, newest first, as level and pages; None where it has none."""
+        return self._drive.gecko_runs()
+
+    def latencies_ns(self) -> Dict[str, Histogram]:
+        """Latencies of writes and of reads since counting began, in nanoseconds, simulated."""
+        writes, reads = self._drive.latencies()
+        return {"write": Histogram(*writes), "read": Histogram(*reads)}

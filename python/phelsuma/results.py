@@ -1,0 +1,437 @@
+"""Results as typed objects: the structure of `phelsuma.run/1` (docs/JSON.md), field by field.
+
+Every field has the name that the JSON key has; a key that this version does not know stays in `raw`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas
+
+T = TypeVar("T")
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("data frames need pandas: pip install 'phelsuma[frames]' would be right") from error
+    return pandas
+
+
+def _fields(of: Type[T], value: Dict[str, Any], **made: Any) -> T:
+    """`of` from the keys that it has of `value`, with those that were made of them instead."""
+    names = {f.name for f in dataclasses.fields(of) if f.init}  # type: ignore[arg-type]
+    return of(**{**{key: value[key] for key in names if key in value}, **made})
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The parts of an FTL, with their parameters in parentheses."""
+
+    mapping: str
+    validity: str
+    victim: str
+    placement: str
+    metadata: str
+    power: str
+    wear: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The drive."""
+
+    capacity_bytes: int
+    logical_bytes: int
+    page_bytes: int
+    pages_per_block: int
+    blocks: int
+    channels: int
+    dies: int
+    ratio: float
+    effective_ratio: float
+    reserve_blocks: int
+    open_blocks: int
+    log_blocks: int
+    unused_blocks: int
+    metadata_programs_per_collection: int
+
+
+@dataclass(frozen=True)
+class HostCounts:
+    """What the host asked for while it was counted; pages and requests."""
+
+    read_pages: int
+    write_pages: int
+    trim_pages: int
+    requests: int
+    partial_pages: int
+    trace_requests: int
+    dropped_trims_without_whole_page: int
+    dropped_trims_outside_footprint: int
+
+
+@dataclass(frozen=True)
+class FlashCounts:
+    """Flash operations for one purpose."""
+
+    reads: int
+    spare_reads: int
+    programs: int
+    erases: int
+
+
+@dataclass(frozen=True)
+class ReadsWeighted:
+    """The parts of the write amplification with reads weighted as GeckoFTL's paper does."""
+
+    user: float
+    translation: float
+    validity: float
+    other: float
+
+
+@dataclass(frozen=True)
+class WriteAmplification:
+    """Programs per page that the host wrote, by cause; the four parts add up to the total."""
+
+    total: float
+    user: float
+    translation: float
+    validity: float
+    other: float
+    by_reads_weighted: float
+    reads_weighted: ReadsWeighted
+
+
+@dataclass(frozen=True)
+class RamBytes:
+    """RAM in bytes by structure, with the sum under `total`: as papers count it, and all of it."""
+
+    papers: Dict[str, int]
+    all: Dict[str, int]
+
+
+@dataclass(frozen=True)
+class EraseCounts:
+    """Erases while counted: all, and per block."""
+
+    total: int
+    min: int
+    max: int
+    mean: float
+    stddev: float
+
+
+@dataclass(frozen=True)
+class VictimChoices:
+    """What it took to find the victims that the policy chose."""
+
+    count: int
+    blocks_examined_mean: float
+    blocks_examined_max: int
+
+
+@dataclass(frozen=True)
+class SeriesPoint:
+    """What happened since the point before."""
+
+    write_pages: int
+    write_amplification: float
+    erases: int
+    validity_reads: int
+    validity_programs: int
+    simulated_seconds: float
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Latencies in microseconds, simulated."""
+
+    mean: float
+    p50: float
+    p99: float
+    p999: float
+    max: float
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Latencies of reads and writes; None where there was no such request."""
+
+    read: Optional[Latency]
+    write: Optional[Latency]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How many values of each magnitude there are, in pages written by the host: entry k counts 2^k to 2^(k+1) - 1."""
+
+    histogram_log2: List[int]
+    p50_at_most: int
+    p90_at_most: int
+    p99_at_most: int
+
+    def array(self) -> NDArray[np.uint64]:
+        """The histogram as an array."""
+        return np.array(self.histogram_log2, dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """Lifetimes of pages and dormant periods of blocks (figures 3 and 5 of Dual Greedy's paper)."""
+
+    page_lifetimes: Distribution
+    block_dormant_periods: Distribution
+    first_invalidations: int
+
+
+@dataclass(frozen=True)
+class Channel:
+    """What a channel did."""
+
+    host_reads: int
+    host_programs: int
+    busy: float
+
+
+@dataclass(frozen=True)
+class Channels:
+    """What each channel did, and how even they were used (LAST++ figure 17)."""
+
+    host_spread: Optional[float]
+    host_programs_spread: Optional[float]
+    busy_spread: float
+    each: List[Channel]
+
+
+@dataclass(frozen=True)
+class RecoveryStep:
+    """One step of a recovery."""
+
+    name: str
+    reads: int
+    spare_reads: int
+    programs: int
+    us: float
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """A recovery after a power cut."""
+
+    scratch_bytes: int
+    battery_programs: int
+    simulated_us: float
+    steps: List[RecoveryStep]
+    lost_pages: Optional[int] = None
+
+    @classmethod
+    def of(cls, value: Dict[str, Any]) -> Recovery:
+        """From the JSON value of a `recovery`."""
+        return _fields(cls, value, steps=[_fields(RecoveryStep, step) for step in value["steps"]])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Its steps, one a row."""
+        frame: pandas.DataFrame = _pandas().DataFrame([dataclasses.asdict(step) for step in self.steps])
+        return frame
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the run cost the machine: the one part that differs between runs."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    host_pages_per_second: float
+    peak_rss_bytes: Optional[int]
+    simulation_bytes: int
+    payload_bytes: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a run: `phelsuma.run/1`, as docs/JSON.md has it."""
+
+    schema: str
+    ftl: str
+    composition: Composition
+    seed: int
+    oracle: bool
+    geometry: Geometry
+    workload: str
+    fold: Optional[str]
+    timing: str
+    delta: float
+    steady: Optional[bool]
+    drift: Optional[float]
+    host: HostCounts
+    flash: Dict[str, FlashCounts]
+    write_amplification: Optional[WriteAmplification]
+    ram_bytes: RamBytes
+    erases: EraseCounts
+    victim_choices: Optional[VictimChoices]
+    counters: Dict[str, int]
+    series: List[SeriesPoint]
+    channels: Channels
+    latency_us: Latencies
+    simulated_seconds: float
+    recovery: Optional[Recovery]
+    machine: Machine
+    distributions: Optional[Distributions] = None
+    raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, value: Dict[str, Any]) -> Result:
+        """From the JSON value that the command prints."""
+
+        def perhaps(of: Type[T], part: Optional[Dict[str, Any]]) -> Optional[T]:
+            return None if part is None else _fields(of, part)
+
+        wa = value["write_amplification"]
+        latency = value["latency_us"]
+        recovery = value["recovery"]
+        found = value.get("distributions")
+        return _fields(
+            cls,
+            value,
+            composition=_fields(Composition, value["composition"]),
+            geometry=_fields(Geometry, value["geometry"]),
+            host=_fields(HostCounts, value["host"]),
+            flash={purpose: _fields(FlashCounts, counts) for purpose, counts in value["flash"].items()},
+            write_amplification=None
+            if wa is None
+            else _fields(WriteAmplification, wa, reads_weighted=_fields(ReadsWeighted, wa["reads_weighted"])),
+            ram_bytes=_fields(RamBytes, value["ram_bytes"]),
+            erases=_fields(EraseCounts, value["erases"]),
+            victim_choices=perhaps(VictimChoices, value["victim_choices"]),
+            series=[_fields(SeriesPoint, point) for point in value["series"]],
+            channels=_fields(
+                Channels, value["channels"], each=[_fields(Channel, channel) for channel in value["channels"]["each"]]
+            ),
+            latency_us=Latencies(perhaps(Latency, latency["read"]), perhaps(Latency, latency["write"])),
+            recovery=None if recovery is None else Recovery.of(recovery),
+            machine=_fields(Machine, value["machine"]),
+            distributions=None
+            if found is None
+            else Distributions(
+                _fields(Distribution, found["page_lifetimes"]),
+                _fields(Distribution, found["block_dormant_periods"]),
+                found["first_invalidations"],
+            ),
+            raw=value,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """From the text that `phelsuma run --json` prints."""
+        return cls.of(json.loads(text))
+
+    def to_json(self, indent: Optional[int] = 2) -> str:
+        """The text that `phelsuma run --json` prints."""
+        return json.dumps(self.raw, indent=indent)
+
+    @property
+    def wa(self) -> float:
+        """Write amplification, all of it; not a number where the host wrote nothing."""
+        return float("nan") if self.write_amplification is None else self.write_amplification.total
+
+    def flat(self) -> Dict[str, Any]:
+        """Every figure under its path in the JSON, such as `write_amplification.total`; lists are left out."""
+        row: Dict[str, Any] = {}
+
+        def put(path: str, value: Any) -> None:
+            if isinstance(value, dict):
+                for key, part in value.items():
+                    put(f"{path}.{key}" if path else key, part)
+            elif not isinstance(value, list):
+                row[path] = value
+
+        put("", self.raw)
+        return row
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row: every figure under its path in the JSON."""
+        frame: pandas.DataFrame = _pandas().DataFrame([self.flat()])
+        return frame
+
+    def series_frame(self) -> pandas.DataFrame:
+        """The points of the series, one a row; there are some with `interval=`."""
+        frame: pandas.DataFrame = _pandas().DataFrame([dataclasses.asdict(point) for point in self.series])
+        return frame
+
+    def flash_frame(self) -> pandas.DataFrame:
+        """Flash operations, a row for each purpose."""
+        rows = {purpose: dataclasses.asdict(counts) for purpose, counts in self.flash.items()}
+        frame: pandas.DataFrame = _pandas().DataFrame.from_dict(rows, orient="index").rename_axis("purpose")
+        return frame
+
+    def _repr_html_(self) -> str:
+        figures = [
+            ("FTL", self.ftl + (" (oracle)" if self.oracle else "")),
+            ("workload", self.workload),
+            ("write amplification", f"{self.wa:.4f}"),
+            ("erases", f"{self.erases.total:,}"),
+            ("RAM, as papers count it, in bytes", f"{self.ram_bytes.papers['total']:,}"),
+            ("steady", {True: "yes", False: "no", None: "unknown"}[self.steady]),
+        ]
+        import html
+
+        cells = "".join(f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in figures)
+        return f"<table>{cells}</table>"
+
+
+class Results(Sequence[Result]):
+    """Several results, such as those of a comparison: least write amplification first."""
+
+    def __init__(self, results: Sequence[Result], remarks: Sequence[str] = ()) -> None:
+        self._results = list(results)
+        #: What the command says beside the table: parameters that some of the FTLs have no part for.
+        self.remarks = list(remarks)
+
+    @overload
+    def __getitem__(self, which: Union[int, str]) -> Result: ...
+    @overload
+    def __getitem__(self, which: slice) -> Results: ...
+    def __getitem__(self, which: Union[int, str, slice]) -> Union[Result, Results]:
+        """By place, or by the name of the FTL."""
+        if isinstance(which, slice):
+            return Results(self._results[which], self.remarks)
+        if isinstance(which, int):
+            return self._results[which]
+        for result in self._results:
+            if result.ftl == which:
+                return result
+        raise KeyError(which)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results)
+
+    def __repr__(self) -> str:
+        return "Results([" + ", ".join(f"{result.ftl}: {result.wa:.4f}" for result in self) + "])"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each result: every figure under its path in the JSON."""
+        frame: pandas.DataFrame = _pandas().DataFrame([result.flat() for result in self])
+        return frame
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{r.ftl}</th><td>{r.wa:.4f}</td><td>{r.erases.total:,}</td>"
+            f"<td>{r.ram_bytes.papers['total']:,}</td></tr>"
+            for r in self
+        )
+        heads = "<tr><th>FTL</th><th>WA</th><th>erases</th><th>RAM (papers), bytes</th></tr>"
+        return f"<table>{heads}{rows}</table>"

@@ -1,0 +1,167 @@
+"""Traces, workloads, and requests as columns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Dict, Optional, Sequence, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _engine
+from .errors import InputError
+from .options import words
+
+OPS = ("read", "write", "trim", "flush")
+"""What can be asked, in the order of the numbers that stand for it in a column: 0 read, 1 write, 2 trim, 3 flush."""
+
+
+def op_codes(op: Union[ArrayLike, Sequence[str], str]) -> NDArray[np.uint8]:
+    """The numbers of a column of operations, which may be given by name."""
+    array = np.asarray(op)
+    if array.dtype.kind not in "US":
+        return column("op", array, np.uint8)
+    codes = np.full(array.shape, 255, dtype=np.uint8)
+    for code, name in enumerate(OPS):
+        codes[array == name] = code
+    if (codes == 255).any():
+        unknown = array[codes == 255].flat[0]
+        raise InputError(f"op {str(unknown)!r} is none; {', '.join(OPS)} would be right")
+    return codes
+
+
+def column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """`values` as a contiguous column of `dtype`; not copied where it is one already.
+
+    Raises:
+        InputError: a value that is no whole number of that size.
+    """
+    array = np.asarray(values)
+    if array.dtype == dtype and array.ndim == 1:
+        # A field of a structured array is not.
+        return np.ascontiguousarray(array)
+    if array.ndim != 1:
+        raise InputError(f"{name} has {array.ndim} dimensions; a column, which has one, would be right")
+    limits = np.iinfo(dtype)
+    if array.size and array.dtype.kind not in "uib":
+        raise InputError(f"{name} holds {array.dtype}; whole numbers would be right")
+    if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
+        raise InputError(f"{name}: whole numbers from {limits.min} to {limits.max} would be right")
+    return array.astype(dtype)
+
+
+class Requests:
+    """Requests as columns of one length, which a run takes for a trace.
+
+    `op` holds names or numbers (`OPS`); offsets and sizes are bytes, times nanoseconds in whatever epoch. Contiguous
+    arrays of the right type are copied once, when the engine takes them.
+    """
+
+    def __init__(
+        self,
+        op: Union[ArrayLike, Sequence[str]],
+        offset_bytes: ArrayLike,
+        size_bytes: ArrayLike,
+        time_ns: Optional[ArrayLike] = None,
+        device: Optional[ArrayLike] = None,
+        *,
+        name: str = "requests",
+    ) -> None:
+        self.name = name
+        self.op = op_codes(op)
+        self.offset_bytes: NDArray[np.uint64] = column("offset_bytes", offset_bytes, np.uint64)
+        self.size_bytes: NDArray[np.uint64] = column("size_bytes", size_bytes, np.uint64)
+        self.time_ns: Optional[NDArray[np.uint64]] = None if time_ns is None else column("time_ns", time_ns, np.uint64)
+        self.device: Optional[NDArray[np.uint32]] = None if device is None else column("device", device, np.uint32)
+
+    @classmethod
+    def from_array(cls, array: NDArray[Any], *, name: str = "requests") -> Requests:
+        """From a structured array with fields `op`, `offset_bytes`, `size_bytes` and, if there are, `time_ns` and
+        `device`."""
+        names = array.dtype.names or ()
+        missing = [field for field in ("op", "offset_bytes", "size_bytes") if field not in names]
+        if missing:
+            raise InputError(f"the array lacks {', '.join(missing)}; fields of these names would be right")
+        more = {field: array[field] for field in ("time_ns", "device") if field in names}
+        return cls(array["op"], array["offset_bytes"], array["size_bytes"], name=name, **more)
+
+    def shared(self) -> _engine.Requests:
+        """What the engine takes: a copy, checked."""
+        return _engine.Requests(self.name, self.op, self.offset_bytes, self.size_bytes, self.time_ns, self.device)
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def __repr__(self) -> str:
+        return f"Requests({self.name!r}, {len(self):,} requests)"
+
+    def to_frame(self) -> Any:
+        """A data frame, with operations by name."""
+        from .results import _pandas
+
+        columns: Dict[str, Any] = {} if self.time_ns is None else {"time_ns": self.time_ns}
+        if self.device is not None:
+            columns["device"] = self.device
+        columns["op"] = np.array(OPS)[self.op]
+        columns.update(offset_bytes=self.offset_bytes, size_bytes=self.size_bytes)
+        return _pandas().DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A block trace in a file, plain, .gz or .zst, of any format that `phelsuma list` tells."""
+
+    path: Path
+    format: str
+    """The format, given or detected."""
+    time_unit: Optional[str]
+    _opened: _engine.Trace
+
+    @classmethod
+    def open(
+        cls, path: Union[str, PathLike[str]], *, format: Optional[str] = None, time_unit: Optional[str] = None
+    ) -> Trace:
+        """Opens it, and tells its format.
+
+        Raises:
+            InputError: it cannot be read, or is of no format that is known.
+        """
+        trace = _engine.Trace(fspath(path), words({"format": format, "time_unit": time_unit}))
+        return cls(Path(path), trace.format(), time_unit, trace)
+
+    def info(self, page: Union[int, str] = "4KiB") -> Dict[str, Any]:
+        """What is in it: `phelsuma.trace-info/1`, as docs/JSON.md has it."""
+        value: Dict[str, Any] = json.loads(self._opened.info(str(page)))
+        return value
+
+    def requests(self, most: Optional[int] = None) -> Requests:
+        """Its requests, or the first `most` of them, as columns."""
+        time_ns, device, op, offset_bytes, size_bytes = self._opened.requests(most)
+        return Requests(op, offset_bytes, size_bytes, time_ns, device, name=self.path.name)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A synthetic workload, such as uniform, zipf:0.99 or desktop (`phelsuma list`)."""
+
+    spec: str
+
+    def __str__(self) -> str:
+        return self.spec
+
+    def info(
+        self, logical_pages: int, *, page_bytes: int = 4096, seed: int = 1, pages_written: Optional[int] = None
+    ) -> Dict[str, Any]:
+        """What it asks of a drive of so many pages: `phelsuma.trace-info/1`, as docs/JSON.md has it."""
+        text = _engine.workload_info(self.spec, logical_pages, page_bytes, seed, pages_written)
+        value: Dict[str, Any] = json.loads(text)
+        return value
+
+    def requests(self, most: int, *, logical_pages: int, page_bytes: int = 4096, seed: int = 1) -> Requests:
+        """The first `most` requests that it asks of a drive of so many pages, as columns."""
+        columns = _engine.workload_requests(self.spec, most, logical_pages, page_bytes, seed)
+        time_ns, device, op, offset_bytes, size_bytes = columns
+        return Requests(op, offset_bytes, size_bytes, time_ns, device, name=self.spec)

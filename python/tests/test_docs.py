@@ -1,0 +1,75 @@
+"""What the documentation shows is run as it stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+from conftest import ROOT
+
+pytest.importorskip("matplotlib")
+TEXT = (ROOT / "docs" / "PYTHON.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.S)
+
+
+README = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+
+
+@pytest.mark.parametrize("script", [BLOCKS[0], *README])
+def test_the_first_script_has_five_lines_and_saves_a_picture(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A line that is broken for its length counts once.
+    assert len([line for line in script.splitlines() if line and not line.startswith(" ")]) <= 5
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    exec(compile(script, "docs/PYTHON.md", "exec"), {})
+    picture = tmp_path / "write-amplification.png"
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
+
+
+def test_everything_else_runs_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    monkeypatch.chdir(tmp_path)
+    names: Dict[str, Any] = {}
+    exec("import phelsuma", names)
+    for block in BLOCKS[1:]:
+        # The default of 4 GiB is for people.
+        exec(
+            compile(block.replace('workload="uniform")', 'workload="uniform", capacity="64MiB")'), "docs", "exec"),
+            names,
+        )
+    assert names["drive"].stats().host.write_pages == 0, "the last drive was cut"
+
+
+def test_the_tutorial_runs_cell_by_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for needed in ("pandas", "pyarrow"):
+        pytest.importorskip(needed)
+    notebook = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text())
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    monkeypatch.chdir(tmp_path)
+    names: Dict[str, Any] = {}
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for cell in cells:
+        assert cell["outputs"] == [] and cell["execution_count"] is None, "it is kept without what it printed"
+        exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
+    assert names["results"]["geckoftl"].recovery.steps and not names["sweep"].failed
+    assert len(names["sweep"].rows()) == len(names["configurations"]) == 8
+
+
+def test_the_table_of_pictures_has_every_function() -> None:
+    from phelsuma import plot
+
+    told = re.findall(r"^\| `(\w+)` \|", TEXT, flags=re.M)
+    public = [
+        name
+        for name, value in vars(plot).items()
+        if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == plot.__name__
+    ]
+    assert sorted(told) == sorted(public)

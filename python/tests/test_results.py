@@ -1,0 +1,86 @@
+"""Results have every field that the JSON has, under the same names."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing
+from typing import Any, Iterator
+
+import pytest
+from conftest import SMALL, documented_keys
+
+import phelsuma
+from phelsuma import results
+
+
+def paths(of: Any, prefix: str = "") -> Iterator[str]:
+    """Every field of a dataclass as docs/JSON.md writes its key."""
+    for field in dataclasses.fields(of):
+        if field.name == "raw":
+            continue
+        kind = typing.get_type_hints(of)[field.name]
+        path = prefix + field.name
+        parts = [part for part in typing.get_args(kind) if part is not type(None)]
+        if typing.get_origin(kind) is list and dataclasses.is_dataclass(parts[0]):
+            yield from paths(parts[0], path + "[].")
+        elif typing.get_origin(kind) is list:
+            yield path + "[]"
+        elif typing.get_origin(kind) is dict and dataclasses.is_dataclass(parts[1]):
+            yield from paths(parts[1], path + ".PURPOSE.")
+        elif typing.get_origin(kind) is dict:
+            yield path + ".NAME"
+        elif parts and dataclasses.is_dataclass(parts[0]):
+            yield from paths(parts[0], path + ".")
+        elif dataclasses.is_dataclass(kind):
+            yield from paths(kind, path + ".")
+        else:
+            yield path
+
+
+def written_out(key: str) -> Iterator[str]:
+    """A key of the table, with its braces written out."""
+    braces = re.search(r"\{([^}]*)\}", key)
+    if not braces:
+        yield key
+        return
+    for part in braces[1].split(","):
+        yield from written_out(key[: braces.start()] + part + key[braces.end() :])
+
+
+def test_every_documented_key_is_a_field_and_every_field_is_documented() -> None:
+    documented = {path for key in documented_keys("phelsuma.run/1") for path in written_out(key)}
+    # The one name that depends on the column.
+    ours = {path.replace("ram_bytes.papers.NAME", "ram_bytes.papers.STRUCTURE") for path in paths(results.Result)}
+    ours = {path.replace("ram_bytes.all.NAME", "ram_bytes.all.STRUCTURE") for path in ours}
+    documented -= {"ram_bytes.papers.total", "ram_bytes.all.total"}
+    assert ours == documented
+
+
+def test_typed_objects_hold_what_the_json_holds() -> None:
+    result = phelsuma.run(
+        "geckoftl", workload="mixed:read=30:zipf:0.9", interval=4000, distributions=True, cut_at_end=True, **SMALL
+    )
+    again = dataclasses.asdict(result)
+    raw = again.pop("raw")
+    # Only there if it is so.
+    again["composition"].pop("wear")
+    again["recovery"].pop("lost_pages")
+    assert again == raw
+
+
+def test_frames_have_a_row_for_each_result() -> None:
+    pytest.importorskip("pandas")
+    compared = phelsuma.compare(["page", "dftl", "fast"], workload="uniform", interval=10_000, **SMALL)
+    frame = compared.to_frame()
+    assert list(frame["ftl"]) == [result.ftl for result in compared]
+    assert frame["write_amplification.total"].is_monotonic_increasing
+    assert frame.loc[0, "geometry.blocks"] == 512
+    one = compared["fast"]
+    assert len(one.to_frame()) == 1 and len(one.series_frame()) == len(one.series)
+    assert one.flash_frame().loc["merge", "programs"] == one.flash["merge"].programs > 0
+
+
+def test_a_result_shows_itself_in_a_notebook() -> None:
+    compared = phelsuma.compare(["page", "dftl"], workload="uniform", **SMALL)
+    assert "dftl" in compared._repr_html_() and "write amplification" in compared[0]._repr_html_()
