@@ -49,6 +49,7 @@ fn name_of(kind: Option<Kind>) -> &'static str {
         Some(Kind::ValidityLog) => "validity-log",
         Some(Kind::Map) => "map",
         Some(Kind::Summary) => "summary",
+        Some(Kind::Tree) => "tree",
     }
 }
 

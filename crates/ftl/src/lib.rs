@@ -19,6 +19,7 @@ mod finding;
 mod ftl;
 mod log_block;
 mod look;
+pub mod mu_tree;
 mod page_mapped;
 mod presets;
 mod ram;

@@ -24,6 +24,8 @@ pub enum Kind {
     Map = 8,
     /// What stands in the pages in front of it in its block; the key is the block.
     Summary = 9,
+    /// A page of a µ-Tree: a path from a leaf upwards; the key is the lowest in the leaf.
+    Tree = 10,
 }
 
 impl Kind {
@@ -38,6 +40,7 @@ impl Kind {
         Self::ValidityLog,
         Self::Map,
         Self::Summary,
+        Self::Tree,
     ];
 
     #[inline]

@@ -16,6 +16,7 @@ mod last;
 mod looks;
 mod merges;
 mod model;
+mod mu_tree;
 mod paged;
 mod read_path;
 mod recovery;

@@ -228,6 +228,6 @@ fn holds(kind: Kind) -> Holds {
         Kind::User => Holds::User,
         Kind::Translation => Holds::Translation,
         Kind::Gecko | Kind::ValidityLog => Holds::Validity,
-        Kind::Tombstone | Kind::Anchor | Kind::Bitmap | Kind::Map | Kind::Summary => Holds::Nothing,
+        Kind::Tombstone | Kind::Anchor | Kind::Bitmap | Kind::Map | Kind::Summary | Kind::Tree => Holds::Nothing,
     }
 }

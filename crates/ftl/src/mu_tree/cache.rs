@@ -1,0 +1,150 @@
+//! The two caches of a µ-Tree (µ-FTL section 2.3), both by page.
+
+use super::layout::{CACHED, Layout};
+use super::{PageStore, TreeError};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// A page in the write cache.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) bytes: Vec<u8>,
+    /// Where it was programmed by a flush that did not come to its end.
+    pub(super) written: Option<u32>,
+}
+
+/// Pages of a tree in RAM.
+#[derive(Clone, Debug)]
+pub(super) struct Caches {
+    pub(super) layout: Layout,
+    /// What each page of the read cache is; none where there is nothing yet.
+    pages: Vec<Option<u32>>,
+    /// When each was used last.
+    used: Vec<u64>,
+    clock: u64,
+    bytes: Vec<u8>,
+    pub(super) writes: Vec<Option<Slot>>,
+    pub(super) writes_max: usize,
+    pub(super) reads: u64,
+    pub(super) hits: u64,
+}
+
+impl Caches {
+    pub(super) fn new(layout: Layout, read_pages: usize, write_pages: usize) -> Self {
+        // One is what is being looked at.
+        let read_pages = read_pages.max(1);
+        Self {
+            layout,
+            pages: vec![None; read_pages],
+            used: vec![0; read_pages],
+            clock: 0,
+            bytes: vec![0; read_pages * layout.page_bytes()],
+            writes: Vec::new(),
+            writes_max: write_pages,
+            reads: 0,
+            hits: 0,
+        }
+    }
+
+    /// A page of the tree that holds a node of this level.
+    #[inline]
+    pub(super) fn page<S: PageStore>(
+        &mut self,
+        store: &mut S,
+        at: u32,
+        level: usize,
+    ) -> Result<&[u8], TreeError<S::Error>> {
+        let layout = self.layout;
+        let bytes = if at & CACHED != 0 {
+            let slot = self.writes.get((at & !CACHED) as usize).and_then(Option::as_ref);
+            slot.map(|slot| slot.bytes.as_slice()).ok_or(TreeError::Unreadable(at))?
+        } else {
+            let index = self.read(store, at)?;
+            &self.bytes[index * layout.page_bytes()..][..layout.page_bytes()]
+        };
+        if layout.levels(bytes) < level { Err(TreeError::Unreadable(at)) } else { Ok(bytes) }
+    }
+
+    /// Where in the read cache a page is.
+    fn read<S: PageStore>(&mut self, store: &mut S, at: u32) -> Result<usize, TreeError<S::Error>> {
+        self.clock += 1;
+        if let Some(index) = self.pages.iter().position(|page| *page == Some(at)) {
+            self.used[index] = self.clock;
+            self.hits += 1;
+            return Ok(index);
+        }
+        let index = self.oldest();
+        self.pages[index] = None;
+        self.reads += 1;
+        let out = &mut self.bytes[index * self.layout.page_bytes()..][..self.layout.page_bytes()];
+        if !store.read(at, out) || !self.layout.is_page(out) {
+            return Err(TreeError::Unreadable(at));
+        }
+        self.pages[index] = Some(at);
+        self.used[index] = self.clock;
+        Ok(index)
+    }
+
+    fn oldest(&self) -> usize {
+        let oldest = (0..self.pages.len()).min_by_key(|index| (self.pages[*index].is_some(), self.used[*index]));
+        oldest.unwrap_or(0)
+    }
+
+    /// A page has just been programmed.
+    pub(super) fn programmed(&mut self, at: u32, bytes: &[u8]) {
+        self.clock += 1;
+        let index = self.oldest();
+        self.pages[index] = Some(at);
+        self.used[index] = self.clock;
+        self.bytes[index * self.layout.page_bytes()..][..self.layout.page_bytes()].copy_from_slice(bytes);
+    }
+
+    /// Puts a page into the write cache.
+    pub(super) fn put(&mut self, bytes: &[u8]) -> u32 {
+        let slot = Slot { bytes: bytes.to_vec(), written: None };
+        let free = self.writes.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.writes.len());
+        match free {
+            Some(index) => self.writes[index] = Some(slot),
+            None => self.writes.push(Some(slot)),
+        }
+        CACHED | index as u32
+    }
+
+    /// How many pages the write cache holds.
+    pub(super) fn waiting(&self) -> usize {
+        self.writes.iter().flatten().count()
+    }
+
+    /// A page is stale.
+    pub(super) fn release<S: PageStore>(&mut self, store: &mut S, at: u32) {
+        if at & CACHED == 0 {
+            self.forget(at);
+            store.release(at);
+        } else if let Some(slot) = self.writes.get_mut((at & !CACHED) as usize).and_then(Option::take)
+            && let Some(written) = slot.written
+        {
+            store.release(written);
+        }
+    }
+
+    fn forget(&mut self, at: u32) {
+        for page in self.pages.iter_mut().filter(|page| **page == Some(at)) {
+            *page = None;
+        }
+    }
+
+    /// RAM of the pages that both caches hold or may hold.
+    pub(super) fn ram_bytes(&self) -> (u64, u64) {
+        let page = self.layout.page_bytes() as u64;
+        let writes = self.writes.len().max(self.writes_max) as u64;
+        (self.bytes.len() as u64, writes * page)
+    }
+
+    /// RAM of what says which page is where.
+    pub(super) fn index_bytes(&self) -> u64 {
+        let reads = self.pages.len() * (size_of::<Option<u32>>() + size_of::<u64>());
+        let writes = self.writes.len().max(self.writes_max) * size_of::<Option<Slot>>();
+        (reads + writes) as u64
+    }
+}

@@ -1,0 +1,267 @@
+//! What is where in a page: nodes of decreasing size, one for each level of a path (µ-FTL figure 1(b)).
+//!
+//! A page is slots of eight bytes. Three are the header: magic (two bytes), the height of the tree when the page was
+//! written, how many levels the page holds, and a count of entries for each of up to ten levels (two bytes each). The
+//! others are nodes. With S of them the leaf, level 1, is in the first S / 2, level 2 in the next S / 4 and so on; the
+//! root is in what is left behind the level below it. An entry is a key and a record, or in an inner node the lowest key
+//! below a child and where the child is: a page's number, or [`HERE`] for the node of the level below in the same page.
+
+/// The highest tree there can be.
+pub const HEIGHT_MAX: usize = 10;
+
+/// Instead of a page's number: the child is in the same page.
+pub(super) const HERE: u32 = u32::MAX;
+/// Instead of a page's number: in this slot of the write cache. No such number is ever on flash.
+pub(super) const CACHED: u32 = 1 << 31;
+
+const SLOT: usize = 8;
+const HEADER_SLOTS: usize = 3;
+const MAGIC: u16 = 0xb57e;
+/// A node of fewer entries is not worth a level.
+const ROOT_LEAST: usize = 7;
+
+/// A key with its record, or with where a child is.
+pub(super) type Entry = (u32, u32);
+
+/// How many entries nodes have on pages of a given size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    slots: usize,
+    page_bytes: usize,
+}
+
+impl Layout {
+    /// For pages of so many bytes; none if they have no room for a node.
+    pub fn new(page_bytes: usize) -> Option<Self> {
+        let slots = (page_bytes / SLOT).checked_sub(HEADER_SLOTS)?;
+        // Counts of entries have 16 bits.
+        (slots >= ROOT_LEAST && slots <= usize::from(u16::MAX)).then_some(Self { slots, page_bytes })
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> usize {
+        self.page_bytes
+    }
+
+    /// How high a tree can be.
+    pub fn height_max(&self) -> usize {
+        (1..=HEIGHT_MAX).rev().find(|height| self.slots >> (height - 1) >= ROOT_LEAST).unwrap_or(1)
+    }
+
+    /// Entries of a node at most; level 1 is the leaf, `height` the root.
+    pub fn entries_max(&self, level: usize, height: usize) -> usize {
+        match level {
+            _ if level < height => self.slots >> level,
+            _ if level >= self.height_max() => self.slots >> (level - 1),
+            // One more than it holds is two full nodes of the level that it becomes.
+            _ => (self.slots >> (level - 1)).min(2 * (self.slots >> level) - 1),
+        }
+    }
+
+    /// Entries of a node that is not the root at least.
+    pub fn entries_min(&self, level: usize) -> usize {
+        (self.slots >> level) / 2
+    }
+
+    /// Entries for which there is room however they came. All nodes are half full, but for the root and the last of each
+    /// level.
+    pub fn capacity(&self) -> u64 {
+        let height = self.height_max();
+        let below: u64 = (1..height).map(|level| self.entries_min(level) as u64).product();
+        below.saturating_mul(self.entries_max(height, height) as u64 - u64::from(height > 1))
+    }
+
+    /// Pages of a tree of so many entries at most: each has a leaf of its own that is half full, but for the last one.
+    pub fn pages_max(&self, entries: u64) -> u64 {
+        entries.div_ceil(self.entries_min(1).max(1) as u64) + 1
+    }
+
+    /// The first slot of a node, behind the header. It does not depend on the height.
+    fn first_slot(&self, level: usize) -> usize {
+        HEADER_SLOTS + self.slots - (self.slots >> (level - 1))
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+}
+
+fn half(bytes: &[u8], at: usize) -> usize {
+    bytes.get(at..at + 2).map_or(0, |half| usize::from(u16::from_le_bytes([half[0], half[1]])))
+}
+
+/// A node in a page.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    entries: &'a [u8],
+}
+
+impl<'a> Node<'a> {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len() / SLOT
+    }
+
+    #[inline]
+    fn key(&self, index: usize) -> u32 {
+        word(self.entries, index * SLOT)
+    }
+
+    #[inline]
+    pub(super) fn entry(&self, index: usize) -> Option<Entry> {
+        (index < self.len()).then(|| (self.key(index), word(self.entries, index * SLOT + 4)))
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = Entry> + 'a {
+        self.entries.chunks_exact(SLOT).map(|slot| (word(slot, 0), word(slot, 4)))
+    }
+
+    /// How many of its keys are not above `key`.
+    #[inline]
+    pub(super) fn up_to(&self, key: u32) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.key(middle) <= key { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// The child under which `key` is.
+    #[inline]
+    pub(super) fn child_of(&self, key: u32) -> usize {
+        self.up_to(key).saturating_sub(1)
+    }
+}
+
+/// As [`Node::child_of`], of entries.
+pub(super) fn child_of(entries: &[Entry], key: u32) -> usize {
+    entries.partition_point(|(lowest, _)| *lowest <= key).saturating_sub(1)
+}
+
+impl Layout {
+    /// Whether a page that was read from flash is one of a tree: what the header says fits, keys ascend, and children are
+    /// pages.
+    pub(super) fn is_page(&self, bytes: &[u8]) -> bool {
+        let height = bytes.get(2).copied().map_or(0, usize::from);
+        if bytes.len() != self.page_bytes || half(bytes, 0) != usize::from(MAGIC) || height > self.height_max() {
+            return false;
+        }
+        let levels = self.levels(bytes);
+        if levels == 0 || levels > height {
+            return false;
+        }
+        (1..=levels).all(|level| {
+            let count = half(bytes, 4 + 2 * (level - 1));
+            if count > self.entries_max(level, height) || level > 1 && count == 0 {
+                return false;
+            }
+            let node = self.node(bytes, level);
+            let ascending = node.iter().zip(node.iter().skip(1)).all(|((one, _), (next, _))| one < next);
+            ascending && (level == 1 || node.iter().all(|(_, child)| child < CACHED || child == HERE))
+        })
+    }
+
+    /// How many levels of a path a page holds.
+    pub(super) fn levels(&self, bytes: &[u8]) -> usize {
+        bytes.get(3).copied().map_or(0, usize::from)
+    }
+
+    /// The height of the tree when the page was written.
+    pub(super) fn height(&self, bytes: &[u8]) -> usize {
+        bytes.get(2).copied().map_or(0, usize::from)
+    }
+
+    /// The node of a level.
+    #[inline]
+    pub(super) fn node<'a>(&self, bytes: &'a [u8], level: usize) -> Node<'a> {
+        let first = self.first_slot(level) * SLOT;
+        let count = half(bytes, 4 + 2 * (level - 1));
+        Node { entries: bytes.get(first..first + count * SLOT).unwrap_or(&[]) }
+    }
+
+    /// Begins a page.
+    pub(super) fn begin(&self, page: &mut [u8], height: usize, levels: usize) {
+        page.fill(0);
+        page[..2].copy_from_slice(&MAGIC.to_le_bytes());
+        page[2] = height as u8;
+        page[3] = levels as u8;
+    }
+
+    /// Puts a node into a page; `here` is the index of the child that is in the page as well.
+    pub(super) fn put(&self, page: &mut [u8], level: usize, entries: &[Entry], here: Option<usize>) {
+        page[4 + 2 * (level - 1)..][..2].copy_from_slice(&(entries.len() as u16).to_le_bytes());
+        let first = self.first_slot(level) * SLOT;
+        for (index, (key, record)) in entries.iter().enumerate() {
+            let slot = &mut page[first + index * SLOT..][..SLOT];
+            let record = if here == Some(index) { HERE } else { *record };
+            slot[..4].copy_from_slice(&key.to_le_bytes());
+            slot[4..].copy_from_slice(&record.to_le_bytes());
+        }
+    }
+
+    /// Copies the nodes below `level` as they stand.
+    pub(super) fn copy_below(&self, page: &mut [u8], from: &[u8], level: usize) {
+        for below in 1..level {
+            let at = 4 + 2 * (below - 1);
+            page[at..at + 2].copy_from_slice(&from[at..at + 2]);
+            let first = self.first_slot(below) * SLOT;
+            let bytes = half(from, at) * SLOT;
+            page[first..first + bytes].copy_from_slice(&from[first..first + bytes]);
+        }
+    }
+
+    /// Names another page for a child.
+    pub(super) fn set_child(&self, page: &mut [u8], level: usize, index: usize, child: u32) {
+        let at = (self.first_slot(level) + index) * SLOT + 4;
+        page[at..at + 4].copy_from_slice(&child.to_le_bytes());
+    }
+
+    /// Takes away the nodes above `level`.
+    pub(super) fn truncate(&self, page: &mut [u8], level: usize) {
+        for above in level + 1..=HEIGHT_MAX {
+            page[4 + 2 * (above - 1)..][..2].fill(0);
+        }
+        page[3] = level as u8;
+    }
+
+    /// The lowest key in a page's leaf.
+    pub(super) fn lowest(&self, bytes: &[u8]) -> u32 {
+        self.node(bytes, 1).entry(0).map_or(0, |(key, _)| key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn nodes_halve_with_each_level_and_the_root_is_as_large_as_the_level_below_it() {
+        let layout = Layout::new(4096).expect("a page");
+        let sizes =
+            |height: usize| (1..=height).map(|level| layout.entries_max(level, height)).collect::<vec::Vec<_>>();
+        assert_eq!(sizes(1), [507]);
+        assert_eq!(sizes(2), [254, 253]);
+        assert_eq!(sizes(3), [254, 127, 125]);
+        assert_eq!(sizes(4), [254, 127, 63, 61]);
+    }
+
+    #[test]
+    fn nodes_of_a_page_do_not_overlap() {
+        for bytes in (80..=16384).step_by(8) {
+            let Some(layout) = Layout::new(bytes) else { continue };
+            for height in 1..=layout.height_max() {
+                let mut end = HEADER_SLOTS;
+                for level in 1..=height {
+                    assert!(layout.first_slot(level) >= end, "{bytes} bytes, level {level} of {height}");
+                    end = layout.first_slot(level) + layout.entries_max(level, height);
+                }
+                assert!(end * SLOT <= bytes, "{bytes} bytes, height {height}");
+                // A root that is split fits two nodes.
+                let halves = 2 * (layout.slots >> height);
+                assert!(height == layout.height_max() || layout.entries_max(height, height) < halves);
+            }
+        }
+        assert!(Layout::new(64).is_none());
+    }
+}
