@@ -261,17 +261,17 @@ impl FlashMap {
     /// Pages are too small, or too few blocks are good.
     pub fn format<N: Nand>(nand: &mut N, blocks: &[Block], caches: FlashMapCaches) -> Result<Self, FlashMapError> {
         let mut map = Self::empty(nand, blocks, caches)?;
-        for index in 0..blocks.len() {
+        for (index, block) in blocks.iter().enumerate() {
             if map.ground.uses[index].1 == Use::Bad {
                 continue;
             }
-            match nand.erase(blocks[index], Op::new(map.ground.now, Purpose::Map)) {
+            match nand.erase(*block, Op::new(map.ground.now, Purpose::Map)) {
                 Ok(done) => {
                     map.ground.now = map.ground.now.max(done);
                     map.ground.free.push_back(index);
                 }
                 Err(_) => {
-                    nand.mark_bad(blocks[index]);
+                    nand.mark_bad(*block);
                     map.ground.uses[index].1 = Use::Bad;
                 }
             }
