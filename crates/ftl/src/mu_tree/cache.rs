@@ -93,6 +93,8 @@ impl Caches {
     /// A page has just been programmed.
     pub(super) fn programmed(&mut self, at: u32, bytes: &[u8]) {
         self.clock += 1;
+        // A stale page that stood there may have been looked at since it was given up.
+        self.forget(at);
         let index = self.oldest();
         self.pages[index] = Some(at);
         self.used[index] = self.clock;
