@@ -130,7 +130,7 @@ fn verdicts_are_computed_stored_and_checked() {
     let why = |n: usize| found["claims"][n]["why"].as_str().unwrap();
     assert_eq!(why(1), "Collection moves pages.");
     assert_eq!(why(2), "unknown FTL 'nonsense'");
-    assert!(why(3).starts_with("page: the result has no number 'wings'; it has composition"), "{}", why(3));
+    assert!(why(3).starts_with("page: the result has no number 'wings'; it has channels, composition"), "{}", why(3));
     assert_eq!(why(5), "there is nothing to run at the quick scale");
     // What was printed is what is stored.
     let stored = fs::read_to_string(papers.join("tiny/results-quick.json")).unwrap();

@@ -1,9 +1,9 @@
 //! Blocks that grow bad, and drives that wear out.
 
-use crate::common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving};
+use crate::common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving, with_metadata};
 use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};
 use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Block, Nand, SimNand, Timing};
+use phelsuma_nand::{Block, Geometry, Nand, SimNand, Timing};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -230,16 +230,17 @@ fn a_block_that_fails_its_first_program_does_not_keep_a_drive_from_being_formatt
     }
 }
 
-/// As large as it can be.
-fn full(preset: &str) -> Config {
-    config(preset, most_pages(preset, small(32, 56, 1, 1)))
+/// A drive as large as it can be.
+fn full(preset: &str) -> (Geometry, Config) {
+    let geometry = with_metadata(preset, small(32, 56, 1, 1));
+    (geometry, config(preset, most_pages(preset, geometry)))
 }
 
 /// Drives of which so many blocks go bad that most of them are full; then all but the last pages are trimmed.
-fn trimmed_when_full(config: &Config) {
+fn trimmed_when_full((geometry, config): &(Geometry, Config)) {
     let name = &config.name;
     for broken in 1..24 {
-        let mut host = Host::new(chips(small(32, 56, 1, 1)), config.clone(), 1);
+        let mut host = Host::new(chips(*geometry), config.clone(), 1);
         host.overwrite().unwrap();
         let mut sim = host.plug.copy();
         for block in 0..broken {
@@ -279,7 +280,9 @@ mod mutants {
     #[test]
     fn a_full_drive_that_leaves_no_block_to_its_map_takes_no_trim() {
         let forgets = Some(Barrier::LastBlockForMap);
-        let run = || trimmed_when_full(&Config { forgets, ..full("last++") });
+        let (geometry, config) = full("last++");
+        let forgetful = (geometry, Config { forgets, ..config });
+        let run = || trimmed_when_full(&forgetful);
         assert!(std::panic::catch_unwind(run).is_err());
     }
 }
