@@ -71,10 +71,11 @@ python-venv:
 		{ python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
 		echo "installed: $(PY_MODULES)"; } || echo "skipped: tests of the Python package, for which pip would install $(PY_MODULES)"
 
-# The Python package against the command, both as tests are built. Where pip has nothing they are skipped, with the line above.
+# The Python package against the command, both as tests are built; `make test` has built the command before. Where pip has
+# nothing they are skipped, with the line above.
 test-python: python-venv
 	@! $(PY_VENV)/bin/maturin --version >/dev/null 2>&1 || { \
-		$(CARGO) build --quiet -p phelsuma-cli && \
+		{ [ "$(COMMAND_IS_BUILT)" ] || $(CARGO) build --quiet -p phelsuma-cli; } && \
 		$(PY_VENV)/bin/maturin build --quiet --locked --profile dev -i $(PY_VENV)/bin/python -o $(PY_WHEELS) && \
 		$(PY_VENV)/bin/pip -q install --force-reinstall --no-deps $(PY_WHEELS)/phelsuma-*.whl && \
 		$(PY_VENV)/bin/ruff check --no-cache --quiet python && $(PY_VENV)/bin/ruff format --no-cache --quiet --check python && \
@@ -84,7 +85,7 @@ test-python: python-venv
 # Everything CI runs.
 test: lint no-std nbd-clients page-browser
 	$(CARGO) test --workspace --quiet
-	$(MAKE) --no-print-directory test-python
+	$(MAKE) --no-print-directory test-python COMMAND_IS_BUILT=yes
 	$(MAKE) --no-print-directory mutants
 
 # The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.
