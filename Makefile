@@ -20,7 +20,9 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo install test test-python python-venv nbd-clients page-browser bench-page mutants mutants-table thorough overnight lint bench bench-serve no-std \
+.PHONY: demo install test test-python python-venv python-checks nbd-clients page-browser bench-page mutants mutants-table \
+	thorough overnight lint bench bench-serve no-std \
+	thorough-tests thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug \
 	determinism determinism-32 doc
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -61,31 +63,34 @@ page-browser:
 		{ python3 -m venv $(PAGE_VENV) && $(PAGE_VENV)/bin/pip -q install $(PAGE_MODULES) && \
 		echo "installed: $(PAGE_MODULES)"; } || echo "skipped: tests with $(PAGE_MODULES), which pip would install"
 
-# A Python with the package built from here, and what its tests need.
+# A Python with what the package and its tests need.
 PY_VENV := $(or $(CARGO_TARGET_DIR),target)/python-venv
-PY_WHEELS := $(or $(CARGO_TARGET_DIR),target)/python-wheels
-PY_MODULES := maturin numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff
+PY_MODULES := numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff
+PY_HAS_ALL := -c "import numpy, pandas, matplotlib, pyarrow, distributed, pytest, mypy, ruff" 2>/dev/null
 python-venv:
-	@$(PY_VENV)/bin/python -c "import numpy, pandas, matplotlib, pyarrow, distributed, pytest, mypy, ruff" 2>/dev/null && \
-		$(PY_VENV)/bin/maturin --version >/dev/null 2>&1 || \
-		{ python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
+	@$(PY_VENV)/bin/python $(PY_HAS_ALL) || { python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
 		echo "installed: $(PY_MODULES)"; } || echo "skipped: tests of the Python package, for which pip would install $(PY_MODULES)"
 
-# The Python package against the command, both as tests are built; `make test` has built the command before. Where pip has
-# nothing they are skipped, with the line above.
+# The Python package against the command, both as tests are built. All of the workspace is named, so that what was built for
+# tests is what they stand on; a wheel would compile the engine once more (thorough-python). Where pip has nothing they are
+# skipped, with the line above.
+PY_PACKAGE = $(shell $(PY_VENV)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/phelsuma
 test-python: python-venv
-	@! $(PY_VENV)/bin/maturin --version >/dev/null 2>&1 || { \
-		{ [ "$(COMMAND_IS_BUILT)" ] || $(CARGO) build --quiet -p phelsuma-cli; } && \
-		$(PY_VENV)/bin/maturin build --quiet --locked --profile dev -i $(PY_VENV)/bin/python -o $(PY_WHEELS) && \
-		$(PY_VENV)/bin/pip -q install --force-reinstall --no-deps $(PY_WHEELS)/phelsuma-*.whl && \
-		$(PY_VENV)/bin/ruff check --no-cache --quiet python && $(PY_VENV)/bin/ruff format --no-cache --quiet --check python && \
-		PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma \
-		$(PY_VENV)/bin/python -m pytest -q -p no:cacheprovider python/tests; }
+	$(CARGO) build --workspace --quiet
+	@! $(PY_VENV)/bin/python $(PY_HAS_ALL) || { rm -rf $(PY_PACKAGE) && cp -r python/phelsuma $(PY_PACKAGE) && \
+		cp $(or $(CARGO_TARGET_DIR),target)/debug/libphelsuma_engine.so $(PY_PACKAGE)/_engine.abi3.so && \
+		$(MAKE) --no-print-directory python-checks PY=$(PY_VENV)/bin/python; }
+
+# Another Python's package may be tried as well.
+PY := $(PY_VENV)/bin/python
+python-checks:
+	@$(PY) -m ruff check --no-cache --quiet python && $(PY) -m ruff format --no-cache --quiet --check python
+	@PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma $(PY) -m pytest -q -p no:cacheprovider python/tests
 
 # Everything CI runs.
 test: lint no-std nbd-clients page-browser
 	$(CARGO) test --workspace --quiet
-	$(MAKE) --no-print-directory test-python COMMAND_IS_BUILT=yes
+	$(MAKE) --no-print-directory test-python
 	$(MAKE) --no-print-directory mutants
 
 # The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.
@@ -98,7 +103,7 @@ mutants-table:
 	PHELSUMA_UPDATE_MUTANTS=1 $(MUTANTS) test --quiet -p phelsuma-drive --test mutants
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
-PARTS := tests crash defects dies determinism plug
+PARTS := tests python crash defects dies determinism plug
 PART  ?= $(PARTS)
 thorough:
 	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done
@@ -108,6 +113,13 @@ thorough-determinism: determinism
 # Every test with its long mode on.
 thorough-tests:
 	PHELSUMA_THOROUGH=1 $(CARGO) test --workspace --quiet
+
+# The package as a user installs it, in an environment of its own.
+PY_FRESH := $(or $(CARGO_TARGET_DIR),target)/python-fresh
+thorough-python:
+	$(CARGO) build --workspace --quiet
+	rm -rf $(PY_FRESH) && python3 -m venv $(PY_FRESH) && $(PY_FRESH)/bin/pip -q install . $(PY_MODULES)
+	@$(MAKE) --no-print-directory python-checks PY=$(PY_FRESH)/bin/python
 
 # Every program and erase of a workload, every fault; then some of every workload, recoveries cut as well.
 thorough-crash:

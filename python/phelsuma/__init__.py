@@ -5,8 +5,7 @@
 >>> result.write_amplification.total  # doctest: +SKIP
 """
 
-from importlib.metadata import version as _version
-
+from . import _engine
 from .drives import BLOCK_KINDS, BLOCK_STATES, PAGE_STATES, Blocks, Drive, Histogram
 from .errors import InputError, PhelsumaError, RunFailedError
 from .options import Options
@@ -15,7 +14,7 @@ from .runs import compare, ftls, names, run
 from .sweeps import Sweep, grid, sweep
 from .traces import OPS, Requests, Trace, Workload
 
-__version__ = _version("phelsuma")
+__version__ = _engine.version()
 
 __all__ = [
     "__version__",

@@ -7,7 +7,18 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Drive", "Requests", "Trace", "compare", "names", "run", "sources", "workload_info", "workload_requests"]
+__all__ = [
+    "Drive",
+    "Requests",
+    "Trace",
+    "compare",
+    "names",
+    "run",
+    "sources",
+    "version",
+    "workload_info",
+    "workload_requests",
+]
 
 _Progress = Callable[[str, str | None, int, int | None], Any]
 _OfTrace = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
@@ -19,6 +30,7 @@ def compare(
 ) -> tuple[str, list[str]]: ...
 def names() -> str: ...
 def sources() -> str: ...
+def version() -> str: ...
 def workload_info(
     spec: str, logical_pages: int, page_bytes: int, seed: int, pages_written: int | None = None
 ) -> str: ...

@@ -7,12 +7,18 @@ import re
 from pathlib import Path
 from typing import Any, Dict
 
+import phelsuma
 import pytest
 from conftest import ROOT
 
 pytest.importorskip("matplotlib")
 TEXT = (ROOT / "docs" / "PYTHON.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.S)
+
+
+def test_the_package_has_the_version_of_its_engine() -> None:
+    declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), flags=re.M)
+    assert declared and declared[1] == phelsuma.__version__
 
 
 README = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)

@@ -248,7 +248,7 @@ impl Args {
         let mut blocks = BLOCKS;
         while self.blocks.is_none()
             && blocks < BLOCKS_MAX
-            && !made.0.iter().all(|config| fits(&config.geometry, config.timing, &config.ftl))
+            && !made.0.iter().all(|config| fits(&config.geometry, &config.ftl))
         {
             blocks *= 2;
             made = self.configs_with(blocks)?;

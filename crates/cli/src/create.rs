@@ -2,10 +2,9 @@
 
 use crate::errors::{Failure, Outcome};
 use crate::output;
-use phelsuma_drive::does_not_fit;
+use phelsuma_drive::{comes_up, does_not_fit};
 use phelsuma_ftl::{Config, FtlError, Preset};
-use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Geometry, Nand, SimNand, TIMINGS, Time};
+use phelsuma_nand::{Geometry, Nand, Time};
 use phelsuma_options::{ShapeArgs, check_cache_is_used, check_logical_pages, count, memory, set_parts, size};
 use phelsuma_serve::device::ImageDrive;
 use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageFile, ImageNand};
@@ -173,8 +172,7 @@ fn too_small(args: &Args, config: &Config) -> Option<Failure> {
         let logical_pages = (blocks * per_block) as u32;
         geometry(args, logical_pages).is_ok_and(|geometry| {
             let config = Config { logical_pages, ..config.clone() };
-            let chips = SimConfig::new(geometry, TIMINGS[0].2);
-            phelsuma_ftl::format(&mut SimNand::new(&chips), &config, Time::ZERO).is_ok()
+            comes_up(&geometry, &config).is_ok()
         })
     };
     let (mut too_few, mut enough) = (u64::from(config.logical_pages) / per_block, 1);

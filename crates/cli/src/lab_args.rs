@@ -6,9 +6,9 @@ use phelsuma_options::{
 };
 
 use crate::errors::Outcome;
+use phelsuma_drive::comes_up;
 use phelsuma_ftl::{Config, ConfigError, ENTRY_BYTES, FtlError, Preset};
-use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Geometry, SimNand, Time, Timing};
+use phelsuma_nand::Geometry;
 
 /// The cache of mapping entries where none is asked for: the drive is small, and entries are to be evicted.
 const CACHE_BYTES: u64 = 512;
@@ -95,14 +95,13 @@ impl LabArgs {
 
 /// Whether the drive has room for what the FTL needs for itself; other reasons not to come up are told by the
 /// experiment.
-pub(crate) fn fits(geometry: &Geometry, timing: Timing, ftl: &Config) -> bool {
-    room(geometry, timing, ftl).is_ok()
+pub(crate) fn fits(geometry: &Geometry, ftl: &Config) -> bool {
+    room(geometry, ftl).is_ok()
 }
 
 /// Where a drive has no room for what the FTL needs for itself, the largest ratio that fits.
-pub(crate) fn room(geometry: &Geometry, timing: Timing, ftl: &Config) -> Result<(), f64> {
-    let mut nand = SimNand::new(&SimConfig::new(*geometry, timing));
-    match phelsuma_ftl::format(&mut nand, ftl, Time::ZERO) {
+pub(crate) fn room(geometry: &Geometry, ftl: &Config) -> Result<(), f64> {
+    match comes_up(geometry, ftl) {
         Err(FtlError::DoesNotFit { largest_ratio, .. }) => Err(largest_ratio),
         _ => Ok(()),
     }

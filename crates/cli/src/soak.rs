@@ -157,7 +157,7 @@ impl Args {
                 Some(ratio) => ratio,
                 None => {
                     let (ftl, _) = self.lab.ftl(name, &geometry, logical_pages(0.99))?;
-                    SHARE * room(&geometry, timing, &ftl).map_or_else(|largest| largest, |()| 0.99)
+                    SHARE * room(&geometry, &ftl).map_or_else(|largest| largest, |()| 0.99)
                 }
             };
             phelsuma_options::check_logical_pages(&geometry, ratio)?;

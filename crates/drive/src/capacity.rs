@@ -131,6 +131,14 @@ pub fn does_not_fit(geometry: &Geometry, config: &Config, error: &FtlError) -> S
     )
 }
 
+/// Whether a blank drive comes up with this FTL: in memory, with any timing. For callers that compile no FTLs of their own.
+///
+/// # Errors
+/// As [`format`](fn@phelsuma_ftl::format).
+pub fn comes_up(geometry: &Geometry, config: &Config) -> Result<(), FtlError> {
+    format(&mut SimNand::new(&SimConfig::new(*geometry, TIMINGS[0].2)), config, Time::ZERO).map(drop)
+}
+
 /// With how many blocks, everything else the same, the FTL would fit; by trying.
 fn least_blocks(geometry: &Geometry, config: &Config) -> Option<u64> {
     let ratio = f64::from(config.logical_pages) / geometry.pages() as f64;
@@ -140,7 +148,7 @@ fn least_blocks(geometry: &Geometry, config: &Config) -> Option<u64> {
         Geometry::new(page, pages_per_block, blocks, channels, dies).is_ok_and(|larger| {
             let logical_pages = ((larger.pages() as f64 * ratio) as u32).max(1);
             let config = Config { logical_pages, ..config.clone() };
-            format(&mut SimNand::new(&SimConfig::new(larger, TIMINGS[0].2)), &config, Time::ZERO).is_ok()
+            comes_up(&larger, &config).is_ok()
         })
     };
     let most = TRIED_PAGES_MAX / u64::from(pages_per_block);

@@ -20,7 +20,7 @@ mod run;
 mod session;
 
 pub use bytes::show_bytes;
-pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, does_not_fit, settle_capacity};
+pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, comes_up, does_not_fit, settle_capacity};
 pub use config::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig, RunError};
 pub use drive::{Drive, PowerCut};
 pub use measure::{WritePart, write_part};

@@ -17,7 +17,7 @@ mod _engine {
     #[pymodule_export]
     use super::drive::Drive;
     #[pymodule_export]
-    use super::run::{compare, names, run, sources};
+    use super::run::{compare, names, run, sources, version};
     #[pymodule_export]
     use super::trace::{Requests, Trace, workload_info, workload_requests};
 }

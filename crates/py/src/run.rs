@@ -69,6 +69,12 @@ pub(crate) fn names() -> String {
     everything().to_string()
 }
 
+/// The engine's version, which is the package's.
+#[pyfunction]
+pub(crate) fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
 /// What tells apart engines of the same version: a hash of the sources that a run depends on.
 #[pyfunction]
 pub(crate) fn sources() -> &'static str {

@@ -200,7 +200,7 @@ pub fn cycles(ftl: &str) -> u32 {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1");
     match (thorough, ftl) {
         (false, "geckoftl") => 10,
-        (false, _) => 3,
+        (false, _) => 2,
         (true, "geckoftl") => 1_000,
         (true, _) => 100,
     }

@@ -75,10 +75,11 @@ fn has_battery(name: &str) -> bool {
 }
 
 /// `cuts` of each, or fewer where they cost more. Not in the long mode it is a sample: each FTL under a third of the
-/// workloads, and each workload with a third of the FTLs.
+/// workloads, and each workload with a third of the FTLs; a fifth where recoveries are cut as well.
 fn sweep_all(cuts: u32, cuts_thorough: u32, writes: u32, depth: u32, dies: (u32, u32)) {
+    let part = if depth > 1 { 5 } else { 3 };
     for (number, (name, cost)) in survivors(dies).enumerate() {
-        let sample = |w: &usize| thorough() || (w + number).is_multiple_of(3);
+        let sample = |w: &usize| thorough() || (w + number).is_multiple_of(part);
         for workload in (0..Workload::ALL.len()).filter(sample).map(|w| Workload::ALL[w]) {
             let cuts = match (thorough(), has_battery(name)) {
                 (true, _) => cuts_thorough,

@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Of policies that look at every block for each victim, and of those that do not.
-const CAPACITIES: [u64; 2] = [16 << 20, 64 << 20];
+const CAPACITIES: [u64; 2] = [8 << 20, 32 << 20];
 const PAGE: u64 = 512;
 /// Pages of a trim region: as many as a flash page has bits.
 const REGION: u64 = PAGE * 8;

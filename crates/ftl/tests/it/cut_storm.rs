@@ -254,7 +254,7 @@ fn the_worst_cut_each_time_leaves_free_blocks() {
     for preset in scanned().iter().map(|preset| preset.name).chain(["page+sample"]) {
         for (geometry, seed) in [(small(16, 60, 1, 1), 1), (small(16, 100, 2, 2), 2)] {
             let geometry = with_metadata(preset, geometry);
-            worst_cuts(preset, geometry, scaled(20, 400), seed);
+            worst_cuts(preset, geometry, scaled(10, 400), seed);
         }
     }
 }

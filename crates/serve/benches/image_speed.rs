@@ -1,6 +1,6 @@
 //! How fast a drive in an image is, and how often it needs an `fdatasync`: fills a drive, then writes it over at random.
 //!
-//! `cargo run --release -p phelsuma-serve --example image_speed -- FOLDER [FTL [MIB [flush|process [FLUSH_EACH]]]]`
+//! `cargo bench -p phelsuma-serve --bench image_speed -- FOLDER [FTL [MIB [flush|process [FLUSH_EACH]]]]`
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -15,7 +15,7 @@ use std::time::Instant;
 const PAGE: u32 = 4096;
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let word = |n: usize, otherwise: &str| words.get(n).cloned().unwrap_or_else(|| otherwise.to_string());
     let path = PathBuf::from(word(0, "/tmp")).join("image_speed.img");
     let preset = Preset::named(&word(1, "page")).unwrap();
