@@ -119,7 +119,7 @@ PY_FRESH := $(or $(CARGO_TARGET_DIR),target)/python-fresh
 thorough-python:
 	$(CARGO) build --workspace --quiet
 	rm -rf $(PY_FRESH) && python3 -m venv $(PY_FRESH) && $(PY_FRESH)/bin/pip -q install . $(PY_MODULES)
-	@$(MAKE) --no-print-directory python-checks PY=$(PY_FRESH)/bin/python
+	@PHELSUMA_THOROUGH=1 $(MAKE) --no-print-directory python-checks PY=$(PY_FRESH)/bin/python
 
 # Every program and erase of a workload, every fault; then some of every workload, recoveries cut as well.
 thorough-crash:

@@ -24,6 +24,13 @@ for configuration in CONFIGURATIONS:
     configuration.update({**SMALL, "ratio": configuration["ratio"]})
 
 
+# Two hundred in the long mode.
+MANY = list(CONFIGURATIONS)
+if os.environ.get("PHELSUMA_THOROUGH"):
+    MANY = phelsuma.grid(ftl=["page", "dftl", "geckoftl", "fast"], workload=["uniform", "zipf:0.9"], seed=range(25))
+    MANY = [{**SMALL, **configuration} for configuration in MANY]
+
+
 def rows(sweep: phelsuma.Sweep) -> list[dict[str, Any]]:
     """Without the part that differs from run to run."""
     shown = []
@@ -98,7 +105,7 @@ def test_what_cannot_be_a_configuration_is_refused_before_anything_is_run(tmp_pa
 
 def test_a_cluster_gives_the_same_rows_and_a_worker_that_dies_loses_nothing(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
-    configurations = [*CONFIGURATIONS, {"ftl": "page", "trace": str(TRACE), "capacity": "352MiB", "ratio": 0.92}]
+    configurations = [*MANY, {"ftl": "page", "trace": str(TRACE), "capacity": "352MiB", "ratio": 0.92}]
     here = phelsuma.sweep(configurations, tmp_path / "here")
     environment = {**os.environ, "DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
     address_file = tmp_path / "scheduler.json"
@@ -137,7 +144,7 @@ def test_a_cluster_gives_the_same_rows_and_a_worker_that_dies_loses_nothing(tmp_
             client.wait_for_workers(2, timeout=30)
 
             def kill(name: str, phase: Any, done: int, of: Any) -> None:
-                if done == 3:
+                if done == len(MANY) // 4:
                     processes[-1].kill()
 
             there = phelsuma.sweep(configurations, tmp_path / "there", dask=client, progress=kill)
