@@ -110,9 +110,9 @@ thorough:
 
 thorough-determinism: determinism
 
-# Every test with its long mode on.
+# Every test with its long mode on, but for those of `plug`.
 thorough-tests:
-	PHELSUMA_THOROUGH=1 $(CARGO) test --workspace --quiet
+	PHELSUMA_THOROUGH=1 $(CARGO) test --workspace --quiet -- $(addprefix --skip ,$(PLUGS))
 
 # The package as a user installs it, in an environment of its own.
 PY_FRESH := $(or $(CARGO_TARGET_DIR),target)/python-fresh
@@ -156,10 +156,11 @@ thorough-dies:
 
 # Servers of drives in files that are killed in the middle of their load, and drives whose power is cut there: 1,000 times
 # each with geckoftl, 100 times with each other FTL, or with those alone that PLUG names: PLUG=bast,fast
+PLUGS := what_was_acknowledged_before_a a_drive_whose_battery files_and_transactions
 thorough-plug: nbd-clients
 	PHELSUMA_THOROUGH=1 PHELSUMA_FTLS=$(PLUG) $(CARGO) test -p phelsuma-cli \
 		--test serve_image --test image_cuts --test filesystem -- --nocapture \
-		what_was_acknowledged a_drive_whose_battery files_and_transactions
+		$(PLUGS)
 
 lint:
 	$(CARGO) fmt --all --check

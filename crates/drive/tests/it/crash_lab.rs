@@ -36,14 +36,11 @@ fn thorough() -> bool {
     std::env::var_os("PHELSUMA_THOROUGH").is_some()
 }
 
-/// So many cut points in the long mode; otherwise fewer, and most of them for one FTL: the others differ from it in what
+/// So many cut points, ten times as many in the long mode; most of them for one FTL: many others differ from it in what
 /// they collect, and recover by the same code.
-fn sample(name: &str, all: u32, few: u32) -> Points {
-    Points::Some(match (thorough(), name) {
-        (true, _) => all,
-        (false, "page") => few,
-        (false, _) => few.div_ceil(5),
-    })
+fn sample(name: &str, points: u32) -> Points {
+    let points = if name == "page" { points } else { points.div_ceil(5) };
+    Points::Some(if thorough() { 10 * points } else { points })
 }
 
 fn run(config: &LabConfig) -> CrashReport {
@@ -59,7 +56,7 @@ fn assert_sound(report: &CrashReport) {
 fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
     for preset in scanned() {
         let config = match (thorough(), preset.name) {
-            (true, _) => config(preset.name, 5_000, 2, (1, 1)),
+            (true, _) => LabConfig { points: Points::Some(60), ..config(preset.name, 900, 2, (1, 1)) },
             (false, "page") => config(preset.name, 60, 2, (1, 1)),
             (false, _) => LabConfig { points: Points::Some(5), ..config(preset.name, 900, 2, (1, 1)) },
         };
@@ -72,7 +69,7 @@ fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
 #[test]
 fn every_ftl_survives_cuts_three_deep() {
     for preset in scanned() {
-        let points = sample(preset.name, 400, 4);
+        let points = sample(preset.name, 4);
         assert_sound(&run(&LabConfig { points, ..config(preset.name, 900, 3, (1, 1)) }));
     }
 }
@@ -81,10 +78,10 @@ fn every_ftl_survives_cuts_three_deep() {
 fn every_ftl_survives_cuts_that_meet_operations_on_several_dies() {
     for preset in scanned() {
         for dies in [(2, 1), (2, 2)] {
-            let points = sample(preset.name, 4_000, 50);
+            let points = sample(preset.name, 50);
             assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_000, 1, dies) }));
         }
-        let points = sample(preset.name, 200, 3);
+        let points = sample(preset.name, 3);
         assert_sound(&run(&LabConfig { points, ..config(preset.name, 2_000, 2, (2, 1)) }));
     }
 }
@@ -162,7 +159,7 @@ fn the_cut_points_are_the_workloads_and_few_are_spent_on_filling_the_drive() {
 fn programs_may_fail_while_others_are_in_flight_on_other_dies_and_the_power_fails_too() {
     for preset in scanned() {
         for dies in [(1, 2), (2, 2), (4, 1)] {
-            let points = sample(preset.name, 3_000, 30);
+            let points = sample(preset.name, 30);
             let mut config = LabConfig { points, ..config(preset.name, 300, 1, dies) };
             // Room for the blocks that go bad.
             config.ftl.logical_pages -= 6 * config.geometry.pages_per_block();
@@ -178,7 +175,7 @@ fn programs_may_fail_while_others_are_in_flight_on_other_dies_and_the_power_fail
 fn recoveries_are_cut_on_drives_whose_programs_fail() {
     for preset in scanned() {
         for (dies, n) in [((1, 1), 20), ((2, 1), 3)] {
-            let points = sample(preset.name, 20 * n, n);
+            let points = sample(preset.name, n);
             let config = LabConfig { points, ..config(preset.name, 300, 2, dies) };
             assert_sound(&Sweep::new(&config).with_program_failures(4).run().unwrap());
         }
@@ -225,7 +222,7 @@ fn announced_of(ftl: &str, writes: u32, dies: (u32, u32)) -> LabConfig {
 #[test]
 fn a_drive_with_a_battery_survives_every_cut_that_is_announced() {
     for dies in [(1, 1), TWO_DIES, FOUR_DIES] {
-        let report = run(&announced(if thorough() { 5_000 } else { 400 }, dies));
+        let report = run(&announced(if thorough() { 4_000 } else { 400 }, dies));
         assert_sound(&report);
         assert_eq!(report.faults, ["announced"]);
         assert!(report.cuts > 400, "{} cuts", report.cuts);
@@ -236,7 +233,7 @@ fn a_drive_with_a_battery_survives_every_cut_that_is_announced() {
 #[test]
 fn a_tree_and_a_bitmap_in_flash_survive_every_cut_that_is_announced() {
     for (dies, blocks) in [((1, 1), 256), (TWO_DIES, 512), (FOUR_DIES, 512)] {
-        let mut config = announced_of("mu-ftl-pvb", if thorough() { 1_000 } else { 40 }, dies);
+        let mut config = announced_of("mu-ftl-pvb", if thorough() { 400 } else { 40 }, dies);
         for (name, value) in [("mapping.fanout", "2"), ("mapping.nodes", "1")] {
             config.ftl.composition.set(name, value).unwrap();
         }

@@ -47,7 +47,7 @@ fn assert_sound(report: &CrashReport) {
 fn they_survive_every_cut_of_a_workload() {
     for ftl in FTLS {
         let points = if thorough() { Points::Every } else { Points::Some(100) };
-        assert_sound(&run(&LabConfig { points, ..config(ftl, if thorough() { 2_000 } else { 300 }, 1, (1, 1)) }));
+        assert_sound(&run(&LabConfig { points, ..config(ftl, if thorough() { 600 } else { 300 }, 1, (1, 1)) }));
     }
 }
 
@@ -55,7 +55,7 @@ fn they_survive_every_cut_of_a_workload() {
 fn they_survive_cuts_of_their_recoveries() {
     for ftl in FTLS {
         for seed in 1..=if thorough() { 5 } else { 2 } {
-            let points = Points::Some(if thorough() { 100 } else { 3 });
+            let points = Points::Some(if thorough() { 20 } else { 3 });
             let report = run(&LabConfig { points, seed, ..config(ftl, 400, 2, (1, 1)) });
             assert_sound(&report);
             assert!(report.nested_cuts > report.cuts, "recoveries were cut too");

@@ -80,7 +80,7 @@ fn storms(geometry: Geometry, share: f64, overlap: bool) {
                 preset: preset.name,
                 geometry,
                 share,
-                cuts: scaled(500, 20_000),
+                cuts: scaled(500, 10_000),
                 operations_max,
                 overlap,
                 seed,
@@ -101,7 +101,7 @@ fn drives_that_level_wear_survive_a_storm_of_cuts() {
                     preset,
                     geometry: with_metadata(preset, geometry),
                     share,
-                    cuts: scaled(cuts, 30 * cuts),
+                    cuts: scaled(cuts, 10 * cuts),
                     operations_max,
                     overlap,
                     seed,
@@ -122,7 +122,7 @@ fn drives_that_count_a_sample_survive_a_storm_of_cuts() {
                     preset,
                     geometry: with_metadata(preset, geometry),
                     share,
-                    cuts: scaled(cuts, 30 * cuts),
+                    cuts: scaled(cuts, 10 * cuts),
                     operations_max,
                     overlap: true,
                     seed,
@@ -152,7 +152,7 @@ fn drives_that_sort_by_age_survive_a_storm_of_cuts() {
                     preset,
                     geometry: with_metadata(preset, geometry),
                     share,
-                    cuts: scaled(cuts, 30 * cuts),
+                    cuts: scaled(cuts, 10 * cuts),
                     operations_max,
                     overlap: true,
                     seed,
@@ -171,7 +171,7 @@ fn drives_with_a_tree_of_several_levels_survive_a_storm_of_cuts() {
                     preset,
                     geometry: with_metadata(preset, geometry),
                     share,
-                    cuts: scaled(cuts, 30 * cuts),
+                    cuts: scaled(cuts, 10 * cuts),
                     operations_max,
                     overlap: true,
                     seed,
@@ -254,7 +254,7 @@ fn the_worst_cut_each_time_leaves_free_blocks() {
     for preset in scanned().iter().map(|preset| preset.name).chain(["page+sample"]) {
         for (geometry, seed) in [(small(16, 60, 1, 1), 1), (small(16, 100, 2, 2), 2)] {
             let geometry = with_metadata(preset, geometry);
-            worst_cuts(preset, geometry, scaled(10, 400), seed);
+            worst_cuts(preset, geometry, scaled(10, 100), seed);
         }
     }
 }

@@ -77,7 +77,7 @@ fn blocks_that_fail_erases_are_retired_and_nothing_is_lost() {
 fn blocks_may_fail_either_way_between_power_cuts() {
     for preset in surviving() {
         for (dies, seed) in [(1, 3), (4, 4)] {
-            for more in 0..u64::from(scaled(1, 30)) {
+            for more in 0..u64::from(scaled(1, 10)) {
                 run_with_failures(preset.name, dies, 3, 3, true, seed + more * 7);
             }
         }
