@@ -1,8 +1,10 @@
 //! A drive as bytes, and what a server of block devices needs of it: one lock, a recorder, a plug, a clock.
 
 mod bytes;
+mod clock;
 pub mod control;
 mod cuts;
+mod disk;
 mod error;
 mod image;
 mod look;
@@ -15,6 +17,7 @@ mod served;
 
 pub use bytes::Device;
 pub use cuts::{CutPlan, Faults};
+pub use disk::Zeroes;
 pub use error::{DeviceError, Off};
 pub use image::{ImageDrive, ImageFlash};
 pub use look::{BlockSeen, Look, RequestCounts, State};
@@ -22,4 +25,4 @@ pub use memory::{MemoryDrive, MemoryFlash};
 pub use open::{Open, OpenError, Opened};
 pub use plug::{Cut, Flash, Plug, power_fails};
 pub use recorder::Recorder;
-pub use served::{Connection, EXIT_CUT, EXIT_FAILED, Host, Served, Serving, Zeroes};
+pub use served::{Connection, EXIT_CUT, EXIT_FAILED, Host, Served, Serving};

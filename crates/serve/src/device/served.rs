@@ -3,13 +3,15 @@
 //! Clients may use several connections at once: there is one [`Device`] behind one lock and nothing that a connection
 //! keeps to itself, so what one has acknowledged all others read, and a flush on any makes it durable.
 
+use super::clock::Clock;
 use super::cuts::{CutPlan, Cuts, Faults};
+use super::disk::{Disk, Drive};
 use super::look::{OfDrive, StateCell};
 use super::{
-    BlockSeen, Cut, Device, DeviceError, Flash, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State,
+    BlockSeen, Device, DeviceError, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State, Zeroes,
 };
-use phelsuma_ftl::{BlockLook, FtlError, Shape};
-use phelsuma_nand::{Block, FlashStats, Geometry, Nand, Purpose, Time};
+use phelsuma_ftl::{FtlError, Shape};
+use phelsuma_nand::{Block, Geometry, Nand, Purpose, Time};
 use phelsuma_trace::Op;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -30,171 +32,6 @@ pub trait Host: Send + Sync {
 
     /// Ends the process, at once.
     fn exit(&self, code: u8);
-}
-
-/// A drive of any kind.
-trait Disk: Send {
-    fn read(&mut self, offset: u64, buf: &mut [u8], at: Time) -> Result<Time, DeviceError>;
-    fn write(&mut self, offset: u64, buf: &[u8], fua: bool, at: Time) -> Result<Time, DeviceError>;
-    fn trim(&mut self, offset: u64, length: u64, fua: bool, at: Time) -> Result<Time, DeviceError>;
-    fn write_zeroes(&mut self, offset: u64, length: u64, how: Zeroes, at: Time) -> Result<Time, DeviceError>;
-    fn flush(&mut self, at: Time) -> Result<Time, DeviceError>;
-    fn background(&mut self, at: Time) -> Result<bool, DeviceError>;
-    fn close(&mut self, at: Time) -> Result<(), DeviceError>;
-    fn cut_after(&mut self, operations: u64, cut: Cut);
-    fn stay_on(&mut self);
-    fn cut_now(&mut self, at: Time);
-    fn off(&self) -> Option<Off>;
-    /// What its flash has done since the power came on.
-    fn flash(&mut self) -> FlashStats;
-    /// What is to be seen of it; of one that is off, nothing.
-    fn look(&mut self) -> OfDrive;
-    /// The blocks from `first` on. Whether there is anything to be seen of them.
-    fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool;
-    /// The power comes back. When it is ready, and what it says of itself.
-    fn power_on(&mut self) -> Result<(Time, String), OpenError>;
-}
-
-/// How zeroes are to be had.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Zeroes {
-    /// Whole pages may be discarded.
-    pub may_trim: bool,
-    /// Only if nothing has to be written for it.
-    pub fast: bool,
-    /// Durable when done.
-    pub fua: bool,
-}
-
-/// A drive and where it comes from.
-struct Drive<O: Open> {
-    source: O,
-    /// None while it comes up again, and if it does not.
-    device: Option<Device<O::Flash>>,
-}
-
-impl<O: Open> Drive<O> {
-    fn on(&mut self) -> Result<&mut Device<O::Flash>, DeviceError> {
-        self.device.as_mut().ok_or(DeviceError::Off(Off::Cut(None)))
-    }
-}
-
-impl<O: Open + Send> Disk for Drive<O> {
-    fn read(&mut self, offset: u64, buf: &mut [u8], at: Time) -> Result<Time, DeviceError> {
-        self.on()?.read(offset, buf, at)
-    }
-
-    fn write(&mut self, offset: u64, buf: &[u8], fua: bool, at: Time) -> Result<Time, DeviceError> {
-        self.on()?.write(offset, buf, fua, at)
-    }
-
-    fn trim(&mut self, offset: u64, length: u64, fua: bool, at: Time) -> Result<Time, DeviceError> {
-        self.on()?.trim(offset, length, fua, at)
-    }
-
-    fn write_zeroes(&mut self, offset: u64, length: u64, how: Zeroes, at: Time) -> Result<Time, DeviceError> {
-        self.on()?.write_zeroes(offset, length, how.may_trim, how.fast, how.fua, at)
-    }
-
-    fn flush(&mut self, at: Time) -> Result<Time, DeviceError> {
-        self.on()?.flush(at)
-    }
-
-    fn background(&mut self, at: Time) -> Result<bool, DeviceError> {
-        self.on()?.background(at)
-    }
-
-    fn close(&mut self, at: Time) -> Result<(), DeviceError> {
-        self.on()?.close(at)
-    }
-
-    fn cut_after(&mut self, operations: u64, cut: Cut) {
-        if let Some(device) = &mut self.device {
-            device.cut_after(operations, cut);
-        }
-    }
-
-    fn stay_on(&mut self) {
-        if let Some(device) = &mut self.device {
-            device.stay_on();
-        }
-    }
-
-    fn cut_now(&mut self, at: Time) {
-        if let Some(device) = &mut self.device {
-            device.cut_now(at);
-        }
-    }
-
-    fn off(&self) -> Option<Off> {
-        self.device.as_ref().map_or(Some(Off::Cut(None)), |device| device.off().cloned())
-    }
-
-    fn flash(&mut self) -> FlashStats {
-        self.device.as_mut().map_or_else(FlashStats::default, |device| device.flash().stats())
-    }
-
-    fn look(&mut self) -> OfDrive {
-        let Some(device) = self.device.as_mut().filter(|device| device.off().is_none()) else {
-            return OfDrive::default();
-        };
-        let flash = device.flash().stats();
-        OfDrive { flash, counters: device.ftl().counters(), gecko: device.ftl().look_at_gecko() }
-    }
-
-    fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool {
-        let Some(device) = self.device.as_mut().filter(|device| device.off().is_none()) else { return false };
-        let mut looks = [BlockLook::default(); BlockSeen::AT_ONCE];
-        let count = BlockSeen::AT_ONCE.min(out.len());
-        let out = &mut out[..count];
-        let looks = &mut looks[..out.len()];
-        if !device.ftl().look_at_blocks(first, looks) {
-            return false;
-        }
-        let flash = device.flash();
-        for (block, (seen, look)) in (first.0..).map(Block).zip(out.iter_mut().zip(looks)) {
-            *seen = BlockSeen { look: *look, erases: flash.erases_of(block) };
-        }
-        true
-    }
-
-    fn power_on(&mut self) -> Result<(Time, String), OpenError> {
-        let opened = match self.device.take() {
-            Some(device) => self.source.power_on(device.into_flash())?,
-            None => self.source.open()?,
-        };
-        let (ready, about) = (opened.ready, opened.about.clone());
-        self.device = Some(Device::new(opened));
-        Ok((ready, about))
-    }
-}
-
-/// Simulated moments of what happens on the machine's clock.
-struct Clock {
-    begun: Instant,
-    base: Time,
-    /// Real over simulated time; none: nobody waits for simulated flash.
-    scale: Option<f64>,
-}
-
-impl Clock {
-    fn new(base: Time, scale: Option<f64>) -> Self {
-        Self { begun: Instant::now(), base, scale }
-    }
-
-    fn now(&self) -> Time {
-        match self.scale {
-            Some(scale) => self.base + (self.begun.elapsed().as_nanos() as f64 / scale) as u64,
-            None => Time::ZERO,
-        }
-    }
-
-    /// How long it is until then.
-    fn until(&self, done: Time) -> Duration {
-        let Some(scale) = self.scale else { return Duration::ZERO };
-        let real = done.0.saturating_sub(self.base.0) as f64 * scale / 1e9;
-        Duration::try_from_secs_f64(real).unwrap_or(Duration::MAX).saturating_sub(self.begun.elapsed())
-    }
 }
 
 /// What is behind the lock.

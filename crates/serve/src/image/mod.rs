@@ -12,6 +12,7 @@
 //!   finds is a prefix of its operations, as [`Nand`](phelsuma_nand::Nand) promises.
 
 mod census;
+mod durability;
 mod error;
 mod file;
 mod gecko_runs;
@@ -30,10 +31,11 @@ mod storage;
 mod tests;
 
 pub use census::{BlocksOf, Census, Wear};
+pub use durability::Durability;
 pub use error::ImageError;
 pub use file::ImageFile;
 pub use gecko_runs::Run;
-pub use nand::{Durability, FileCounts, ImageNand};
+pub use nand::{FileCounts, ImageNand};
 pub use open::{CreateOptions, SPARE_SLOTS_MAX, spare_slots};
 pub use overlay::Overlay;
 pub use plug::FaultPlan;

@@ -4,46 +4,12 @@ use super::header::Header;
 use super::layout::{Layout, header_at};
 use super::plug::FaultPlan;
 use super::record::{Bytes, PageRecord, PageState, RECORD_BYTES, Read, SlotRecord, mark_of};
-use super::{ImageError, ImageFile, RollBack, Storage};
+use super::{Durability, ImageError, ImageFile, RollBack, Storage};
 use phelsuma_ftl::Config;
 use phelsuma_nand::{
     Block, Content, EraseError, FlashStats, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
 };
 use std::collections::VecDeque;
-use std::str::FromStr;
-
-/// What a flushed write survives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Durability {
-    /// The death of the process and of the host: `fdatasync` at [`ImageNand::sync`], and before a slot of the file is
-    /// used again.
-    #[default]
-    Flush,
-    /// The death of the process alone: `fdatasync` only when the image is closed. After the host's crash the image may be
-    /// of no use. For measurements.
-    Process,
-}
-
-impl Durability {
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Flush => "flush",
-            Self::Process => "process",
-        }
-    }
-}
-
-impl FromStr for Durability {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Flush, Self::Process];
-        all.into_iter()
-            .find(|durability| durability.name() == text)
-            .ok_or_else(|| format!("unknown durability '{}'; known are flush, process", text.escape_debug()))
-    }
-}
 
 /// What was asked of the file since the image was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
