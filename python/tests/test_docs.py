@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 from typing import Any, Dict
 
-import phelsuma
 import pytest
 from conftest import ROOT
+
+import phelsuma
 
 pytest.importorskip("matplotlib")
 TEXT = (ROOT / "docs" / "PYTHON.md").read_text()
