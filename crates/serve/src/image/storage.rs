@@ -38,6 +38,25 @@ pub trait Storage {
     fn sync(&mut self) -> io::Result<()>;
 }
 
+/// What it stands on may be decided when the program runs.
+impl<S: Storage + ?Sized> Storage for Box<S> {
+    fn len(&self) -> io::Result<u64> {
+        (**self).len()
+    }
+
+    fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
+        (**self).read_at(at, out)
+    }
+
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        (**self).write_at(at, bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        (**self).sync()
+    }
+}
+
 /// The bytes of a slice of this length at a place, where they are all there.
 fn range(at: u64, len: usize, of: usize) -> io::Result<core::ops::Range<usize>> {
     let from = usize::try_from(at).ok();

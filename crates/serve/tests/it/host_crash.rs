@@ -5,6 +5,7 @@
 //!
 //! Not tested: a disk that does not keep what it has said to be durable.
 
+use crate::MadeUp;
 use phelsuma_ftl::{Config, PRESETS, Preset, format, recover};
 use phelsuma_nand::{Geometry, Time};
 use phelsuma_serve::device::{
@@ -84,11 +85,12 @@ impl Storage for File {
 }
 
 impl Open for File {
-    type Flash = ImageFlash<Self>;
+    type Flash = ImageFlash<MadeUp>;
 
-    fn open(&self) -> Result<Opened<ImageFlash<Self>>, OpenError> {
+    fn open(&self) -> Result<Opened<Self::Flash>, OpenError> {
         let failed = |error: &dyn std::fmt::Display| OpenError::Failed(error.to_string());
-        let nand = ImageNand::open_on(self.clone(), self.durability).map_err(|error| failed(&error))?;
+        let nand =
+            ImageNand::open_on(Box::new(self.clone()) as MadeUp, self.durability).map_err(|error| failed(&error))?;
         let config = nand.config().clone();
         let mut flash = ImageFlash::new(nand);
         let (ftl, report) = recover(&mut flash, &config, Time::ZERO).map_err(|error| failed(&error))?;
@@ -117,11 +119,14 @@ fn made(ftl: &str) -> Vec<u8> {
     // Few, so that it has to make the file durable for itself, which must not be what keeps a flush.
     let options = CreateOptions { spare_slots: Some(24), ..CreateOptions::default() };
     let bytes = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
-    let mut flash = ImageFlash::new(ImageNand::create_on(bytes, &geometry, &config, &options).unwrap());
+    let file = File::new(bytes, Durability::Flush);
+    let nand = ImageNand::create_on(Box::new(file.clone()) as MadeUp, &geometry, &config, &options).unwrap();
+    let mut flash = ImageFlash::new(nand);
     let (mut ftl, ready) = format(&mut flash, &config, Time::ZERO).unwrap();
     ftl.close(&mut flash, ready).unwrap();
     Flash::close(&mut flash).unwrap();
-    flash.into_image().into_storage()
+    drop(flash);
+    std::mem::take(&mut file.inner.lock().unwrap().0)
 }
 
 type Content = [u8; PAGE];

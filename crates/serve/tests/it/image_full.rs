@@ -1,6 +1,7 @@
 //! A drive in an image whose file cannot be written any more, as on a disk that is full: it goes off with a line, nobody
 //! panics, nothing that was not done is acknowledged, and everything acknowledged is there when there is room again.
 
+use crate::MadeUp;
 use phelsuma_ftl::{Config, PRESETS, Preset, format, recover};
 use phelsuma_nand::{Geometry, LogicalPage, Time};
 use phelsuma_serve::device::{
@@ -64,11 +65,12 @@ impl Storage for Disk {
 }
 
 impl Open for Disk {
-    type Flash = ImageFlash<Self>;
+    type Flash = ImageFlash<MadeUp>;
 
-    fn open(&self) -> Result<Opened<ImageFlash<Self>>, OpenError> {
+    fn open(&self) -> Result<Opened<Self::Flash>, OpenError> {
         let failed = |error: &dyn std::fmt::Display| OpenError::Failed(error.to_string());
-        let nand = ImageNand::open_on(self.clone(), Durability::Flush).map_err(|error| failed(&error))?;
+        let nand =
+            ImageNand::open_on(Box::new(self.clone()) as MadeUp, Durability::Flush).map_err(|error| failed(&error))?;
         let config = nand.config().clone();
         let mut flash = ImageFlash::new(nand);
         let (ftl, report) = recover(&mut flash, &config, Time::ZERO).map_err(|error| failed(&error))?;
@@ -104,7 +106,7 @@ fn made(ftl: &str) -> Disk {
     let bytes = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
     let room = Arc::new(AtomicI64::new(i64::MAX));
     let disk = Disk { bytes: Arc::new(Mutex::new(bytes)), room, syncs: false };
-    let nand = ImageNand::create_on(disk.clone(), &geometry, &config, &options).unwrap();
+    let nand = ImageNand::create_on(Box::new(disk.clone()) as MadeUp, &geometry, &config, &options).unwrap();
     let mut flash = ImageFlash::new(nand);
     let (mut ftl, ready) = format(&mut flash, &config, Time::ZERO).unwrap();
     ftl.close(&mut flash, ready).unwrap();

@@ -13,3 +13,6 @@ mod golden;
 mod host_crash;
 mod image_full;
 mod looks;
+
+/// A file that a test has made up. One type for all, for each is a set of FTLs more to compile.
+type MadeUp = Box<dyn phelsuma_serve::image::Storage + Send>;
