@@ -20,10 +20,9 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo install test test-python python-venv python-checks nbd-clients page-browser bench-page mutants mutants-table \
-	thorough overnight lint bench bench-serve no-std \
-	thorough-tests thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug \
-	determinism determinism-32 doc
+.PHONY: demo install test test-python python-venv python-package python-checks report nbd-clients page-browser bench-page \
+	mutants mutants-table thorough overnight lint bench bench-serve no-std determinism determinism-32 doc \
+	thorough-tests thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
@@ -71,15 +70,28 @@ python-venv:
 	@$(PY_VENV)/bin/python $(PY_HAS_ALL) || { python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
 		echo "installed: $(PY_MODULES)"; } || echo "skipped: tests of the Python package, for which pip would install $(PY_MODULES)"
 
-# The Python package against the command, both as tests are built. All of the workspace is named, so that what was built for
-# tests is what they stand on; a wheel would compile the engine once more (thorough-python). Where pip has nothing they are
-# skipped, with the line above.
+# The Python package there, as tests are built. All of the workspace is named, so that what was built for tests is what it
+# stands on; a wheel would compile the engine once more (thorough-python). Where pip has nothing this does nothing.
 PY_PACKAGE = $(shell $(PY_VENV)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/phelsuma
-test-python: python-venv
+python-package: python-venv
 	$(CARGO) build --workspace --quiet
 	@! $(PY_VENV)/bin/python $(PY_HAS_ALL) || { rm -rf $(PY_PACKAGE) && cp -r python/phelsuma $(PY_PACKAGE) && \
-		cp $(or $(CARGO_TARGET_DIR),target)/debug/libphelsuma_engine.so $(PY_PACKAGE)/_engine.abi3.so && \
-		$(MAKE) --no-print-directory python-checks PY=$(PY_VENV)/bin/python; }
+		cp $(or $(CARGO_TARGET_DIR),target)/debug/libphelsuma_engine.so $(PY_PACKAGE)/_engine.abi3.so; }
+
+# It against the command; skipped where pip has nothing.
+test-python: python-package
+	@! $(PY_VENV)/bin/python $(PY_HAS_ALL) || $(MAKE) --no-print-directory python-checks PY=$(PY_VENV)/bin/python
+
+# Every claim of the papers tried anew, with nothing that is stored, and a page of HTML of what came of it.
+REPORT := $(or $(CARGO_TARGET_DIR),target)/report
+REPORT_OF := $(notdir $(patsubst %/claims.toml,%,$(wildcard papers/*/claims.toml)))
+report: python-package
+	$(CARGO) build --release --quiet -p phelsuma-cli
+	rm -rf $(REPORT)
+	for paper in $(REPORT_OF); do \
+		mkdir -p $(REPORT)/papers/$$paper && cp papers/$$paper/claims.toml $(REPORT)/papers/$$paper/ && \
+		$(PHELSUMA) claims run $$paper --papers $(REPORT)/papers || exit 1; done
+	$(PY_VENV)/bin/python -m phelsuma.report $(REPORT)/papers -o $(REPORT)/report.html
 
 # Another Python's package may be tried as well.
 PY := $(PY_VENV)/bin/python
