@@ -32,6 +32,9 @@ pub struct LastParts {
     pub reduced_merge_costs: bool,
     /// Whether random log blocks are in a hot and a cold partition.
     pub partitions: bool,
+    /// Whether pages that a sequential request skips in a log block are copied there, so that it may still become a data
+    /// block; or left out as the paper has it (LAST++ section 4.3), so that its merge is a full one.
+    pub copies_skipped: bool,
     /// Whether a random log block ends with a summary of its pages, where a page has room for it.
     pub summary: bool,
     /// What is merged while the host is idle.
@@ -74,6 +77,7 @@ impl LastParts {
         sequential_percent: 25,
         reduced_merge_costs: true,
         partitions: true,
+        copies_skipped: false,
         summary: true,
         background: LastBackground::Conservative,
         idle_ms: 100,
@@ -97,13 +101,14 @@ impl LastParts {
     }
 
     /// Its parameters with their values.
-    pub fn settings(&self) -> [(&'static str, String); 7] {
+    pub fn settings(&self) -> [(&'static str, String); 8] {
         let switch = |on| if on { "on" } else { "off" }.to_string();
         [
             ("last.threshold", self.threshold.to_string()),
             ("last.sequential", self.sequential_percent.to_string()),
             ("last.merge-costs", if self.reduced_merge_costs { "reduced" } else { "full" }.to_string()),
             ("last.partitions", if self.partitions { "two" } else { "one" }.to_string()),
+            ("last.skipped", if self.copies_skipped { "copied" } else { "holes" }.to_string()),
             ("last.summary", switch(self.summary)),
             ("last.background", self.background.name().to_string()),
             ("last.idle", self.idle_ms.to_string()),
@@ -121,6 +126,8 @@ impl LastParts {
             ("last.merge-costs", ..) => return Err("it can be reduced or full"),
             ("last.partitions", "one" | "two", _) => self.partitions = value == "two",
             ("last.partitions", ..) => return Err("it can be one or two"),
+            ("last.skipped", "holes" | "copied", _) => self.copies_skipped = value == "copied",
+            ("last.skipped", ..) => return Err("it can be holes or copied"),
             ("last.background", "none", _) => self.background = LastBackground::Foreground,
             ("last.background", "aggressive", _) => self.background = LastBackground::Aggressive,
             ("last.background", "conservative", _) => self.background = LastBackground::Conservative,
@@ -164,6 +171,7 @@ const LAST: &[&str] = &[
     "last.sequential",
     "last.merge-costs",
     "last.partitions",
+    "last.skipped",
     "last.summary",
     "last.background",
     "last.idle",

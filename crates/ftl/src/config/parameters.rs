@@ -113,6 +113,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("last.sequential", "1 to 90 (default 25)", "percent of the log blocks of last++ that are sequential ones"),
     ("last.merge-costs", "reduced | full", "whether the merge-cost table has room for 32 data blocks of a log block"),
     ("last.partitions", "two | one", "whether random log blocks are in a hot and a cold partition"),
+    ("last.skipped", "holes | copied", "what last++ does with pages that a sequential request skips in its log block"),
     ("last.summary", "on | off", "whether a random log block of last++ ends with a summary of its pages"),
     ("last.background", "none | aggressive | conservative", "what last++ merges while the host is idle"),
     ("last.idle", "0 to 1000000 milliseconds (default 100)", "how long the host is idle before that"),

@@ -172,6 +172,40 @@ impl Ground {
         Ok(done)
     }
 
+    /// Copies the pages between what a log block in place holds and `until`. Whether that was done: where a program
+    /// failed, the log block is closed.
+    pub(super) fn copy_until<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        slot: u32,
+        until: u32,
+        at: Time,
+    ) -> Result<bool, FtlError> {
+        let state = self.log.get(slot);
+        let (block, role, owner, next) = (state.block, state.role, state.owner, state.next);
+        let mut to = Destination { block: Some(block), begun: next > 0 };
+        let mut copied = 0;
+        let mut failed = false;
+        for offset in next..until {
+            match self.copy_newest(nand, self.layout.key(owner, offset), role, &mut to, at)? {
+                Copied::Done => copied += 1,
+                Copied::Nothing => {}
+                Copied::Failed => {
+                    failed = true;
+                    break;
+                }
+            }
+        }
+        if !failed && !to.begun && until > 0 {
+            failed = self.write_zeros(nand, block, self.layout.key(owner, 0), role, at)?.is_none();
+        }
+        let state = self.log.get_mut(slot);
+        state.closed |= failed;
+        state.copied += copied;
+        state.next = until.max(state.next);
+        Ok(!failed)
+    }
+
     /// Whether a log block can become its owner's data block: it is not closed, stands in place, and what it holds is the
     /// newest.
     pub(super) fn can_become_data_block(&self, slot: u32) -> bool {

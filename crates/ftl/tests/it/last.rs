@@ -154,6 +154,106 @@ fn a_sequential_log_block_with_a_newer_version_in_a_random_one_is_merged_in_full
     host.compare_all();
 }
 
+/// Skipped pages are copied.
+const COPIED: [(&str, &str); 1] = [("last.skipped", "copied")];
+
+/// Pages 1 to 13 of the filled drive: the sequential log block of logical block 0 begins with a copy of page 0.
+fn begun_behind(settings: &[(&str, &str)]) -> Host {
+    let mut host = filled(&[&COPIED, settings].concat());
+    host.write(1, 13, true).unwrap();
+    assert_eq!((host.counter("last_sequential_begun_behind"), host.counter("last_skipped_copies")), (1, 1));
+    host
+}
+
+/// Merges the segment that [`begun_behind`] has begun, for another one.
+fn merge_it(host: &mut Host) {
+    host.write(SEGMENT, 4, true).unwrap();
+}
+
+#[test]
+fn where_skipped_pages_are_copied_the_segment_of_figure_7_needs_no_full_merge() {
+    let mut host = begun_behind(&[]);
+    let (kinds, costs) = cost(&mut host, KINDS, merge_it);
+    // Pages 14 and 15 are copied now, page 0 was before; the log block of channel 0 need not be given back.
+    assert_eq!((kinds, costs), ([1, 3, 0], [2, 4, 1]));
+}
+
+#[test]
+fn what_is_copied_is_the_newest_wherever_it_stands() {
+    let mut host = filled(&COPIED);
+    host.write(0, 1, true).unwrap();
+    host.write(1, 13, true).unwrap();
+    // A recovery finds the random log block's page, and a copy that is as new.
+    let mut cut = host.fork(2);
+    cut.restart(|_| ()).unwrap();
+    for host in [&mut host, &mut cut] {
+        host.compare_all();
+        merge_it(host);
+        host.compare_all();
+        host.check();
+    }
+    assert_eq!(host.counter("full_merges"), 0);
+}
+
+/// A page is copied, and then written to a random log block.
+fn a_copy_outdated(host: &mut Host) {
+    host.write(0, 1, true).unwrap();
+    merge_it(host);
+    host.compare_all();
+}
+
+#[test]
+fn a_log_block_with_a_copy_that_is_outdated_is_merged_in_full() {
+    let mut host = begun_behind(&[]);
+    let (kinds, _) = cost(&mut host, KINDS, a_copy_outdated);
+    assert_eq!(kinds, [1, 2, 1]);
+    host.restart(|_| ()).unwrap();
+    host.compare_all();
+}
+
+#[test]
+fn a_recovery_takes_no_log_block_for_complete_that_has_copies_in_it() {
+    let mut host = begun_behind(&[]);
+    // Random log blocks take the newest of page 0, and some others, so that nothing here may have been in flight.
+    [0, 40, 44, 48, 52, 56].into_iter().for_each(|page| host.write(page, 1, true).unwrap());
+    host.restart(|_| ()).unwrap();
+    host.compare_all();
+    let (kinds, _) = cost(&mut host, KINDS, merge_it);
+    // Channel 1 has all of its pages from the host.
+    assert_eq!(kinds, [1, 0, 3]);
+}
+
+#[test]
+fn a_copy_of_a_page_that_is_trimmed_does_not_come_back() {
+    let mut host = begun_behind(&[]);
+    host.trim(0, 1).unwrap();
+    let (kinds, _) = cost(&mut host, KINDS, merge_it);
+    assert_eq!(kinds, [1, 2, 1]);
+    host.flush().unwrap();
+    host.restart(|_| ()).unwrap();
+    host.compare_all();
+}
+
+/// Nothing is there to be copied: a page that is written in its place later is the only one.
+fn written_where_nothing_was(config: Config) {
+    let mut config = config;
+    for (name, value) in [("last.threshold", "4"), ("last.background", "none"), COPIED[0]] {
+        config.composition.set(name, value).unwrap();
+    }
+    let mut host = Host::new(chips(small(4, 128, 4, 1)), config, 1);
+    host.write(8, 8, true).unwrap();
+    assert_eq!(host.counter("last_skipped_copies"), 0);
+    host.write(4, 1, true).unwrap();
+    merge_it(&mut host);
+    host.compare_all();
+    host.check();
+}
+
+#[test]
+fn what_was_written_where_there_was_nothing_to_copy_is_kept() {
+    written_where_nothing_was(config("last++", 8 * SEGMENT));
+}
+
 #[test]
 fn the_fourth_update_of_a_page_goes_to_the_hot_partition() {
     let mut host = filled(&[]);
@@ -257,11 +357,30 @@ mod mutants {
     use super::*;
     use phelsuma_ftl::Barrier;
 
+    fn forgetful(rule: Barrier) -> Config {
+        Config { forgets: Some(rule), ..config("last++", 8 * SEGMENT) }
+    }
+
+    #[test]
+    fn outdated_copies_get_into_data_blocks() {
+        let forgetful = || forgetful(Barrier::PartialMergesOfNewest);
+        let goes_wrong = |act: fn(&mut Host)| {
+            let run = || {
+                let mut host = filled_as(forgetful(), &COPIED);
+                host.write(1, 13, true).unwrap();
+                act(&mut host);
+            };
+            std::panic::catch_unwind(run).is_err()
+        };
+        assert!(goes_wrong(a_copy_outdated));
+        assert!(!goes_wrong(merge_it), "nothing is outdated");
+        assert!(std::panic::catch_unwind(|| written_where_nothing_was(forgetful())).is_err());
+    }
+
     #[test]
     fn what_is_in_random_and_in_sequential_log_blocks_is_read_old() {
         let goes_wrong = |act: fn(&mut Host)| {
-            let config = Config { forgets: Some(Barrier::OneLogPlace), ..config("last++", 8 * SEGMENT) };
-            let run = || act(&mut filled_as(config, &[]));
+            let run = || act(&mut filled_as(forgetful(Barrier::OneLogPlace), &[]));
             std::panic::catch_unwind(run).is_err()
         };
         assert!(goes_wrong(written_both_ways));

@@ -177,6 +177,7 @@ mod tests {
                 ("last.summary", "off"),
                 ("last.background", "aggressive"),
                 ("last.idle", "7"),
+                ("last.skipped", "copied"),
             ],
             &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
             &[("log.blocks", "17")],

@@ -16,6 +16,8 @@ pub(super) struct Counts {
     pub(super) sequential_refused: u64,
     /// Sequential log blocks that did not begin with their first page.
     pub(super) sequential_begun_behind: u64,
+    /// Pages that were copied to sequential log blocks because requests skipped them.
+    pub(super) skipped_copies: u64,
     pub(super) summary_pages: u64,
     /// Segments of sequential log blocks that were merged.
     pub(super) segments_merged: u64,
@@ -39,6 +41,7 @@ impl Last {
             ("last_hot_pages", counts.hot_pages),
             ("last_sequential_refused", counts.sequential_refused),
             ("last_sequential_begun_behind", counts.sequential_begun_behind),
+            ("last_skipped_copies", counts.skipped_copies),
             ("last_summary_pages", counts.summary_pages),
             ("last_segments_merged", counts.segments_merged),
             ("last_cold_victims", counts.cold_victims),

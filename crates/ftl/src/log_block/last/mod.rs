@@ -160,7 +160,15 @@ impl Last {
         if state.closed || offset < next {
             return Ok((None, at));
         }
-        if next == 0 && offset > 0 {
+        self.counts.sequential_begun_behind += u64::from(next == 0 && offset > 0);
+        if self.parts.copies_skipped {
+            let copied = state.copied;
+            let is_done = ground.copy_until(nand, slot, offset, at)?;
+            self.counts.skipped_copies += u64::from(ground.log.get(slot).copied - copied);
+            if !is_done {
+                return Ok((None, at));
+            }
+        } else if next == 0 && offset > 0 {
             // A block's first page is never left out: a recovery knows the block by it.
             let first = ground.layout.key(logical_block, 0);
             let written = ground.write_zeros(nand, block, first, Role::Sequential, at)?;
@@ -170,7 +178,6 @@ impl Last {
                 state.closed = true;
                 return Ok((None, at));
             }
-            self.counts.sequential_begun_behind += 1;
         }
         let done = ground.append(nand, slot, offset, key, content, at)?;
         if done.is_some() {
@@ -218,6 +225,9 @@ impl Last {
                 _ => self.counts.cold_pages += 1,
             }
             self.touch(channel);
+            if self.parts.copies_skipped {
+                ground.outdate_copy(key);
+            }
             if self.has_summary && next + 1 == self.pages_per_log_block {
                 ground.write_summary(nand, slot, &self.open[open].versions, at)?;
                 self.counts.summary_pages += 1;

@@ -7,8 +7,7 @@
 //! partial merge, or a switch merge where nothing was copied. The paper says nothing of that; without it a sequential
 //! overwrite of a block would copy it once for each page.
 
-use super::super::ground::{Copied, Destination, Ground};
-use super::super::pool::Role;
+use super::super::ground::Ground;
 use crate::FtlError;
 use phelsuma_nand::{Content, Nand, Time};
 
@@ -64,35 +63,5 @@ impl Plain {
             at = ground.merge_shared(nand, slot, at)?;
         }
         Ok(at)
-    }
-}
-
-impl Ground {
-    /// Copies the pages between what a log block in place holds and `until`. Whether that was done: where a program
-    /// failed, the log block is closed.
-    fn copy_until<N: Nand>(&mut self, nand: &mut N, slot: u32, until: u32, at: Time) -> Result<bool, FtlError> {
-        let state = self.log.get(slot);
-        let (block, owner, next) = (state.block, state.owner, state.next);
-        let mut to = Destination { block: Some(block), begun: next > 0 };
-        let mut copied = 0;
-        let mut failed = false;
-        for offset in next..until {
-            match self.copy_newest(nand, self.layout.key(owner, offset), Role::Log, &mut to, at)? {
-                Copied::Done => copied += 1,
-                Copied::Nothing => {}
-                Copied::Failed => {
-                    failed = true;
-                    break;
-                }
-            }
-        }
-        if !failed && !to.begun && until > 0 {
-            failed = self.write_zeros(nand, block, self.layout.key(owner, 0), Role::Log, at)?.is_none();
-        }
-        let state = self.log.get_mut(slot);
-        state.closed |= failed;
-        state.copied += copied;
-        state.next = until.max(state.next);
-        Ok(!failed)
     }
 }
