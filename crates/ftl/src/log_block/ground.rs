@@ -378,6 +378,7 @@ impl Ground {
             }
             self.log.remove(self.layout.key(logical_block, offset));
         }
+        self.outdate_copies(logical_block, 0);
     }
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {

@@ -181,29 +181,46 @@ impl Ground {
         until: u32,
         at: Time,
     ) -> Result<bool, FtlError> {
-        let state = self.log.get(slot);
-        let (block, role, owner, next) = (state.block, state.role, state.owner, state.next);
-        let mut to = Destination { block: Some(block), begun: next > 0 };
-        let mut copied = 0;
-        let mut failed = false;
-        for offset in next..until {
-            match self.copy_newest(nand, self.layout.key(owner, offset), role, &mut to, at)? {
-                Copied::Done => copied += 1,
-                Copied::Nothing => {}
-                Copied::Failed => {
-                    failed = true;
-                    break;
+        self.copy_until_in_step(nand, &[(slot, until)], at)?;
+        Ok(!self.log.get(slot).closed)
+    }
+
+    /// As [`copy_until`](Self::copy_until), of several side by side: a page of each before the next of any, since only so
+    /// many programs may be in flight.
+    pub(super) fn copy_until_in_step<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        slots: &[(u32, u32)],
+        at: Time,
+    ) -> Result<(), FtlError> {
+        let mut begun: Vec<bool> = slots.iter().map(|(slot, _)| self.log.get(*slot).next > 0).collect();
+        let first = slots.iter().map(|(slot, _)| self.log.get(*slot).next).min().unwrap_or(0);
+        let end = slots.iter().map(|(_, until)| *until).max().unwrap_or(0);
+        for offset in first..end {
+            for ((slot, until), begun) in slots.iter().zip(&mut begun) {
+                let state = self.log.get(*slot);
+                if state.closed || !(state.next..*until).contains(&offset) {
+                    continue;
                 }
+                let (key, role) = (self.layout.key(state.owner, offset), state.role);
+                let mut to = Destination { block: Some(state.block), begun: *begun };
+                let copied = self.copy_newest(nand, key, role, &mut to, at)?;
+                *begun = to.begun;
+                let state = self.log.get_mut(*slot);
+                state.copied += u32::from(matches!(copied, Copied::Done));
+                state.closed |= matches!(copied, Copied::Failed);
             }
         }
-        if !failed && !to.begun && until > 0 {
-            failed = self.write_zeros(nand, block, self.layout.key(owner, 0), role, at)?.is_none();
+        for ((slot, until), begun) in slots.iter().zip(begun) {
+            let state = self.log.get(*slot);
+            let (key, block, role) = (self.layout.key(state.owner, 0), state.block, state.role);
+            let lacks_first = !state.closed && !begun && *until > 0;
+            let failed = lacks_first && self.write_zeros(nand, block, key, role, at)?.is_none();
+            let state = self.log.get_mut(*slot);
+            state.closed |= failed;
+            state.next = state.next.max(*until);
         }
-        let state = self.log.get_mut(slot);
-        state.closed |= failed;
-        state.copied += copied;
-        state.next = until.max(state.next);
-        Ok(!failed)
+        Ok(())
     }
 
     /// Whether a log block can become its owner's data block: it is not closed, stands in place, and what it holds is the

@@ -34,7 +34,7 @@ use alloc::vec::Vec;
 use ground::{Ground, is_hole};
 use lane::Lane;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
-use scheme::Scheme;
+use scheme::{PartOf, Scheme};
 use shape::Sizes;
 
 pub(crate) use ftl_mm::FtlMm;
@@ -113,7 +113,8 @@ impl<N: Nand> Ftl<N> for LogBlock {
         for index in 0..request.pages {
             let content = request.data.page(index, page_bytes);
             let key = request.first.0 + index;
-            done = done.max(self.scheme.write(&mut self.ground, nand, key, request.pages, content, at)?);
+            let part = PartOf { pages: request.pages, index };
+            done = done.max(self.scheme.write(&mut self.ground, nand, key, part, content, at)?);
         }
         self.scheme.served(done, true);
         Ok(done)

@@ -26,6 +26,15 @@ pub(super) enum Scheme {
     Last(Box<Last>),
 }
 
+/// Which page of a request of the host's one is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartOf {
+    /// Pages of the request.
+    pub(super) pages: u32,
+    /// Those in front of this one.
+    pub(super) index: u32,
+}
+
 impl Scheme {
     pub(super) fn new(scheme: LogScheme, geometry: &Geometry, sizes: &Sizes) -> Self {
         match scheme {
@@ -37,14 +46,14 @@ impl Scheme {
         }
     }
 
-    /// Writes a page of the host's, of a request of so many; when it is safe.
+    /// Writes a page of the host's; when it is safe.
     #[inline]
     pub(super) fn write<N: Nand>(
         &mut self,
         ground: &mut Ground,
         nand: &mut N,
         key: u32,
-        pages: u32,
+        part: PartOf,
         content: Content<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
@@ -52,7 +61,7 @@ impl Scheme {
             Self::Plain(plain) => plain.write(ground, nand, key, content, at),
             Self::Bast(bast) => bast.write(ground, nand, key, content, at),
             Self::Fast(fast) => fast.write(ground, nand, key, content, at),
-            Self::Last(last) => last.write(ground, nand, key, pages, content, at),
+            Self::Last(last) => last.write(ground, nand, key, part, content, at),
         }
     }
 

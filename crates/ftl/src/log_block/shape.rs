@@ -48,7 +48,8 @@ impl Sizes {
             LogScheme::Last(last) => {
                 let segments = last.segments_of(log_blocks, geometry.channels());
                 let random = log_blocks - segments * geometry.channels();
-                Some(TableSizes { random, segments, reduced: last.reduced_merge_costs, barriers: config.barriers() })
+                let (reduced, copies) = (last.reduced_merge_costs, last.copies_skipped);
+                Some(TableSizes { random, segments, reduced, copies, barriers: config.barriers() })
             }
             _ => None,
         };

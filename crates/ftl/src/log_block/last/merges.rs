@@ -7,7 +7,6 @@
 
 use super::Last;
 use crate::FtlError;
-use crate::barriers::Barrier;
 use crate::log_block::ground::Ground;
 use crate::log_block::log::NONE;
 use crate::log_block::pool::Role;
@@ -58,21 +57,6 @@ impl Ground {
         match chosen.first() {
             Some(logical_block) => Ok(vec![self.gather(nand, *logical_block, at)?]),
             None => Ok(Vec::new()),
-        }
-    }
-
-    /// A page has been written to a random log block. Where its logical block has a sequential one that is written beyond
-    /// that page, what was copied there in its place is not the newest any more, and no table says so: that block cannot
-    /// become a data block. A recovery need not be told: of what it finds, copies count only where they are the newest
-    /// by their versions, and it takes a sequential log block for one in place only if all of it counts.
-    pub(super) fn outdate_copy(&mut self, key: u32) {
-        let (logical_block, offset) = self.split(key);
-        let slot = self.log.last().and_then(|tables| tables.segments.slot(logical_block));
-        if let Some(slot) = slot
-            && offset < self.log.get(slot).next
-            && !self.barriers.forget(Barrier::PartialMergesOfNewest)
-        {
-            self.log.get_mut(slot).in_place = false;
         }
     }
 

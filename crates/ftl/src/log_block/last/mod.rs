@@ -5,6 +5,7 @@
 //! - **Sequentiality detector** (4.2): a request of so many pages or more is sequential ([`Last::is_sequential`]).
 //! - **Sequential log blocks** (4.3, algorithm 1): one for each logical block of a few segments, in place. The segment that
 //!   was allocated least recently is merged, on all channels together ([`segments`]).
+//!   Pages that a request skips there are left out, or copied ([`skipped`]).
 //! - **Random log blocks** (4.4, algorithm 2): the next page goes to the channel that was written least recently. Those of
 //!   the hot partition take pages that were overwritten often, those of the cold one all others; which one is merged says
 //!   the merge-cost table ([`replacement`], figure 11).
@@ -20,6 +21,7 @@ mod merges;
 mod page_table;
 mod replacement;
 mod segments;
+mod skipped;
 pub(super) mod summary;
 mod tables;
 
@@ -27,6 +29,7 @@ use super::ground::Ground;
 use super::log::NONE;
 use super::order::Order;
 use super::pool::Role;
+use super::scheme::PartOf;
 use super::shape::Sizes;
 use crate::config::LastParts;
 use crate::{FtlError, RamLedger};
@@ -111,19 +114,19 @@ impl Last {
         pages >= self.parts.threshold
     }
 
-    /// Writes a page of a request of so many.
+    /// Writes a page of a request.
     pub(super) fn write<N: Nand>(
         &mut self,
         ground: &mut Ground,
         nand: &mut N,
         key: u32,
-        pages: u32,
+        part: PartOf,
         content: Content<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
         let mut at = at;
-        if self.is_sequential(pages) {
-            match self.write_sequential(ground, nand, key, content, at)? {
+        if self.is_sequential(part.pages) {
+            match self.write_sequential(ground, nand, key, part, content, at)? {
                 (Some(done), _) => return Ok(done),
                 (None, ready) => at = ready,
             }
@@ -139,6 +142,7 @@ impl Last {
         ground: &mut Ground,
         nand: &mut N,
         key: u32,
+        part: PartOf,
         content: Content<'_>,
         at: Time,
     ) -> Result<(Option<Time>, Time), FtlError> {
@@ -162,10 +166,10 @@ impl Last {
         }
         self.counts.sequential_begun_behind += u64::from(next == 0 && offset > 0);
         if self.parts.copies_skipped {
-            let copied = state.copied;
-            let is_done = ground.copy_until(nand, slot, offset, at)?;
-            self.counts.skipped_copies += u64::from(ground.log.get(slot).copied - copied);
-            if !is_done {
+            if offset > next {
+                self.copy_skipped(ground, nand, key, part, at)?;
+            }
+            if ground.log.get(slot).closed {
                 return Ok((None, at));
             }
         } else if next == 0 && offset > 0 {
@@ -226,7 +230,8 @@ impl Last {
             }
             self.touch(channel);
             if self.parts.copies_skipped {
-                ground.outdate_copy(key);
+                let (logical_block, offset) = ground.split(key);
+                ground.outdate_copies(logical_block, offset);
             }
             if self.has_summary && next + 1 == self.pages_per_log_block {
                 ground.write_summary(nand, slot, &self.open[open].versions, at)?;

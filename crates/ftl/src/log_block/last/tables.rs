@@ -18,6 +18,8 @@ pub(in super::super) struct TableSizes {
     pub(in super::super) segments: u32,
     /// Whether the merge-cost table is the reduced one.
     pub(in super::super) reduced: bool,
+    /// Whether sequential log blocks may hold copies of pages that requests skipped.
+    pub(in super::super) copies: bool,
     pub(in super::super) barriers: Barriers,
 }
 
@@ -48,6 +50,11 @@ impl Tables {
     /// Makes room for what a recovery has found: so many log blocks.
     pub(in super::super) fn reserve(&mut self, log_blocks: usize) {
         self.pages.reserve(log_blocks * self.layout.pages_per_block() as usize);
+    }
+
+    /// The slot of a logical block's sequential log block, if that may hold copies.
+    pub(in super::super) fn slot_with_copies(&self, logical_block: u32) -> Option<u32> {
+        if self.sizes.copies { self.segments.slot(logical_block) } else { None }
     }
 
     /// Where the newest version of a logical page is, if it is in a log block (section 4.8): random log blocks first.
@@ -130,7 +137,8 @@ mod tests {
     fn the_tables_are_as_large_as_table_i_says() {
         // 256 GB over eight channels: 32 segments of sequential log blocks and 768 random ones.
         let geometry = Geometry::new(4096, 128, 1 << 19, 8, 1).unwrap();
-        let sizes = TableSizes { random: 768, segments: 32, reduced: true, barriers: Barriers::default() };
+        let sizes =
+            TableSizes { random: 768, segments: 32, reduced: true, copies: false, barriers: Barriers::default() };
         let tables = Tables::new(&geometry, Layout::segments(&geometry), sizes);
         let mut ledger = RamLedger::default();
         tables.ram(&geometry, 1 << 19, &mut ledger);
