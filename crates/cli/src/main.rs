@@ -1,5 +1,7 @@
 //! The phelsuma command: flash translation layers, simulated, compared and crashed.
 
+#[cfg(unix)]
+mod allocator;
 mod check;
 mod claims;
 mod compare;
