@@ -429,11 +429,14 @@ impl Blocks {
                     return Ok(OpenBlock { block, next: 0, first_seq: 0, ready: at });
                 }
             }
-            let erased = match erased {
-                Some(erased) => Some(erased),
-                None => self.erase_free(nand, block, purpose, at)?,
+            let opened = match erased {
+                Some(erased) => Some((block, erased)),
+                None => {
+                    let erased = self.erase_free(nand, block, purpose, at)?;
+                    erased.map(|ready| self.least_worn(block, stream, ready))
+                }
             };
-            if let Some(ready) = erased {
+            if let Some((block, ready)) = opened {
                 self.uses[block.index()] = BlockUse::Open;
                 return Ok(OpenBlock { block, next: 0, first_seq: 0, ready });
             }

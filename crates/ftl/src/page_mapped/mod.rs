@@ -421,7 +421,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let content = request.data.page(index, page_bytes);
             let io = mapping_io!(self, nand, at);
             self.mapping.prepare(io, key, true, &mut self.before)?;
+            // What an entry leaves the cache for is on flash before the room that it makes is used.
             let fetched = io.read_done();
+            done = done.max(io.done());
             self.settle(nand, at)?;
             let (stream, at) = self.stream_for_host(nand, key, request.hint, at, fetched);
             let before = if self.points_back() { self.mapping.last_place(key) } else { LastPlace::Nowhere };
@@ -603,7 +605,8 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.blocks.ram(&mut ledger);
         self.integrity.ram(&mut ledger);
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
-        ledger.index("buffer.moving", self.moving.bytes());
+        let page_bytes = self.blocks.geometry().page_bytes().into();
+        ledger.index("buffer.moving", self.moving.bytes(page_bytes));
         ledger.index("buffer.before", self.before.capacity() as u64 * 4);
         ledger.index("index.anchors", self.anchors.capacity() as u64 * 4);
         ledger

@@ -62,8 +62,8 @@ impl MoveBuffer {
         (page, content)
     }
 
-    /// RAM, in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
-        (self.pages.capacity() * size_of::<Moving>() + self.bytes.capacity()) as u64
+    /// RAM, in bytes, with room for the data of all pages: a drive has it also while nobody gives it any.
+    pub(crate) fn bytes(&self, page_bytes: u64) -> u64 {
+        (self.pages.capacity() * size_of::<Moving>()) as u64 + PAGES as u64 * page_bytes
     }
 }
