@@ -71,6 +71,12 @@ impl Layout {
         below.saturating_mul(self.entries_max(height, height) as u64 - u64::from(height > 1))
     }
 
+    /// Entries of a tree all of whose nodes are full, as they are where keys come in order.
+    pub fn capacity_in_order(&self) -> u64 {
+        let height = self.height_max();
+        (1..=height).map(|level| self.entries_max(level, height) as u64).product()
+    }
+
     /// Pages of a tree of so many entries at most: each has a leaf of its own that is half full, but for the last one.
     pub fn pages_max(&self, entries: u64) -> u64 {
         entries.div_ceil(self.entries_min(1).max(1) as u64) + 1

@@ -99,6 +99,12 @@ impl MuTree {
         self.caches.layout
     }
 
+    /// Changes how many pages the write cache holds; how many it held. One that is to hold none must be flushed.
+    pub fn set_write_pages(&mut self, pages: usize) -> usize {
+        debug_assert!(pages > 0 || self.caches.waiting() == 0);
+        core::mem::replace(&mut self.caches.writes_max, pages)
+    }
+
     /// Levels of the tree; none before the first insert.
     pub fn height(&self) -> usize {
         self.height

@@ -1,14 +1,14 @@
 //! How the flash is divided, and what fits.
 
 use super::integrity::Integrity;
-use super::mapping::{PagedMapping, RamMapping};
+use super::mapping::{MuMapping, PagedMapping, RamMapping};
 use super::needs::Needs;
 use super::saved::counters_and_seal;
 use super::sorting::placement_of;
-use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
+use super::validity::{BitmapCache, FlashBitmap, PageValidityLog, Tuning, saved_bytes};
 use super::{Config, PageMapped};
 use crate::blocks::{critical_blocks, held_blocks, young_blocks};
-use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
+use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
@@ -31,6 +31,7 @@ pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
 fn mapping_needs(geometry: &Geometry, config: &Config, logical_pages: u32) -> Needs {
     match config.composition.mapping {
         MappingPart::RamTable => RamMapping::needs(geometry, logical_pages),
+        MappingPart::MuTree { write_pages, .. } => MuMapping::needs(geometry, logical_pages, write_pages),
         MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
             let entries = cache_entries(logical_pages, asked);
             let power = config.composition.power;
@@ -72,14 +73,19 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn of(config: &Config) -> Self {
-        // Its streams are the same whatever it has to remember, and a drive may be asked for that cannot be.
-        let part = placement_of(config.composition.placement, 0);
+        // But for partitions its streams are the same whatever it has to remember, and a drive may be asked for that cannot
+        // be.
+        let part = match config.composition.placement {
+            part @ PlacementPart::Partitions { .. } => placement_of(part, config.logical_pages),
+            part => placement_of(part, 0),
+        };
         let placement = part.streams();
         let apart = if part.asks().pages { 1 } else { placement };
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
         let mapping = placement + u8::from(cold.is_some());
-        let validity = mapping + 1;
-        Self { cold, mapping, validity, count: validity + u8::from(has_validity_on_flash(config)), apart }
+        // What is in the mapping's tree has no stream of its own.
+        let validity = mapping + u8::from(has_validity_on_flash(config));
+        Self { cold, mapping, validity, count: validity + 1, apart }
     }
 
     /// Blocks on one die that streams may open from the reserve, whatever was open before a power cut: with free blocks
@@ -91,7 +97,7 @@ impl Streams {
 }
 
 fn has_validity_on_flash(config: &Config) -> bool {
-    config.composition.validity != ValidityPart::RamBitmap
+    !matches!(config.composition.validity, ValidityPart::RamBitmap | ValidityPart::MuTree { .. })
 }
 
 /// What validity needs: so many pages may be reported at a time, and so many programs a synchronization takes where one
@@ -104,6 +110,7 @@ fn validity_needs(
 ) -> Result<Needs, FtlError> {
     Ok(match config.composition.validity {
         ValidityPart::RamBitmap => Needs::default(),
+        ValidityPart::MuTree { bitmap_cache } => BitmapCache::needs(geometry, bitmap_cache),
         ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
         ValidityPart::PageValidityLog => PageValidityLog::needs(geometry, reports, synchronizations)?,
         ValidityPart::Gecko { size_ratio, partitions, merge } => {
