@@ -196,7 +196,7 @@ impl PageMapped {
         };
         let placement = placement_of(composition.placement, logical_pages);
         let sorting = Sorting::of(placement.asks());
-        let streams = Streams::of(config);
+        let streams = Streams::of(geometry, config);
         let collects_metadata = composition.metadata == MetadataPart::Collected;
         let mut blocks =
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
@@ -402,7 +402,8 @@ impl PageMapped {
     fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
         // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
         // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
-        if self.blocks.free() < self.shape.reserve_blocks {
+        // A lookup in a µ-Tree programs nothing.
+        if self.blocks.free() < self.shape.reserve_blocks && !matches!(self.mapping, Mapping::Mu(_)) {
             let _ = self.make_space(nand, at);
             if self.below_batterys_needs() {
                 // Nodes of a tree may be written more than once: what the battery needs is not touched.

@@ -72,11 +72,14 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn of(config: &Config) -> Self {
+    pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
         // But for partitions its streams are the same whatever it has to remember, and a drive may be asked for that cannot
         // be.
         let part = match config.composition.placement {
-            part @ PlacementPart::Partitions { .. } => placement_of(part, config.logical_pages),
+            part @ PlacementPart::Partitions { .. } => {
+                let pages = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
+                placement_of(part, config.logical_pages.min(pages))
+            }
             part => placement_of(part, 0),
         };
         let placement = part.streams();
@@ -195,7 +198,7 @@ impl PageMapped {
         let needs = needs(geometry, config)?;
         let block = u64::from(geometry.pages_per_block());
         let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
-        let streams = Streams::of(config);
+        let streams = Streams::of(geometry, config);
         let open_blocks = u32::from(streams.count) * geometry.dies();
         let opened = streams.opened_from_reserve() * geometry.dies();
         let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);

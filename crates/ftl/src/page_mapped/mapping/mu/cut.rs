@@ -33,7 +33,15 @@ impl Extent {
 impl MuMapping {
     fn insert<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, extent: &Extent) -> Result<(), FtlError> {
         let (key, record) = (extent.first, extent.record());
-        self.ask(io, |tree, io| tree.insert(io, key, record)).map(drop)
+        let before = self.ask(io, |tree, io| tree.insert(io, key, record))?;
+        self.tally.lengths.replaced(before.and_then(|record| Extent::of((key, record))), Some(*extent));
+        Ok(())
+    }
+
+    fn remove<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Result<(), FtlError> {
+        let before = self.ask(io, |tree, io| tree.remove(io, key))?;
+        self.tally.lengths.replaced(before.and_then(|record| Extent::of((key, record))), None);
+        Ok(())
     }
 
     /// Puts an extent into the tree. If it fails in the middle, the extent is put once more later: what was done of it
@@ -53,7 +61,7 @@ impl MuMapping {
                 Some(before) => self.insert(io, &before)?,
                 // It is going to be another one's key.
                 None if old.first == new.first => {}
-                None => drop(self.ask(io, |tree, io| tree.remove(io, old.first))?),
+                None => self.remove(io, old.first)?,
             }
             if old.end() >= new.end() {
                 break;
@@ -66,7 +74,7 @@ impl MuMapping {
                 self.tally.merged += 1;
                 self.insert(io, &Extent { pages: front.pages + new.pages, ..front })?;
                 // Nothing, unless it took another one's place.
-                self.ask(io, |tree, io| tree.remove(io, new.first)).map(drop)
+                self.remove(io, new.first)
             }
             None => self.insert(io, &new),
         }

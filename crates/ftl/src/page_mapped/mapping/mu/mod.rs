@@ -18,8 +18,11 @@
 
 mod cut;
 mod extent;
+mod lengths;
 
 pub(crate) use extent::{EXTENT_PAGES_MAX, Extent, PART_PAGES, PHYSICAL_PAGES_MAX, bitmap_key, parts_of_block};
+
+use lengths::Lengths;
 
 use super::trim_map::{PENDING_MAX, TrimMap, regions};
 use super::{Before, Place};
@@ -41,6 +44,8 @@ struct Tally {
     /// By case of section 4.2.3.
     cases: [u64; 4],
     tombstones_written: u64,
+    /// What is in the tree by length.
+    lengths: Lengths,
 }
 
 /// The mapping part.
@@ -420,6 +425,7 @@ impl MuMapping {
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("mapping.growing_extents", 3 * 12);
+        ledger.index("index.extent_lengths", size_of::<Lengths>() as u64);
         self.trims.ram(ledger);
     }
 
@@ -429,5 +435,6 @@ impl MuMapping {
         out.push(Counter::sum("extents_merged", self.tally.merged));
         let names = ["extents_deleted", "extents_split", "extents_cut_right", "extents_cut_left"];
         out.extend(names.iter().zip(self.tally.cases).map(|(name, count)| Counter::sum(name, count)));
+        self.tally.lengths.counters(out);
     }
 }
