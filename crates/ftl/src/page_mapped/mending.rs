@@ -3,7 +3,7 @@
 //!
 //! All that the tree says is in spare areas and tombstone pages as well. So where a page of it goes bad nothing is lost: what
 //! was begun is given up, the drive comes up from flash as after a power cut, with a new tree, and what was begun is done
-//! once more. Trims that were not flushed are undone by that, as by a power cut.
+//! once more. A trim is written through for this: what is on flash alone counts then.
 
 use super::mapping::{Mapping, TREE_UNREADABLE};
 use super::meta_io::MetaIo;
@@ -65,6 +65,22 @@ impl PageMapped {
             self.settle(nand, at)?;
         }
         Ok(())
+    }
+
+    /// Where the drive may have to come up anew, a trim is on flash when it is done. When that is. On a drive that has no block
+    /// left for it, it stays pending.
+    pub(super) fn write_trims_through<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if !matches!(self.mapping, Mapping::Mu(_)) || !self.mapping.has_pending_trims() {
+            return Ok(at);
+        }
+        let io = mapping_io!(self, nand, at);
+        let written = self.mapping.write_pending_trims(io);
+        let done = io.done();
+        self.settle(nand, at)?;
+        match written {
+            Err(TREE_UNREADABLE) => Err(TREE_UNREADABLE),
+            _ => Ok(done),
+        }
     }
 
     /// Does something, and does it once more if it met a page of the tree that cannot be read.

@@ -503,7 +503,7 @@ impl PageMapped {
             trimmed?;
             next = until;
         }
-        Ok(done)
+        Ok(done.max(self.write_trims_through(nand, at)?))
     }
 
     fn make_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
