@@ -229,9 +229,11 @@ impl PageMapped {
         if self.validity.is_unreadable() {
             return Err(TREE_UNREADABLE);
         }
-        if matches!(self.validity, Validity::Mu(_)) && live.len() == usize::from(self.blocks.counters.live(victim)) {
-            // It has no page that was never programmed.
-            answer = Answer::Exact;
+        if matches!(self.validity, Validity::Mu(_)) {
+            // Where they do not agree there are pages that were never programmed; and the mapping is asked, at no cost to
+            // speak of.
+            let agree = live.len() == usize::from(self.blocks.counters.live(victim));
+            answer = if agree { Answer::Exact } else { Answer::Uncertain };
         }
         let one_by_one = self.barriers.forget(Barrier::JudgedBeforeMoved);
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
