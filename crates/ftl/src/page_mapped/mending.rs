@@ -29,7 +29,7 @@ impl PageMapped {
     pub(super) fn tree_of(geometry: &Geometry, config: &Config) -> Result<Option<MuTree>, FtlError> {
         match config.composition.mapping {
             MappingPart::MuTree { read_pages, write_pages } => {
-                super::MuMapping::tree(geometry, config.logical_pages, read_pages, write_pages).map(Some)
+                super::MuMapping::tree(geometry, read_pages, write_pages).map(Some)
             }
             _ => Ok(None),
         }

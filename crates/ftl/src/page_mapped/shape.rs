@@ -245,7 +245,10 @@ impl PageMapped {
     /// How the flash is divided, or why it cannot be.
     pub(super) fn shape_that_fits(geometry: &Geometry, config: &Config, bad: u32) -> Result<Shape, FtlError> {
         let shape = Self::shape_of(geometry, config)?;
-        let usable_pages = Self::usable_pages(geometry, &shape, bad);
+        let mut usable_pages = Self::usable_pages(geometry, &shape, bad);
+        if matches!(config.composition.mapping, MappingPart::MuTree { .. }) {
+            usable_pages = usable_pages.min(MuMapping::logical_pages_max(geometry));
+        }
         if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
             return Err(FtlError::DoesNotFit {
                 logical_pages: config.logical_pages,

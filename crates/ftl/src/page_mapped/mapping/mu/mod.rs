@@ -93,10 +93,9 @@ impl MuMapping {
     /// A tree for a drive of this shape.
     ///
     /// # Errors
-    /// It does not fit the pages, or a page number its records.
+    /// Pages are too small for nodes, or a page number does not fit its records.
     pub(crate) fn tree(
         geometry: &Geometry,
-        logical_pages: u32,
         read_pages: u32,
         write_pages: u32,
     ) -> Result<MuTree, FtlError> {
@@ -106,10 +105,14 @@ impl MuMapping {
             ));
         }
         let tree = MuTree::new(geometry.page_bytes() as usize, read_pages as usize, write_pages as usize);
-        // A tree that is full although it has fewer entries than this is written anew, with full nodes.
-        let entries = 4 * entries_max(geometry, logical_pages);
-        tree.filter(|tree| tree.layout().capacity_in_order() >= entries)
-            .ok_or(FtlError::Unsupported("pages of this size are too small for a µ-Tree of so many logical pages"))
+        tree.ok_or(FtlError::Unsupported("pages of this size are too small for a µ-Tree"))
+    }
+
+    /// Logical pages of a drive of this shape at the most: in the worst case each is an extent of its own, and the tree has
+    /// room for that however they came.
+    pub(crate) fn logical_pages_max(geometry: &Geometry) -> u64 {
+        let capacity = Layout::new(geometry.page_bytes() as usize).map_or(0, |layout| layout.capacity());
+        capacity.saturating_sub(entries_max(geometry, 0))
     }
 
     /// What it needs of the flash on a drive of so many logical pages. A page that is moved makes two leaves of the tree
