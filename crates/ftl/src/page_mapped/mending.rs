@@ -78,8 +78,8 @@ impl PageMapped {
         let done = io.done();
         self.settle(nand, at)?;
         match written {
-            Err(TREE_UNREADABLE) => Err(TREE_UNREADABLE),
-            _ => Ok(done),
+            Ok(_) | Err(FtlError::Full { .. }) => Ok(done),
+            Err(error) => Err(error),
         }
     }
 

@@ -13,8 +13,8 @@ use super::steps::Steps;
 use super::{PageMapped, RamMapping};
 use crate::FtlError;
 use crate::blocks::BlockUse;
-use crate::mu_tree::MuTree;
-use crate::page_mapped::mapping::{Mapping, MuMapping, Place, parts_of_block};
+use crate::mu_tree::{MuTree, TreeError};
+use crate::page_mapped::mapping::{Mapping, MuMapping, Place, TREE_UNREADABLE, parts_of_block};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{BitmapCache, RamBitmap, Validity};
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Purpose};
@@ -61,7 +61,8 @@ impl PageMapped {
     ) -> Result<u64, FtlError> {
         steps.begin("write the tree");
         let geometry = *nand.geometry();
-        let scratch = u64::from(self.shape.logical_pages) * 4 + geometry.pages() / 8;
+        let write_cache = WRITE_PAGES_MIN as u64 * u64::from(geometry.page_bytes());
+        let scratch = u64::from(self.shape.logical_pages) * 4 + geometry.pages() / 8 + write_cache;
         self.hear_news(nand, steps.now)?;
         let Aside { mut mapping, mut cache, tree } = aside;
         let layout = tree.layout();
@@ -104,9 +105,17 @@ impl PageMapped {
                 tree.set_write_pages(usual);
                 Ok(())
             })
-            .map_err(|_| crate::page_mapped::mapping::TREE_UNREADABLE)
+            .map_err(|error| match error {
+                TreeError::Store(error) => error,
+                TreeError::Unreadable(_) | TreeError::TooMany => TREE_UNREADABLE,
+            })
         });
         steps.count(io);
+        match written {
+            Ok(()) | Err(TREE_UNREADABLE | FtlError::Full { .. }) => {}
+            // The flash does nothing any more: so has the recovery come to nothing.
+            Err(error) => return Err(error),
+        }
         if written.is_err() {
             // The table stays. What was written of the tree is nobody's.
             core::mem::swap(&mut mapping.trims, &mut table.trims);
