@@ -152,8 +152,12 @@ fn without_caches_each_update_of_the_tree_is_programmed_once_and_each_split() {
 }
 
 #[test]
-fn pages_too_small_for_the_tree_of_a_drive_are_refused() {
-    let config = config("mu-ftl", 30_000);
-    let refused = phelsuma_ftl::format(&mut chips(small(32, 1600, 1, 1)), &config, Time::ZERO);
-    assert!(matches!(refused, Err(FtlError::Unsupported(why)) if why.contains("too small for a µ-Tree")));
+fn a_drive_has_no_more_pages_than_its_tree_has_room_for_however_they_come() {
+    let geometry = small(32, 1600, 1, 1);
+    let format = |pages| phelsuma_ftl::format(&mut chips(geometry), &config("mu-ftl", pages), Time::ZERO).map(drop);
+    let Err(FtlError::DoesNotFit { usable_pages, .. }) = format(3_000) else { panic!("a tree of pages of 512 bytes") };
+    // Half-full nodes of 15, 7 and 3 entries below a root of 7, and an entry for what is stale in each block.
+    assert_eq!(usable_pages, 15 * 7 * 3 * 6 - 1600);
+    assert!(matches!(format(usable_pages as u32 + 1), Err(FtlError::DoesNotFit { .. })));
+    format(usable_pages as u32).unwrap();
 }
