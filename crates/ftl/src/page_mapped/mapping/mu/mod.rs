@@ -66,8 +66,8 @@ pub(crate) struct MuMapping {
     tally: Tally,
 }
 
-/// The error of an operation that met a page of the tree which cannot be read, or a tree without room: it is done once more when the drive has
-/// come up anew.
+/// The error of an operation that met a page of the tree which cannot be read, or a tree without room: it is done once
+/// more when the drive has come up anew.
 pub(crate) const TREE_UNREADABLE: FtlError = FtlError::Unsupported("a page of the µ-Tree cannot be read");
 
 /// Entries of the tree of a drive at the most.
@@ -94,11 +94,7 @@ impl MuMapping {
     ///
     /// # Errors
     /// Pages are too small for nodes, or a page number does not fit its records.
-    pub(crate) fn tree(
-        geometry: &Geometry,
-        read_pages: u32,
-        write_pages: u32,
-    ) -> Result<MuTree, FtlError> {
+    pub(crate) fn tree(geometry: &Geometry, read_pages: u32, write_pages: u32) -> Result<MuTree, FtlError> {
         if geometry.page_numbers() as u64 > u64::from(PHYSICAL_PAGES_MAX) {
             return Err(FtlError::Unsupported(
                 "records of the µ-Tree have 25 bits for a page: 128 GiB of pages of 4 KiB",
