@@ -13,8 +13,8 @@ use super::steps::Steps;
 use super::{PageMapped, RamMapping};
 use crate::FtlError;
 use crate::blocks::BlockUse;
-use crate::mu_tree::{MuTree, TreeError};
-use crate::page_mapped::mapping::{Mapping, MuMapping, Place, TREE_UNREADABLE, parts_of_block};
+use crate::mu_tree::MuTree;
+use crate::page_mapped::mapping::{Mapping, MuMapping, Place, TREE_UNREADABLE, of_tree, parts_of_block};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{BitmapCache, RamBitmap, Validity};
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Purpose};
@@ -105,10 +105,7 @@ impl PageMapped {
                 tree.set_write_pages(usual);
                 Ok(())
             })
-            .map_err(|error| match error {
-                TreeError::Store(error) => error,
-                TreeError::Unreadable(_) | TreeError::TooMany => TREE_UNREADABLE,
-            })
+            .map_err(of_tree)
         });
         steps.count(io);
         match written {

@@ -13,8 +13,8 @@
 //! comes out of the recovery's scan, so an entry cannot be older than its block's pages.
 
 use super::Answer;
-use crate::mu_tree::{Layout, TreeError};
-use crate::page_mapped::mapping::{PART_PAGES, TREE_UNREADABLE, bitmap_key, parts_of_block};
+use crate::mu_tree::Layout;
+use crate::page_mapped::mapping::{PART_PAGES, bitmap_key, of_tree, parts_of_block};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
@@ -238,7 +238,7 @@ impl BitmapCache {
         self.freed(block);
         for part in 0..parts_of_block(&self.geometry) {
             let key = bitmap_key(&self.geometry, block, part);
-            ask(io.tree(|tree, io| tree.remove(io, key)))?;
+            io.tree(|tree, io| tree.remove(io, key)).map_err(of_tree)?;
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl BitmapCache {
     /// What is stale in a part of a block, by the tree and the cache.
     fn stale<N: Nand>(&self, io: &mut MetaIo<'_, N>, block: Block, part: u32) -> Result<u32, FtlError> {
         let key = bitmap_key(&self.geometry, block, part);
-        let mut bits = ask(io.tree(|tree, io| tree.get(io, key)))?.unwrap_or(0);
+        let mut bits = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0);
         let mut at = self.buckets[self.bucket(block)];
         while at != END {
             let entry = self.entries[at as usize];
@@ -295,7 +295,7 @@ impl BitmapCache {
             let bits = stale.fold(0, |bits, index| bits | 1 << (index % PART_PAGES));
             let key = bitmap_key(&self.geometry, block, part);
             if bits != 0 {
-                ask(io.tree(|tree, io| tree.insert(io, key, bits)))?;
+                io.tree(|tree, io| tree.insert(io, key, bits)).map_err(of_tree)?;
             }
         }
         Ok(())
@@ -320,19 +320,12 @@ impl BitmapCache {
     }
 }
 
-fn ask<R>(answer: Result<R, TreeError<FtlError>>) -> Result<R, FtlError> {
-    answer.map_err(|error| match error {
-        TreeError::Store(error) => error,
-        TreeError::Unreadable(_) | TreeError::TooMany => TREE_UNREADABLE,
-    })
-}
-
 /// Adds bits to an entry of the tree.
 fn add<N: Nand>(io: &mut MetaIo<'_, N>, key: Option<u32>, bits: u32) -> Result<(), FtlError> {
     let Some(key) = key else { return Ok(()) };
-    let before = ask(io.tree(|tree, io| tree.get(io, key)))?.unwrap_or(0);
+    let before = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0);
     if before | bits == before {
         return Ok(());
     }
-    ask(io.tree(|tree, io| tree.insert(io, key, before | bits))).map(drop)
+    io.tree(|tree, io| tree.insert(io, key, before | bits)).map(drop).map_err(of_tree)
 }

@@ -66,9 +66,18 @@ pub(crate) struct MuMapping {
     tally: Tally,
 }
 
-/// The error of an operation that met a page of the tree which cannot be read, or a tree without room: it is done once
-/// more when the drive has come up anew.
+/// The error of an operation that met a page of the tree which cannot be read: it is done once more when the drive has
+/// come up anew.
 pub(crate) const TREE_UNREADABLE: FtlError = FtlError::Unsupported("a page of the µ-Tree cannot be read");
+
+/// A tree's error as one of the drive. A tree that is full has a page that is not what was written: it has room for what
+/// there can be ([`MuMapping::logical_pages_max`]).
+pub(crate) fn of_tree(error: TreeError<FtlError>) -> FtlError {
+    match error {
+        TreeError::Store(error) => error,
+        TreeError::Unreadable(_) | TreeError::TooMany => TREE_UNREADABLE,
+    }
+}
 
 /// Entries of the tree of a drive at the most.
 fn entries_max(geometry: &Geometry, logical_pages: u32) -> u64 {
@@ -129,13 +138,9 @@ impl MuMapping {
         io: &mut MetaIo<'a, N>,
         ask: impl FnOnce(&mut MuTree, &mut MetaIo<'a, N>) -> Result<R, TreeError<FtlError>>,
     ) -> Result<R, FtlError> {
-        io.tree(ask).map_err(|error| match error {
-            TreeError::Store(error) => error,
-            TreeError::Unreadable(_) | TreeError::TooMany => {
-                self.damaged = true;
-                TREE_UNREADABLE
-            }
-        })
+        let answer = io.tree(ask).map_err(of_tree);
+        self.damaged |= matches!(answer, Err(TREE_UNREADABLE));
+        answer
     }
 
     /// What is in the tree at or before `key`.
