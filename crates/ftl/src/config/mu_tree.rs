@@ -15,6 +15,10 @@ impl PageParts {
             ("mapping.write-pages", MappingPart::MuTree { write_pages, .. }, ..) => {
                 *write_pages = within(0, 65_536).ok_or_else(|| bad("it can be a whole number from 0 to 65536"))?;
             }
+            ("mapping.record-bits", MappingPart::MuTree { record_bits, .. }, ..) => {
+                let bits = number.filter(|bits| [0, 32, 40].contains(bits));
+                *record_bits = bits.ok_or_else(|| bad("it can be 32, 40 or 0"))?;
+            }
             ("validity.bitmap-cache", _, ValidityPart::MuTree { bitmap_cache }, _) => {
                 *bitmap_cache = within(0, 1 << 24).ok_or_else(|| bad("it can be a whole number from 0 to 16777216"))?;
             }
@@ -53,18 +57,25 @@ mod tests {
         let settings = [
             ("mapping.read-pages", "3"),
             ("mapping.write_pages", "0"),
+            ("mapping.record-bits", "40"),
             ("validity.bitmap-cache", "0"),
             ("partitions.pages", "100"),
         ];
         let parts = with("mu-ftl", &settings).unwrap();
-        assert_eq!(parts.mapping, MappingPart::MuTree { read_pages: 3, write_pages: 0 });
+        assert_eq!(parts.mapping, MappingPart::MuTree { read_pages: 3, write_pages: 0, record_bits: 40 });
         assert_eq!(parts.validity, ValidityPart::MuTree { bitmap_cache: 0 });
         assert_eq!(parts.placement, PlacementPart::Partitions { pages: 100 });
         assert!(parts.survives_power_cuts());
         for setting in settings {
             assert!(with("page", &[setting]).is_err(), "{setting:?}");
         }
-        for wrong in [("mapping.read-pages", "0"), ("partitions.pages", "0"), ("validity.bitmap-cache", "-1")] {
+        let wrong = [
+            ("mapping.read-pages", "0"),
+            ("mapping.record-bits", "33"),
+            ("partitions.pages", "0"),
+            ("validity.bitmap-cache", "-1"),
+        ];
+        for wrong in wrong {
             assert!(with("mu-ftl", &[wrong]).is_err(), "{wrong:?}");
         }
     }

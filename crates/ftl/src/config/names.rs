@@ -76,8 +76,9 @@ impl PageParts {
         let placement = self.name_of_placement();
         let mapping = match self.mapping {
             MappingPart::RamTable => "ram-table".into(),
-            MappingPart::MuTree { read_pages, write_pages } => {
-                format!("mu-tree(read={read_pages}, write={write_pages})")
+            MappingPart::MuTree { read_pages, write_pages, record_bits } => {
+                let records = if record_bits > 0 { format!(", records={record_bits}") } else { String::new() };
+                format!("mu-tree(read={read_pages}, write={write_pages}{records})")
             }
             MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
                 let on_miss = if on_miss == OnMiss::Fetch { "fetch" } else { "lazy" };

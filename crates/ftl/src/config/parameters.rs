@@ -20,6 +20,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
         "0 to 65536 (default 4)",
         "pages that mu-tree's write cache holds; with 0 each update is programmed",
     ),
+    (
+        "mapping.record-bits",
+        "32 | 40 | 0 (0: what a page number takes)",
+        "bits of a record of mu-tree: 32 are enough for 128 GiB of pages of 4 KiB",
+    ),
     ("integrity", "noflush | page | timeout | req", "when paged writes dirty entries that need not go yet"),
     (
         "integrity.timeout",

@@ -23,6 +23,8 @@ pub enum MappingPart {
         read_pages: u32,
         /// Pages of its write cache; with 0 each update is programmed at once.
         write_pages: u32,
+        /// Bits of a record: 32 or 40, or 0 for as many as it takes to name a page of the drive.
+        record_bits: u32,
     },
 }
 
@@ -348,7 +350,7 @@ pub(crate) const SEPBIT: PlacementPart =
 pub(crate) const MIDAS: PlacementPart = PlacementPart::Midas { groups: 6, epoch: 4 };
 
 /// Extents in a µ-Tree with the defaults: caches of 44 KiB with pages of 4 KiB, as µ-FTL has for its PIC trace (figure 8).
-pub(crate) const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 7, write_pages: 4 };
+pub(crate) const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 7, write_pages: 4, record_bits: 0 };
 
 /// Bitmap entries in the same tree with the default: 4 KiB of bitmap cache (µ-FTL figure 8).
 pub(crate) const MU_BITMAPS: ValidityPart = ValidityPart::MuTree { bitmap_cache: 1024 };

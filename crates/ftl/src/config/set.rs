@@ -28,7 +28,14 @@ impl PageParts {
                 self.integrity = IntegrityPart::NoFlush;
             }
             ("mapping", _) => return Err(bad("it can be ram-table, paged or mu-tree")),
-            ("mapping.read-pages" | "mapping.write-pages" | "validity.bitmap-cache" | "partitions.pages", _) => {
+            (
+                "mapping.read-pages"
+                | "mapping.write-pages"
+                | "mapping.record-bits"
+                | "validity.bitmap-cache"
+                | "partitions.pages",
+                _,
+            ) => {
                 self.set_mu_tree(name, value)?;
             }
             ("mapping.cache", _) => match (value.parse(), &mut self.mapping) {

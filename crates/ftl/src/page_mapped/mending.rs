@@ -8,6 +8,7 @@
 use super::mapping::{Mapping, TREE_UNREADABLE};
 use super::meta_io::MetaIo;
 use super::placement::partition_pages;
+use super::shape::layout_of_tree;
 use super::{Config, PageMapped, mapping_io};
 use crate::blocks::BlockUse;
 use crate::config::{MappingPart, PlacementPart};
@@ -28,8 +29,9 @@ impl PageMapped {
     /// The tree that its parts need, if they do; empty.
     pub(super) fn tree_of(geometry: &Geometry, config: &Config) -> Result<Option<MuTree>, FtlError> {
         match config.composition.mapping {
-            MappingPart::MuTree { read_pages, write_pages } => {
-                super::MuMapping::tree(geometry, read_pages, write_pages).map(Some)
+            MappingPart::MuTree { read_pages, write_pages, .. } => {
+                let layout = layout_of_tree(geometry, config)?;
+                Ok(Some(MuTree::on(layout, read_pages as usize, write_pages as usize)))
             }
             _ => Ok(None),
         }

@@ -42,7 +42,7 @@ use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 use placement::Placement;
 use sampling::Sampling;
-use shape::{Streams, cache_entries};
+use shape::{Streams, cache_entries, layout_of_tree};
 use sorting::{Sorting, placement_of};
 use validity::{BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
 use victim::{Chain, CostAge, DChoices, DualGreedy, Fifo, Greedy, Oracle, Sampled, StaticQuota, Victim};
@@ -156,7 +156,10 @@ impl PageMapped {
         let logical_pages = config.logical_pages;
         let mapping = match composition.mapping {
             MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
-            MappingPart::MuTree { .. } => Mapping::Mu(MuMapping::new(geometry, logical_pages, partition_of(config))),
+            MappingPart::MuTree { .. } => {
+                let layout = layout_of_tree(geometry, config)?;
+                Mapping::Mu(MuMapping::new(geometry, layout, logical_pages, partition_of(config)))
+            }
             MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
                 let entries = cache_entries(logical_pages, asked);
                 let barriers = config.barriers();
@@ -168,7 +171,9 @@ impl PageMapped {
         let mut validity = match composition.validity {
             ValidityPart::RamBitmap => Validity::Ram(RamBitmap::new(geometry)),
             ValidityPart::FlashBitmap => Validity::Flash(FlashBitmap::new(geometry)),
-            ValidityPart::MuTree { bitmap_cache } => Validity::Mu(BitmapCache::new(geometry, bitmap_cache)),
+            ValidityPart::MuTree { bitmap_cache } => {
+                Validity::Mu(BitmapCache::new(geometry, layout_of_tree(geometry, config)?, bitmap_cache))
+            }
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
                 let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
                 Validity::Gecko(LogarithmicGecko::new(geometry, tuning, config.barriers()))

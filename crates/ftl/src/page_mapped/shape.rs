@@ -10,6 +10,7 @@ use super::{Config, PageMapped};
 use crate::blocks::{critical_blocks, held_blocks, young_blocks};
 use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
+use crate::mu_tree::Layout;
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
@@ -31,7 +32,10 @@ pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
 fn mapping_needs(geometry: &Geometry, config: &Config, logical_pages: u32) -> Needs {
     match config.composition.mapping {
         MappingPart::RamTable => RamMapping::needs(geometry, logical_pages),
-        MappingPart::MuTree { write_pages, .. } => MuMapping::needs(geometry, logical_pages, write_pages),
+        MappingPart::MuTree { write_pages, record_bits, .. } => {
+            let layout = MuMapping::layout(geometry, record_bits);
+            layout.map_or(Needs::default(), |layout| MuMapping::needs(geometry, layout, logical_pages, write_pages))
+        }
         MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
             let entries = cache_entries(logical_pages, asked);
             let power = config.composition.power;
@@ -99,6 +103,17 @@ impl Streams {
     }
 }
 
+/// How the nodes of its µ-Tree lie in pages.
+///
+/// # Errors
+/// Pages are too small, or their numbers too large.
+pub(super) fn layout_of_tree(geometry: &Geometry, config: &Config) -> Result<Layout, FtlError> {
+    match config.composition.mapping {
+        MappingPart::MuTree { record_bits, .. } => MuMapping::layout(geometry, record_bits),
+        _ => Err(FtlError::Unsupported("there is no µ-Tree")),
+    }
+}
+
 fn has_validity_on_flash(config: &Config) -> bool {
     !matches!(config.composition.validity, ValidityPart::RamBitmap | ValidityPart::MuTree { .. })
 }
@@ -113,7 +128,9 @@ fn validity_needs(
 ) -> Result<Needs, FtlError> {
     Ok(match config.composition.validity {
         ValidityPart::RamBitmap => Needs::default(),
-        ValidityPart::MuTree { bitmap_cache } => BitmapCache::needs(geometry, bitmap_cache),
+        ValidityPart::MuTree { bitmap_cache } => {
+            BitmapCache::needs(geometry, layout_of_tree(geometry, config)?, bitmap_cache)
+        }
         ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
         ValidityPart::PageValidityLog => PageValidityLog::needs(geometry, reports, synchronizations)?,
         ValidityPart::Gecko { size_ratio, partitions, merge } => {
@@ -247,7 +264,8 @@ impl PageMapped {
         let shape = Self::shape_of(geometry, config)?;
         let mut usable_pages = Self::usable_pages(geometry, &shape, bad);
         if matches!(config.composition.mapping, MappingPart::MuTree { .. }) {
-            usable_pages = usable_pages.min(MuMapping::logical_pages_max(geometry));
+            let layout = layout_of_tree(geometry, config)?;
+            usable_pages = usable_pages.min(MuMapping::logical_pages_max(geometry, layout));
         }
         if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
             return Err(FtlError::DoesNotFit {

@@ -39,8 +39,9 @@ pub(super) fn as_text(composition: &Composition) -> String {
     };
     match parts.mapping {
         MappingPart::RamTable => set("mapping", "ram-table"),
-        MappingPart::MuTree { read_pages, write_pages } => {
+        MappingPart::MuTree { read_pages, write_pages, record_bits } => {
             set("mapping", "mu-tree");
+            set("mapping.record-bits", &record_bits.to_string());
             set("mapping.read-pages", &read_pages.to_string());
             set("mapping.write-pages", &write_pages.to_string());
         }
@@ -197,6 +198,7 @@ mod tests {
             &[
                 ("mapping.read-pages", "5"),
                 ("mapping.write-pages", "6"),
+                ("mapping.record-bits", "40"),
                 ("validity.bitmap-cache", "77"),
                 ("partitions.pages", "99"),
             ],

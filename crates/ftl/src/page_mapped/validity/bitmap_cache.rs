@@ -2,7 +2,7 @@
 //!
 //! A bitmap entry says of 32 pages of a block which are stale; where none is, there is no entry. Entries in the tree for
 //! every write would double what it costs, so what is stale gathers in RAM first, as *invalid extents*: physical pages that
-//! follow each other in a block, 32 bits each as an extent's record. They are in a hash table by their block, blocks beside
+//! follow each other in a block, as many bits each as an extent's record. They are in a hash table by their block, blocks beside
 //! each other in buckets beside each other, and leave it in three ways:
 //!
 //! 1. All go to the tree when the table is full ([`BitmapCache::flush`]).
@@ -29,25 +29,29 @@ const ENTRIES_PER_BUCKET: u32 = 4;
 /// Pages of an invalid extent at the most: seven bits, less one.
 const PAGES_MAX: u32 = 128;
 
-/// An invalid extent: 25 bits of the first page, 7 of the pages less one; and the next one of its bucket.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    packed: u32,
-    next: u32,
-}
+/// An invalid extent: 25 or 33 bits of the first page, 7 of the pages less one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Stale(u64);
 
-impl Entry {
+impl Stale {
+    fn new(first: u32, end: u32) -> Self {
+        Self(u64::from(first) << 7 | u64::from(end - first - 1))
+    }
+
     fn first(self) -> u32 {
-        self.packed >> 7
+        (self.0 >> 7) as u32
     }
 
     fn end(self) -> u32 {
-        self.first() + (self.packed & 127) + 1
+        self.first() + (self.0 & 127) as u32 + 1
     }
+}
 
-    fn pack(first: u32, end: u32) -> u32 {
-        first << 7 | (end - first - 1)
-    }
+/// The lower 32 bits of one, and the next one of its bucket.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    low: u32,
+    next: u32,
 }
 
 /// The bitmap cache.
@@ -56,6 +60,8 @@ pub(crate) struct BitmapCache {
     geometry: Geometry,
     buckets: Vec<u32>,
     entries: Vec<Entry>,
+    /// The other eight bits of each, where a page takes more than 25.
+    high: Option<Vec<u8>>,
     /// The first entry that is not in use, of a chain of them.
     unused: u32,
     used: u32,
@@ -71,13 +77,14 @@ pub(crate) struct BitmapCache {
 }
 
 impl BitmapCache {
-    pub(crate) fn new(geometry: &Geometry, entries_max: u32) -> Self {
+    pub(crate) fn new(geometry: &Geometry, layout: Layout, entries_max: u32) -> Self {
         // Without a cache one extent is on its way to the tree.
         let room = entries_max.max(1);
         Self {
             geometry: *geometry,
             buckets: vec![END; room.div_ceil(ENTRIES_PER_BUCKET) as usize],
             entries: Vec::with_capacity(room as usize),
+            high: (layout.record_bits() > 32).then(|| Vec::with_capacity(room as usize)),
             unused: END,
             used: 0,
             entries_max,
@@ -93,12 +100,24 @@ impl BitmapCache {
 
     /// What it needs: room for its entries in the tree is the mapping's. A page is written for each leaf that a flush of
     /// all changes, and two for those of a block that is erased.
-    pub(crate) fn needs(geometry: &Geometry, entries_max: u32) -> Needs {
+    pub(crate) fn needs(geometry: &Geometry, layout: Layout, entries_max: u32) -> Needs {
         let parts = u64::from(geometry.blocks()) * u64::from(parts_of_block(geometry));
-        let leaves = Layout::new(geometry.page_bytes() as usize).map_or(0, |layout| layout.pages_max(parts));
+        let leaves = layout.pages_max(parts);
         // Each leaf once, and once more where it was split for it.
         let flush = (2 * u64::from(entries_max.max(1))).min(2 * leaves + 2);
         Needs { programs: flush + 4 * u64::from(parts_of_block(geometry)), ..Needs::default() }
+    }
+
+    fn get(&self, at: u32) -> Stale {
+        let high = self.high.as_ref().map_or(0, |high| high[at as usize]);
+        Stale(u64::from(self.entries[at as usize].low) | u64::from(high) << 32)
+    }
+
+    fn set(&mut self, at: u32, to: Stale) {
+        self.entries[at as usize].low = to.0 as u32;
+        if let Some(high) = &mut self.high {
+            high[at as usize] = (to.0 >> 32) as u8;
+        }
     }
 
     fn bucket(&self, block: Block) -> usize {
@@ -110,55 +129,56 @@ impl BitmapCache {
         let (block, bucket) = (self.geometry.block_of(page), self.bucket(self.geometry.block_of(page)));
         let mut at = self.buckets[bucket];
         while at != END {
-            let entry = self.entries[at as usize];
+            let entry = self.get(at);
             let same = self.geometry.block_of(Page(entry.first())) == block;
             let fits = entry.end() - entry.first() < PAGES_MAX;
             if same && (entry.first()..entry.end()).contains(&page.0) {
                 return Ok(());
             }
             if same && fits && entry.end() == page.0 {
-                self.entries[at as usize].packed = Entry::pack(entry.first(), page.0 + 1);
+                self.set(at, Stale::new(entry.first(), page.0 + 1));
                 self.merged += 1;
                 return Ok(());
             }
             if same && fits && page.0 + 1 == entry.first() {
-                self.entries[at as usize].packed = Entry::pack(page.0, entry.end());
+                self.set(at, Stale::new(page.0, entry.end()));
                 self.merged += 1;
                 return Ok(());
             }
-            at = entry.next;
+            at = self.entries[at as usize].next;
         }
         if self.used >= self.entries_max.max(1) {
             self.flush(io)?;
         }
-        self.push(bucket, Entry::pack(page.0, page.0 + 1));
+        self.push(bucket, Stale::new(page.0, page.0 + 1));
         if self.entries_max == 0 { self.flush(io) } else { Ok(()) }
     }
 
-    fn push(&mut self, bucket: usize, packed: u32) {
-        let entry = Entry { packed, next: self.buckets[bucket] };
-        self.buckets[bucket] = match self.unused {
+    fn push(&mut self, bucket: usize, stale: Stale) {
+        let at = match self.unused {
             END => {
-                self.entries.push(entry);
+                self.entries.push(Entry { low: 0, next: END });
+                self.high.iter_mut().for_each(|high| high.push(0));
                 self.entries.len() as u32 - 1
             }
             unused => {
                 self.unused = self.entries[unused as usize].next;
-                self.entries[unused as usize] = entry;
                 unused
             }
         };
+        self.set(at, stale);
+        self.entries[at as usize].next = core::mem::replace(&mut self.buckets[bucket], at);
         self.used += 1;
     }
 
     /// Takes those out of a bucket that are of one block, or all.
-    fn take(&mut self, bucket: usize, of: Option<Block>) -> Vec<u32> {
+    fn take(&mut self, bucket: usize, of: Option<Block>) -> Vec<Stale> {
         let mut taken = Vec::new();
         let (mut at, mut kept) = (self.buckets[bucket], END);
         while at != END {
-            let entry = self.entries[at as usize];
-            if of.is_none_or(|block| self.geometry.block_of(Page(entry.first())) == block) {
-                taken.push(entry.packed);
+            let (stale, next) = (self.get(at), self.entries[at as usize].next);
+            if of.is_none_or(|block| self.geometry.block_of(Page(stale.first())) == block) {
+                taken.push(stale);
                 self.entries[at as usize].next = self.unused;
                 self.unused = at;
                 self.used -= 1;
@@ -166,22 +186,21 @@ impl BitmapCache {
                 self.entries[at as usize].next = kept;
                 kept = at;
             }
-            at = entry.next;
+            at = next;
         }
         self.buckets[bucket] = kept;
         taken
     }
 
     /// Says in the tree what these extents say, in the order of its keys.
-    fn write<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, mut extents: Vec<u32>) -> Result<(), FtlError> {
+    fn write<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, mut extents: Vec<Stale>) -> Result<(), FtlError> {
         extents.sort_unstable();
         let geometry = self.geometry;
         let mut done = 0;
         let mut result = Ok(());
         let (mut key, mut bits) = (None, 0);
-        for packed in &extents {
-            let entry = Entry { packed: *packed, next: END };
-            for page in entry.first()..entry.end() {
+        for stale in &extents {
+            for page in stale.first()..stale.end() {
                 let (block, index) = (geometry.block_of(Page(page)), geometry.index_of(Page(page)));
                 let this = bitmap_key(&geometry, block, index / PART_PAGES);
                 if key.is_some_and(|key| key != this) {
@@ -199,9 +218,9 @@ impl BitmapCache {
         self.flushed += done;
         if result.is_err() {
             // They stay: what is in the tree as well does no harm.
-            for packed in extents {
-                let bucket = self.bucket(geometry.block_of(Page(packed >> 7)));
-                self.push(bucket, packed);
+            for stale in extents {
+                let bucket = self.bucket(geometry.block_of(Page(stale.first())));
+                self.push(bucket, stale);
             }
         }
         result
@@ -246,17 +265,17 @@ impl BitmapCache {
     /// What is stale in a part of a block, by the tree and the cache.
     fn stale<N: Nand>(&self, io: &mut MetaIo<'_, N>, block: Block, part: u32) -> Result<u32, FtlError> {
         let key = bitmap_key(&self.geometry, block, part);
-        let mut bits = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0);
+        let mut bits = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0) as u32;
         let mut at = self.buckets[self.bucket(block)];
         while at != END {
-            let entry = self.entries[at as usize];
-            for page in (entry.first()..entry.end()).map(Page) {
+            let stale = self.get(at);
+            for page in (stale.first()..stale.end()).map(Page) {
                 let index = self.geometry.index_of(page);
                 if self.geometry.block_of(page) == block && index / PART_PAGES == part {
                     bits |= 1 << (index % PART_PAGES);
                 }
             }
-            at = entry.next;
+            at = self.entries[at as usize].next;
         }
         Ok(bits)
     }
@@ -292,7 +311,7 @@ impl BitmapCache {
         for part in 0..parts_of_block(&self.geometry) {
             let of_part = part * PART_PAGES..pages.min((part + 1) * PART_PAGES);
             let stale = of_part.filter(|index| live.binary_search(&(*index as u16)).is_err());
-            let bits = stale.fold(0, |bits, index| bits | 1 << (index % PART_PAGES));
+            let bits = stale.fold(0u64, |bits, index| bits | 1 << (index % PART_PAGES));
             let key = bitmap_key(&self.geometry, block, part);
             if bits != 0 {
                 io.tree(|tree, io| tree.insert(io, key, bits)).map_err(of_tree)?;
@@ -302,9 +321,11 @@ impl BitmapCache {
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("validity.bitmap_cache", u64::from(self.entries_max) * 4);
-        let links = self.entries.capacity() * size_of::<Entry>() + self.buckets.capacity() * 4;
-        ledger.index("index.bitmap_cache_links", (links as u64).saturating_sub(u64::from(self.entries_max) * 4));
+        let own = u64::from(self.entries_max) * if self.high.is_some() { 5 } else { 4 };
+        ledger.structure("validity.bitmap_cache", own);
+        let high = self.high.as_ref().map_or(0, Vec::capacity);
+        let all = self.entries.capacity() * size_of::<Entry>() + self.buckets.capacity() * 4 + high;
+        ledger.index("index.bitmap_cache_links", (all as u64).saturating_sub(own));
     }
 
     pub(crate) fn counters(&self, out: &mut Vec<Counter>) {
@@ -324,8 +345,9 @@ impl BitmapCache {
 fn add<N: Nand>(io: &mut MetaIo<'_, N>, key: Option<u32>, bits: u32) -> Result<(), FtlError> {
     let Some(key) = key else { return Ok(()) };
     let before = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0);
-    if before | bits == before {
+    let all = before | u64::from(bits);
+    if all == before {
         return Ok(());
     }
-    io.tree(|tree, io| tree.insert(io, key, before | bits)).map(drop).map_err(of_tree)
+    io.tree(|tree, io| tree.insert(io, key, all)).map(drop).map_err(of_tree)
 }

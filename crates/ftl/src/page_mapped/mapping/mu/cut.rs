@@ -32,15 +32,15 @@ impl Extent {
 
 impl MuMapping {
     fn insert<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, extent: &Extent) -> Result<(), FtlError> {
-        let (key, record) = (extent.first, extent.record());
+        let (key, record) = (extent.first, self.records.record(extent));
         let before = self.ask(io, |tree, io| tree.insert(io, key, record))?;
-        self.tally.lengths.replaced(before.and_then(|record| Extent::of((key, record))), Some(*extent));
+        self.tally.lengths.replaced(before.and_then(|record| self.records.extent((key, record))), Some(*extent));
         Ok(())
     }
 
     fn remove<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Result<(), FtlError> {
         let before = self.ask(io, |tree, io| tree.remove(io, key))?;
-        self.tally.lengths.replaced(before.and_then(|record| Extent::of((key, record))), None);
+        self.tally.lengths.replaced(before.and_then(|record| self.records.extent((key, record))), None);
         Ok(())
     }
 

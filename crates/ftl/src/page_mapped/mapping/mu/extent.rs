@@ -10,6 +10,9 @@
 //! | | 31 | the part of a block: the block and which 32 pages of it |
 //! | its record | 32 | a bit for each page that is stale |
 //!
+//! Where a drive has more pages than 25 bits say (128 GiB of pages of 4 KiB), records have 40 bits and 33 of them are the
+//! page's (the paper's extension, section 4.2.1); keys stay as they are.
+//!
 //! An extent lies in one block and one partition, and has up to 128 pages.
 
 use crate::page_mapped::mapping::Place;
@@ -17,14 +20,64 @@ use phelsuma_nand::{Block, Geometry, LogicalPage, Page};
 
 /// Pages of an extent at the most.
 pub(crate) const EXTENT_PAGES_MAX: u32 = 128;
-/// Physical pages that a record can name.
-pub(crate) const PHYSICAL_PAGES_MAX: u32 = (1 << 25) - 2;
 /// Pages of a part of a block: the bits of a record.
 pub(crate) const PART_PAGES: u32 = 32;
 
-const TRIMMED: u32 = (1 << 25) - 1;
-const LOST: u32 = (1 << 25) - 2;
 const IS_BITMAP: u32 = 1 << 31;
+/// Bits of the number of pages, less one.
+const PAGES_BITS: u32 = 7;
+
+/// How extents are written as records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Records {
+    /// Bits of a physical page.
+    page_bits: u32,
+}
+
+impl Records {
+    /// For a tree whose records have so many bits.
+    pub(crate) fn of_bits(bits: u32) -> Self {
+        Self { page_bits: bits - PAGES_BITS }
+    }
+
+    /// Physical pages that a record can name. Page numbers of trees have 31 bits, and so have keys.
+    pub(crate) fn physical_pages_max(self) -> u64 {
+        self.lost().min(1 << 31)
+    }
+
+    fn trimmed(self) -> u64 {
+        (1 << self.page_bits) - 1
+    }
+
+    fn lost(self) -> u64 {
+        self.trimmed() - 1
+    }
+
+    /// An extent from an entry of the tree; none if it is a bitmap entry.
+    pub(crate) fn extent(self, (key, record): (u32, u64)) -> Option<Extent> {
+        if key & IS_BITMAP != 0 {
+            return None;
+        }
+        let place = match record >> PAGES_BITS {
+            trimmed if trimmed == self.trimmed() => Place::Trimmed,
+            lost if lost == self.lost() => Place::Lost,
+            page => Place::At(Page(page as u32)),
+        };
+        Some(Extent { first: key, place, pages: (record & 127) as u32 + 1 })
+    }
+
+    /// The record of an extent.
+    pub(crate) fn record(self, extent: &Extent) -> u64 {
+        debug_assert!((1..=EXTENT_PAGES_MAX).contains(&extent.pages));
+        let page = match extent.place {
+            Place::At(page) => page.0.into(),
+            Place::Trimmed | Place::Nowhere => self.trimmed(),
+            Place::Lost => self.lost(),
+        };
+        debug_assert!(page >> self.page_bits == 0);
+        page << PAGES_BITS | u64::from(extent.pages - 1)
+    }
+}
 
 /// Logical pages that are in one place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,31 +91,6 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// An extent from an entry of the tree; none if it is a bitmap entry.
-    pub(crate) fn of((key, record): (u32, u32)) -> Option<Self> {
-        if key & IS_BITMAP != 0 {
-            return None;
-        }
-        let place = match record >> 7 {
-            TRIMMED => Place::Trimmed,
-            LOST => Place::Lost,
-            page => Place::At(Page(page)),
-        };
-        Some(Self { first: key, place, pages: (record & 127) + 1 })
-    }
-
-    /// Its record.
-    pub(crate) fn record(&self) -> u32 {
-        debug_assert!((1..=EXTENT_PAGES_MAX).contains(&self.pages));
-        let page = match self.place {
-            Place::At(page) => page.0,
-            Place::Trimmed | Place::Nowhere => TRIMMED,
-            Place::Lost => LOST,
-        };
-        debug_assert!(page >> 25 == 0);
-        page << 7 | (self.pages - 1)
-    }
-
     /// The logical page behind it.
     pub(crate) fn end(&self) -> u32 {
         self.first + self.pages
@@ -112,14 +140,19 @@ mod tests {
 
     #[test]
     fn records_come_back() {
-        let places = [Place::At(Page(0)), Place::At(Page(PHYSICAL_PAGES_MAX - 1)), Place::Trimmed, Place::Lost];
-        for place in places {
-            for pages in [1, 2, 127, 128] {
-                let extent = Extent { first: 77, place, pages };
-                assert_eq!(Extent::of((77, extent.record())), Some(extent));
+        for (bits, most) in [(32, (1 << 25) - 3), (40, u32::MAX)] {
+            let records = Records::of_bits(bits);
+            for place in [Place::At(Page(0)), Place::At(Page(most)), Place::Trimmed, Place::Lost] {
+                for pages in [1, 2, 127, 128] {
+                    let extent = Extent { first: 77, place, pages };
+                    assert_eq!(records.extent((77, records.record(&extent))), Some(extent));
+                    assert_eq!(records.record(&extent) >> bits, 0);
+                }
             }
+            assert_eq!(records.extent((IS_BITMAP | 3, 5)), None);
         }
-        assert_eq!(Extent::of((IS_BITMAP | 3, 5)), None);
+        assert_eq!(Records::of_bits(32).physical_pages_max(), (1 << 25) - 2);
+        assert_eq!(Records::of_bits(40).physical_pages_max(), 1 << 31);
     }
 
     #[test]

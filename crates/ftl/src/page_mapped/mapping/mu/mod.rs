@@ -20,7 +20,7 @@ mod cut;
 mod extent;
 mod lengths;
 
-pub(crate) use extent::{EXTENT_PAGES_MAX, Extent, PART_PAGES, PHYSICAL_PAGES_MAX, bitmap_key, parts_of_block};
+pub(crate) use extent::{EXTENT_PAGES_MAX, Extent, PART_PAGES, Records, bitmap_key, parts_of_block};
 
 use lengths::Lengths;
 
@@ -52,6 +52,7 @@ struct Tally {
 #[derive(Clone)]
 pub(crate) struct MuMapping {
     geometry: Geometry,
+    records: Records,
     logical_pages: u32,
     /// Logical pages of a partition: no extent reaches into the next one.
     partition: u32,
@@ -85,9 +86,10 @@ fn entries_max(geometry: &Geometry, logical_pages: u32) -> u64 {
 }
 
 impl MuMapping {
-    pub(crate) fn new(geometry: &Geometry, logical_pages: u32, partition: u32) -> Self {
+    pub(crate) fn new(geometry: &Geometry, layout: Layout, logical_pages: u32, partition: u32) -> Self {
         Self {
             geometry: *geometry,
+            records: Records::of_bits(layout.record_bits()),
             logical_pages,
             partition,
             growing: None,
@@ -99,33 +101,42 @@ impl MuMapping {
         }
     }
 
-    /// A tree for a drive of this shape.
+    /// How nodes lie in the pages of a drive of this shape, with records of so many bits, or where that is 0 of as many as it
+    /// takes to name a page.
     ///
     /// # Errors
-    /// Pages are too small for nodes, or a page number does not fit its records.
-    pub(crate) fn tree(geometry: &Geometry, read_pages: u32, write_pages: u32) -> Result<MuTree, FtlError> {
-        if geometry.page_numbers() as u64 > u64::from(PHYSICAL_PAGES_MAX) {
-            return Err(FtlError::Unsupported(
-                "records of the µ-Tree have 25 bits for a page: 128 GiB of pages of 4 KiB",
-            ));
+    /// Pages are too small for nodes, or a page number does not fit records.
+    pub(crate) fn layout(geometry: &Geometry, record_bits: u32) -> Result<Layout, FtlError> {
+        let pages = geometry.page_numbers() as u64;
+        let fits = |bits: u32| pages <= Records::of_bits(bits).physical_pages_max();
+        let page_bytes = geometry.page_bytes() as usize;
+        let layout = match record_bits {
+            40 => Layout::wide(page_bytes),
+            0 if !fits(32) => Layout::wide(page_bytes),
+            _ => Layout::new(page_bytes),
+        };
+        let layout = layout.ok_or(FtlError::Unsupported("pages of this size are too small for a µ-Tree"))?;
+        match layout.record_bits() {
+            bits if fits(bits) => Ok(layout),
+            40 => Err(FtlError::Unsupported("page numbers of a µ-Tree have 31 bits: 8 TiB of pages of 4 KiB")),
+            _ => Err(FtlError::Unsupported(
+                "records of 32 bits have 25 for a page: 128 GiB of pages of 4 KiB (mapping.record-bits=40 has more)",
+            )),
         }
-        let tree = MuTree::new(geometry.page_bytes() as usize, read_pages as usize, write_pages as usize);
-        tree.ok_or(FtlError::Unsupported("pages of this size are too small for a µ-Tree"))
     }
 
     /// Logical pages of a drive of this shape at the most: in the worst case each is an extent of its own, and the tree has
     /// room for that however they came.
-    pub(crate) fn logical_pages_max(geometry: &Geometry) -> u64 {
-        let capacity = Layout::new(geometry.page_bytes() as usize).map_or(0, |layout| layout.capacity());
-        capacity.saturating_sub(entries_max(geometry, 0))
+    pub(crate) fn logical_pages_max(geometry: &Geometry, layout: Layout) -> u64 {
+        layout.capacity().saturating_sub(entries_max(geometry, 0))
     }
 
     /// What it needs of the flash on a drive of so many logical pages. A page that is moved makes two leaves of the tree
     /// change at the most where a bitmap entry is changed with it, and cutting an extent may split a node.
-    pub(crate) fn needs(geometry: &Geometry, logical_pages: u32, write_pages: u32) -> Needs {
+    pub(crate) fn needs(geometry: &Geometry, layout: Layout, logical_pages: u32, write_pages: u32) -> Needs {
         let trims = u64::from(regions(geometry, logical_pages));
         let entries = entries_max(geometry, logical_pages);
-        let pages = Layout::new(geometry.page_bytes() as usize).map_or(0, |layout| layout.pages_max(entries));
+        let pages = layout.pages_max(entries);
         let block = u64::from(geometry.pages_per_block());
         let updates = if write_pages > 0 { 2 * block } else { 4 * block };
         let programs = updates + trims.min(PENDING_MAX.into()) + u64::from(write_pages);
@@ -145,12 +156,14 @@ impl MuMapping {
 
     /// What is in the tree at or before `key`.
     fn floor<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Result<Option<Extent>, FtlError> {
-        Ok(self.ask(io, |tree, io| tree.floor(io, key))?.and_then(Extent::of))
+        let found = self.ask(io, |tree, io| tree.floor(io, key))?;
+        Ok(found.and_then(|entry| self.records.extent(entry)))
     }
 
     /// What is in the tree at or behind `key`.
     fn ceiling<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Result<Option<Extent>, FtlError> {
-        Ok(self.ask(io, |tree, io| tree.ceiling(io, key))?.and_then(Extent::of))
+        let found = self.ask(io, |tree, io| tree.ceiling(io, key))?;
+        Ok(found.and_then(|entry| self.records.extent(entry)))
     }
 
     /// Where `key` is, if RAM knows because it was just written.
@@ -442,5 +455,21 @@ impl MuMapping {
         let names = ["extents_deleted", "extents_split", "extents_cut_right", "extents_cut_left"];
         out.extend(names.iter().zip(self.tally.cases).map(|(name, count)| Counter::sum(name, count)));
         self.tally.lengths.counters(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_have_40_bits_where_a_page_number_takes_more_than_25() {
+        let of = |gib: u64, bits: u32| {
+            let geometry = Geometry::new(4096, 128, gib << 11, 1, 1).unwrap();
+            MuMapping::layout(&geometry, bits).map(|layout| layout.record_bits())
+        };
+        assert_eq!((of(127, 0), of(128, 0), of(2048, 0)), (Ok(32), Ok(40), Ok(40)));
+        assert_eq!((of(1, 32), of(1, 40)), (Ok(32), Ok(40)));
+        assert!(matches!(of(128, 32), Err(FtlError::Unsupported(_))));
     }
 }
