@@ -2,8 +2,9 @@
 
 CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
-# Those that a power cut at any operation must not harm: the mapping in RAM, or of blocks; and in flash, which takes longer.
-FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock,last++
+# Those that a power cut at any operation must not harm: what a scan finds, or map blocks; and translation pages, which take
+# longer.
+FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock,last++,mu-ftl
 # What is more than another one on several channels alone.
 MM    := ftl-mm:block,ftl-mm:bast,ftl-mm:fast,ftl-mm:superblock
 PAGED := dftl-noflush,dftl-page,dftl-timeout,dftl-req,lazyftl,ib-ftl,geckoftl
@@ -149,11 +150,11 @@ overnight:
 	$(PHELSUMA) soak --ftl $(SWEEP) --cycles 100000
 
 # What befalls a drive besides power cuts; and recoveries that are cut again and again.
-EACH  := page,dual-greedy,dac,block,bast,fast,superblock,last++,$(BATTERY),$(PAGED)
+EACH  := page,dual-greedy,dac,block,bast,fast,superblock,last++,mu-ftl,$(BATTERY),$(PAGED)
 thorough-defects:
 	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 100 --defects --factory-bad 5 \
 		--ratio 0.4 --seed 1
-	$(PHELSUMA) crash --ftl page,bast,fast,superblock,last++,$(PAGED) --writes 300 --cuts 20 --again 300 \
+	$(PHELSUMA) crash --ftl page,bast,fast,superblock,last++,mu-ftl,$(PAGED) --writes 300 --cuts 20 --again 300 \
 		--faults torn-seen,not-started --seed 1
 
 # Cuts that meet several dies at work, and recoveries of recoveries.

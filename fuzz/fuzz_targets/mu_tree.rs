@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use phelsuma_ftl::mu_tree::{MuTree, PageStore, TreeError};
+use phelsuma_ftl::mu_tree::{Layout, MuTree, PageStore, TreeError};
 
 struct Memory {
     pages: Vec<Vec<u8>>,
@@ -32,14 +32,16 @@ impl PageStore for Memory {
 
 fuzz_target!(|data: &[u8]| {
     let [page, reads, writes, rest @ ..] = data else { return };
-    let bytes = 80 + usize::from(page % 60) * 8;
+    let bytes = 88 + usize::from(page % 60) * 8;
     let (reads, writes) = (usize::from(reads % 5), usize::from(writes % 5));
     let mut store = Memory { pages: Vec::new() };
-    let mut tree = MuTree::new(bytes, reads, writes).expect("large enough");
+    let layout = if page & 128 == 0 { Layout::new(bytes) } else { Layout::wide(bytes) }.expect("large enough");
+    let of_record = (1 << layout.record_bits()) - 1;
+    let mut tree = MuTree::on(layout, reads, writes);
     let mut model = BTreeMap::new();
     let mut sound = true;
     for step in rest.chunks_exact(4) {
-        let (key, record) = (u32::from(step[1]) << 4 | u32::from(step[2]) & 15, u32::from(step[3]));
+        let (key, record) = (u32::from(step[1]) << 4 | u32::from(step[2]) & 15, u64::from(step[3]) << (page % 33));
         let answer = match step[0] % 8 {
             0 | 1 => tree.remove(&mut store, key).map(|old| old == model.remove(&key)),
             2 => tree.floor(&mut store, key).map(|found| found == model.range(..=key).next_back().map(|(k, v)| (*k, *v))),
@@ -53,8 +55,8 @@ fuzz_target!(|data: &[u8]| {
                 store.pages[at][byte] ^= step[1] | 1;
                 Ok(true)
             }
-            _ => match tree.insert(&mut store, key, record) {
-                Ok(old) => Ok(old == model.insert(key, record)),
+            _ => match tree.insert(&mut store, key, record & of_record) {
+                Ok(old) => Ok(old == model.insert(key, record & of_record)),
                 Err(TreeError::TooMany) => Ok(!sound || model.len() as u64 >= tree.layout().capacity()),
                 Err(error) => Err(error),
             },

@@ -129,7 +129,7 @@ const WRONG: &[(&str, &str)] = &[
     ("RUN --set validity=gecko --set gecko.size-ratio=1", "from 2 to 64"),
     ("RUN --set validity=gecko --set gecko.partitions=9000", "from 0 to 8192"),
     ("RUN --set validity=gecko --set gecko.merge=three-way", "multi-way or two-way"),
-    ("RUN --set validity=nonsense", "ram-bitmap, flash-bitmap, page-validity-log or gecko"),
+    ("RUN --set validity=nonsense", "ram-bitmap, flash-bitmap, page-validity-log, gecko or mu-tree"),
     ("RUN --set metadata=nonsense", "collected or left"),
     ("RUN --set power=nonsense", "scan, battery, gecko-rec, synchronize, fast or nothing"),
     ("RUN --set power=battery", "'power' cannot be 'battery': battery needs mapping=paged"),

@@ -32,8 +32,9 @@ pub use barriers::Barrier;
 pub use config::{
     Composition, Config, ConfigError, DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge,
     IntegrityPart, Knowledge, LastBackground, LastParts, LogInstances, LogParts, LogScheme, MIDAS_GROUPS_MAX,
-    MappingPart, MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS, PageParts, PageTimes, PlacementPart, PowerPart,
-    QUOTA_CLASSES_MAX, SuperblockParts, Synchronize, UnknownOld, ValidityPart, VictimPart, WearPart,
+    MappingPart, MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS, PARTITIONS_MAX, PageParts, PageTimes,
+    PlacementPart, PowerPart, QUOTA_CLASSES_MAX, SuperblockParts, Synchronize, UnknownOld, ValidityPart, VictimPart,
+    WearPart,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

@@ -2,9 +2,9 @@
 
 use crate::config::{
     B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, IntegrityPart, LAZY,
-    LastParts, LogInstances, LogParts, LogScheme, MIDAS, MappingPart, MetadataPart, ORACLE, OnMiss, PageParts,
-    PlacementPart, PowerPart, SEPBIT, STATIC_QUOTA, SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart,
-    WearPart,
+    LastParts, LogInstances, LogParts, LogScheme, MIDAS, MU_BITMAPS, MU_TREE, MappingPart, MetadataPart, ORACLE,
+    OnMiss, PARTITIONS, PageParts, PlacementPart, PowerPart, SEPBIT, STATIC_QUOTA, SuperblockParts, Synchronize,
+    TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block::{FtlMm, LogBlock, Superblocks};
@@ -204,6 +204,16 @@ pub const PRESETS: &[Preset] = &[
             },
             validity: ValidityPart::PageValidityLog,
             power: PowerPart::Synchronize,
+            ..PAGE
+        }),
+    },
+    Preset {
+        name: "mu-ftl",
+        about: "extents and bitmap entries in a µ-Tree, a bitmap cache, a block for each partition (µ-FTL)",
+        composition: Composition::PageMapped(PageParts {
+            mapping: MU_TREE,
+            validity: MU_BITMAPS,
+            placement: PARTITIONS,
             ..PAGE
         }),
     },

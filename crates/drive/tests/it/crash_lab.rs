@@ -7,7 +7,11 @@ use phelsuma_nand::{Geometry, Timing};
 
 fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let composition = Preset::named(name).unwrap().composition;
-    let ratio = if dies.0 * dies.1 > 1 { 0.25 } else { 0.6 };
+    let mut ratio = if dies.0 * dies.1 > 1 { 0.25 } else { 0.6 };
+    if name == "mu-ftl" && depth > 1 {
+        // Each recovery writes a tree of what there is, and each of its programs is a place to cut.
+        ratio /= 8.0;
+    }
     let logical_pages = (64.0 * 32.0 * ratio) as u32;
     LabConfig {
         geometry: room::roomy(name, composition, logical_pages, 64, dies),

@@ -394,6 +394,11 @@ impl Blocks {
         FtlError::Full { bad_blocks: self.bad + (self.failing.len() + self.retiring.len()) as u32 }
     }
 
+    /// Whether nothing is written any more.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
     /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
     /// anything else is.
     pub(crate) fn stop_writing(&mut self) {

@@ -23,7 +23,8 @@ impl PageParts {
             | PlacementPart::DualGreedy { .. }
             | PlacementPart::Dac { .. }
             | PlacementPart::SepBit { .. }
-            | PlacementPart::Midas { .. } => None,
+            | PlacementPart::Midas { .. }
+            | PlacementPart::Partitions { .. } => None,
         }
     }
 }

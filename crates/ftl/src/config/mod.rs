@@ -5,6 +5,7 @@ mod composition;
 mod error;
 mod knowledge;
 mod log_block;
+mod mu_tree;
 mod names;
 mod parameters;
 mod parts;
@@ -20,12 +21,13 @@ pub use knowledge::Knowledge;
 pub use log_block::{LastBackground, LastParts, LogInstances, LogParts, LogScheme, SuperblockParts};
 pub use parameters::PARAMETERS;
 pub(crate) use parts::{
-    B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, MIDAS, ORACLE, SAMPLE_MIN, SEPBIT, STATIC_QUOTA, TIMEOUT_MS,
+    B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, MIDAS, MU_BITMAPS, MU_TREE, ORACLE, PARTITIONS, SAMPLE_MIN, SEPBIT,
+    STATIC_QUOTA, TIMEOUT_MS,
 };
 pub use parts::{
     DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart, MIDAS_GROUPS_MAX, MappingPart,
-    MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PageTimes, PlacementPart, QUOTA_CLASSES_MAX, Synchronize, UnknownOld,
-    ValidityPart, VictimPart, WearPart,
+    MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARTITIONS_MAX, PageTimes, PlacementPart, QUOTA_CLASSES_MAX, Synchronize,
+    UnknownOld, ValidityPart, VictimPart, WearPart,
 };
 pub use power::PowerPart;
 
@@ -59,7 +61,7 @@ impl PageParts {
     /// The entries that its mapping caches, 0 for the default; none where it has no cache.
     pub fn cache_entries(&self) -> Option<u32> {
         match self.mapping {
-            MappingPart::RamTable => None,
+            MappingPart::RamTable | MappingPart::MuTree { .. } => None,
             MappingPart::Paged { cache_entries, .. } => Some(cache_entries),
         }
     }

@@ -13,6 +13,7 @@ impl PageParts {
     pub(crate) fn structures(&self) -> String {
         let mapping = match self.mapping {
             MappingPart::RamTable => "ram-table".to_string(),
+            MappingPart::MuTree { .. } => "mu-tree".to_string(),
             MappingPart::Paged { directory: DirectoryPart::Flat, .. } => "paged".to_string(),
             MappingPart::Paged { directory: DirectoryPart::BTree { fanout, .. }, .. } => format!("b-tree({fanout})"),
         };
@@ -20,6 +21,7 @@ impl PageParts {
             ValidityPart::RamBitmap => "ram-bitmap".to_string(),
             ValidityPart::FlashBitmap => "flash-bitmap".to_string(),
             ValidityPart::PageValidityLog => "page-validity-log".to_string(),
+            ValidityPart::MuTree { .. } => "mu-tree".to_string(),
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
         };
         // What was not flushed when such a drive came up is gone for good: no other recovery may bring it back.
@@ -74,6 +76,10 @@ impl PageParts {
         let placement = self.name_of_placement();
         let mapping = match self.mapping {
             MappingPart::RamTable => "ram-table".into(),
+            MappingPart::MuTree { read_pages, write_pages, record_bits } => {
+                let records = if record_bits > 0 { format!(", records={record_bits}") } else { String::new() };
+                format!("mu-tree(read={read_pages}, write={write_pages}{records})")
+            }
             MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
                 let on_miss = if on_miss == OnMiss::Fetch { "fetch" } else { "lazy" };
                 let mut name = format!("paged({on_miss}");
@@ -105,6 +111,7 @@ impl PageParts {
             ValidityPart::RamBitmap => "ram-bitmap".into(),
             ValidityPart::FlashBitmap => "flash-bitmap".into(),
             ValidityPart::PageValidityLog => "page-validity-log".into(),
+            ValidityPart::MuTree { bitmap_cache } => format!("mu-tree(cache={bitmap_cache})"),
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
                 let merge = if merge == GeckoMerge::TwoWay { "two-way" } else { "multi-way" };
                 match partitions {

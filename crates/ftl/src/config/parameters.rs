@@ -2,7 +2,7 @@
 
 /// Every parameter: its name, what it can be, what it means.
 pub const PARAMETERS: &[(&str, &str, &str)] = &[
-    ("mapping", "ram-table | paged", "where each logical page is"),
+    ("mapping", "ram-table | paged | mu-tree", "where each logical page is"),
     ("mapping.cache", "entries; 0 for the default", "mapping entries cached by paged, at 8 bytes each"),
     ("mapping.on-miss", "fetch | lazy", "what a write does whose entry is not cached"),
     ("mapping.directory", "flat | b-tree", "where translation pages are: all in RAM, or the root alone"),
@@ -14,13 +14,29 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
         "translation-page | physical-block",
         "what is synchronized with a dirty entry that must go",
     ),
+    ("mapping.read-pages", "1 to 65536 (default 7)", "pages that mu-tree's read cache holds"),
+    (
+        "mapping.write-pages",
+        "0 to 65536 (default 4)",
+        "pages that mu-tree's write cache holds; with 0 each update is programmed",
+    ),
+    (
+        "mapping.record-bits",
+        "32 | 40 | 0 (0: what a page number takes)",
+        "bits of a record of mu-tree: 32 are enough for 128 GiB of pages of 4 KiB",
+    ),
     ("integrity", "noflush | page | timeout | req", "when paged writes dirty entries that need not go yet"),
     (
         "integrity.timeout",
         "1 to 4000000000 milliseconds (default 30000)",
         "how old a change of an entry may grow before timeout writes all that are dirty",
     ),
-    ("validity", "ram-bitmap | flash-bitmap | page-validity-log | gecko", "which physical pages are live"),
+    ("validity", "ram-bitmap | flash-bitmap | page-validity-log | gecko | mu-tree", "which physical pages are live"),
+    (
+        "validity.bitmap-cache",
+        "0 to 16777216 (default 1024)",
+        "invalid extents that mu-tree's bitmap cache holds, at 4 bytes each",
+    ),
     ("gecko.size-ratio", "2 to 64 (default 2)", "T, the size ratio of neighbouring levels"),
     ("gecko.partitions", "0 to pages per block (0: a 32nd of them)", "S, the parts of a block's bitmap"),
     ("gecko.merge", "multi-way | two-way", "how runs are merged"),
@@ -40,7 +56,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("cat.wear", "on | off", "whether cat goes by erase counts as well"),
     (
         "placement",
-        "one-stream | host-gc | dual-greedy | dac | sepbit | midas | static-quota | oracle",
+        "one-stream | host-gc | dual-greedy | dac | sepbit | midas | partitions | static-quota | oracle",
         "which stream a page is written to",
     ),
     (
@@ -74,6 +90,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
         "midas.epoch",
         "1 to 1000 (default 4)",
         "logical capacities written after which midas chooses its configuration anew",
+    ),
+    (
+        "partitions.pages",
+        "1 to 2147483648 (default 65536)",
+        "logical pages of a partition; larger where there would be more than 240",
     ),
     ("quota.classes", "1 to 32 (default 2)", "classes of static-quota, which the workload names: an oracle"),
     ("oracle.windows", "2 to 32 (default 16)", "windows of what pages have left to live"),

@@ -17,6 +17,15 @@ pub enum MappingPart {
         /// How it is known where each translation page is.
         directory: DirectoryPart,
     },
+    /// Extents in a µ-Tree on flash (µ-FTL section 4.2).
+    MuTree {
+        /// Pages of its read cache, 1 or more.
+        read_pages: u32,
+        /// Pages of its write cache; with 0 each update is programmed at once.
+        write_pages: u32,
+        /// Bits of a record: 32 or 40, or 0 for as many as it takes to name a page of the drive.
+        record_bits: u32,
+    },
 }
 
 /// How it is known where each translation page is.
@@ -115,6 +124,12 @@ pub enum ValidityPart {
         partitions: u32,
         /// How runs are merged.
         merge: GeckoMerge,
+    },
+    /// Bitmap entries in the µ-Tree of the mapping, with the bitmap cache (µ-FTL section 4.3). Only with the mapping part
+    /// `MuTree`.
+    MuTree {
+        /// Invalid extents that the bitmap cache holds, at four bytes each; with 0 there is none.
+        bitmap_cache: u32,
     },
 }
 
@@ -220,6 +235,11 @@ pub enum PlacementPart {
         /// After so many logical capacities written the configuration is chosen anew.
         epoch: u32,
     },
+    /// Partitions of the logical space, each to a block of its own (µ-FTL section 4.4).
+    Partitions {
+        /// Logical pages of each; larger where there would be more than [`PARTITIONS_MAX`].
+        pages: u32,
+    },
     /// Classes that the host names. An oracle.
     StaticQuota {
         /// How many there are, from 1 to [`QUOTA_CLASSES_MAX`].
@@ -238,6 +258,9 @@ pub enum PlacementPart {
 
 /// The most groups of a chain that MiDAS can have.
 pub const MIDAS_GROUPS_MAX: usize = 8;
+
+/// The most partitions that there can be.
+pub const PARTITIONS_MAX: u32 = 240;
 
 /// The most classes that static quota can have.
 pub const QUOTA_CLASSES_MAX: u8 = 32;
@@ -325,6 +348,15 @@ pub(crate) const SEPBIT: PlacementPart =
 
 /// MiDAS's placement with its defaults.
 pub(crate) const MIDAS: PlacementPart = PlacementPart::Midas { groups: 6, epoch: 4 };
+
+/// Extents in a µ-Tree with the defaults: caches of 44 KiB with pages of 4 KiB, as µ-FTL has for its PIC trace (figure 8).
+pub(crate) const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 7, write_pages: 4, record_bits: 0 };
+
+/// Bitmap entries in the same tree with the default: 4 KiB of bitmap cache (µ-FTL figure 8).
+pub(crate) const MU_BITMAPS: ValidityPart = ValidityPart::MuTree { bitmap_cache: 1024 };
+
+/// Partitions with the default: 256 MiB with pages of 4 KiB (µ-FTL section 4.4).
+pub(crate) const PARTITIONS: PlacementPart = PlacementPart::Partitions { pages: 65_536 };
 
 /// Known classes with their defaults.
 pub(crate) const STATIC_QUOTA: PlacementPart = PlacementPart::StaticQuota { classes: 2 };

@@ -1,6 +1,6 @@
 //! Victim and placement parts that go by the age of data: their parameters and names.
 
-use super::parts::{DAC, DUAL_GREEDY, MIDAS, ORACLE, SEPBIT, STATIC_QUOTA};
+use super::parts::{DAC, DUAL_GREEDY, MIDAS, ORACLE, PARTITIONS, SEPBIT, STATIC_QUOTA};
 use super::set::refusals;
 use super::{
     ConfigError, DAC_REGIONS_MAX, MIDAS_GROUPS_MAX, ORACLE_WINDOWS_MAX, PageParts, PageTimes, PlacementPart,
@@ -33,11 +33,12 @@ impl PageParts {
             ("placement", "dac", placement) => *placement = DAC,
             ("placement", "sepbit", placement) => *placement = SEPBIT,
             ("placement", "midas", placement) => *placement = MIDAS,
+            ("placement", "partitions", placement) => *placement = PARTITIONS,
             ("placement", "static-quota", placement) => *placement = STATIC_QUOTA,
             ("placement", "oracle", placement) => *placement = ORACLE,
             ("placement", ..) => {
                 return Err(bad(
-                    "it can be one-stream, host-gc, dual-greedy, dac, sepbit, midas, static-quota or oracle",
+                    "it can be one-stream, host-gc, dual-greedy, dac, sepbit, midas, partitions, static-quota or oracle",
                 ));
             }
             (
@@ -165,6 +166,8 @@ impl PageParts {
             ),
             // What is not the default is named, together with what goes with it.
             MIDAS => "midas".into(),
+            PARTITIONS => "partitions".into(),
+            PlacementPart::Partitions { pages } => format!("partitions(pages={pages})"),
             STATIC_QUOTA => "static-quota".into(),
             ORACLE => "oracle".into(),
             PlacementPart::Midas { groups, epoch } => format!("midas(groups={groups}, epoch={epoch})"),
@@ -189,6 +192,9 @@ impl PageParts {
     /// Which parts cannot be together, in a few words.
     pub(super) fn why_not_together(&self) -> Option<&'static str> {
         let sampled = matches!(self.victim, VictimPart::Sampled { .. });
+        if let Some(why) = self.why_no_mu_tree() {
+            return Some(why);
+        }
         match (self.victim, self.placement) {
             (_, PlacementPart::Midas { .. }) if sampled => {
                 return Some("it needs the live pages of all blocks, and victim=sampled counts a part of them");

@@ -41,15 +41,16 @@ impl PageParts {
         let paged = matches!(self.mapping, MappingPart::Paged { .. });
         let ram_bitmap = self.validity == ValidityPart::RamBitmap;
         let log = self.validity == ValidityPart::PageValidityLog;
+        let tree = matches!(self.validity, ValidityPart::MuTree { .. });
         let levels = self.wear != WearPart::Nothing;
         let fetches = matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. });
         let flat = matches!(self.mapping, MappingPart::Paged { directory: DirectoryPart::Flat, .. });
         match self.power {
-            PowerPart::Scan if paged => Some("scan needs mapping=ram-table"),
-            PowerPart::Scan if !ram_bitmap => Some("scan needs validity=ram-bitmap"),
+            PowerPart::Scan if paged => Some("scan needs mapping=ram-table or mu-tree"),
+            PowerPart::Scan if !ram_bitmap && !tree => Some("scan needs validity=ram-bitmap or mu-tree"),
             PowerPart::Battery if !paged => Some("battery needs mapping=paged"),
             PowerPart::Battery
-                if matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
+                if tree || matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
             {
                 Some("battery needs validity=ram-bitmap or flash-bitmap")
             }
@@ -101,7 +102,9 @@ impl PageParts {
                 ValidityPart::RamBitmap if paged => {
                     "power=nothing; power=battery or power=synchronize would be right for its parts"
                 }
-                ValidityPart::RamBitmap => "power=nothing; power=scan would be right for its parts",
+                ValidityPart::RamBitmap | ValidityPart::MuTree { .. } => {
+                    "power=nothing; power=scan would be right for its parts"
+                }
             }),
         }
     }
@@ -138,7 +141,7 @@ mod tests {
     #[test]
     fn what_cannot_survive_is_refused_if_asked_for_and_given_up_if_not() {
         let refused = [
-            ("dftl", "power=scan", "scan needs mapping=ram-table"),
+            ("dftl", "power=scan", "scan needs mapping=ram-table or mu-tree"),
             ("geckoftl", "power=battery", "battery needs validity=ram-bitmap or flash-bitmap"),
             ("ib-ftl", "power=gecko-rec", "gecko-rec needs validity=gecko"),
             ("page", "power=battery", "battery needs mapping=paged"),
@@ -148,7 +151,7 @@ mod tests {
             assert!(error.ends_with(why), "{error}");
         }
         let parts = with("page", &[("validity", "flash-bitmap"), ("power", "scan")]);
-        assert!(parts.unwrap_err().to_string().ends_with("scan needs validity=ram-bitmap"));
+        assert!(parts.unwrap_err().to_string().ends_with("scan needs validity=ram-bitmap or mu-tree"));
         for (ftl, setting) in [("page", ("mapping", "paged")), ("dftl", ("validity", "gecko"))] {
             let parts = with(ftl, &[setting]).unwrap();
             assert_eq!(parts.power, PowerPart::Nothing);

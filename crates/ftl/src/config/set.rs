@@ -1,6 +1,6 @@
 //! Changing one part or parameter by name.
 
-use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, SAMPLE_MIN, SAMPLED};
+use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, MU_BITMAPS, MU_TREE, SAMPLE_MIN, SAMPLED};
 use super::{
     ConfigError, DirectoryPart, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PARAMETERS, PageParts,
     PowerPart, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
@@ -23,7 +23,21 @@ impl PageParts {
                 self.integrity = IntegrityPart::NoFlush;
             }
             ("mapping", "paged") => self.mapping = LAZY,
-            ("mapping", _) => return Err(bad("it can be ram-table or paged")),
+            ("mapping", "mu-tree") => {
+                self.mapping = MU_TREE;
+                self.integrity = IntegrityPart::NoFlush;
+            }
+            ("mapping", _) => return Err(bad("it can be ram-table, paged or mu-tree")),
+            (
+                "mapping.read-pages"
+                | "mapping.write-pages"
+                | "mapping.record-bits"
+                | "validity.bitmap-cache"
+                | "partitions.pages",
+                _,
+            ) => {
+                self.set_mu_tree(name, value)?;
+            }
             ("mapping.cache", _) => match (value.parse(), &mut self.mapping) {
                 (Ok(value), MappingPart::Paged { cache_entries, .. }) if value == 0 || value >= CACHE_MIN => {
                     *cache_entries = value;
@@ -38,7 +52,7 @@ impl PageParts {
                 MappingPart::Paged { on_miss, .. } => {
                     *on_miss = if value == "fetch" { OnMiss::Fetch } else { OnMiss::Lazy };
                 }
-                MappingPart::RamTable => return Err(lacks("only the mapping part paged misses")),
+                _ => return Err(lacks("only the mapping part paged misses")),
             },
             ("mapping.on-miss", _) => return Err(bad("it can be fetch or lazy")),
             ("mapping.dirty-limit" | "mapping.synchronize", _) => self.set_dirty_limit(name, value)?,
@@ -48,7 +62,10 @@ impl PageParts {
             ("validity", "flash-bitmap") => self.validity = ValidityPart::FlashBitmap,
             ("validity", "page-validity-log") => self.validity = ValidityPart::PageValidityLog,
             ("validity", "gecko") => self.validity = GECKO,
-            ("validity", _) => return Err(bad("it can be ram-bitmap, flash-bitmap, page-validity-log or gecko")),
+            ("validity", "mu-tree") => self.validity = MU_BITMAPS,
+            ("validity", _) => {
+                return Err(bad("it can be ram-bitmap, flash-bitmap, page-validity-log, gecko or mu-tree"));
+            }
             ("gecko.size-ratio" | "gecko.partitions" | "gecko.merge", _) => self.set_gecko(name, value)?,
             ("victim", "greedy") => self.victim = VictimPart::Greedy,
             ("victim", "fifo") => self.victim = VictimPart::Fifo,
@@ -119,7 +136,7 @@ impl PageParts {
                 _ => return Err(bad("it can be a whole number of milliseconds from 1 to 4000000000")),
             },
         };
-        if part != IntegrityPart::NoFlush && self.mapping == MappingPart::RamTable {
+        if part != IntegrityPart::NoFlush && !matches!(self.mapping, MappingPart::Paged { .. }) {
             return Err(lacks("only the mapping part paged has entries to write"));
         }
         self.integrity = part;

@@ -28,8 +28,12 @@ impl PageParts {
             }
         }
         if let Some(right) = self.why_not_together() {
-            let [.., value] = self.names();
-            return Err(ConfigError::BadValue { name: "placement".into(), value, right });
+            let [_, validity, _, placement] = self.names();
+            let (name, value) = match self.why_no_mu_tree() {
+                Some(_) => ("validity", validity),
+                None => ("placement", placement),
+            };
+            return Err(ConfigError::BadValue { name: name.into(), value, right });
         }
         let Some(why) = self.why_not_survivable().filter(|_| self.power != PowerPart::Nothing) else { return Ok(()) };
         match settings.iter().find(|(name, _)| *name == "power") {

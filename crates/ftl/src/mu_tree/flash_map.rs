@@ -380,7 +380,7 @@ impl FlashMap {
     /// # Errors
     /// A page cannot be read.
     pub fn get<N: Nand>(&mut self, nand: &mut N, key: u32) -> Result<Option<u32>, FlashMapError> {
-        Ok(self.tree.get(store!(self, nand), key)?)
+        Ok(self.tree.get(store!(self, nand), key)?.map(|record| record as u32))
     }
 
     /// The entry of the lowest key from `key` on.
@@ -388,7 +388,7 @@ impl FlashMap {
     /// # Errors
     /// A page cannot be read.
     pub fn next<N: Nand>(&mut self, nand: &mut N, key: u32) -> Result<Option<(u32, u32)>, FlashMapError> {
-        Ok(self.tree.ceiling(store!(self, nand), key)?)
+        Ok(self.tree.ceiling(store!(self, nand), key)?.map(|(key, record)| (key, record as u32)))
     }
 
     /// Sets a key's record; the one that it had.
@@ -397,7 +397,7 @@ impl FlashMap {
     /// [`FlashMapError`].
     pub fn insert<N: Nand>(&mut self, nand: &mut N, key: u32, record: u32) -> Result<Option<u32>, FlashMapError> {
         self.make_space(nand)?;
-        Ok(self.tree.insert(store!(self, nand), key, record)?)
+        Ok(self.tree.insert(store!(self, nand), key, record.into())?.map(|record| record as u32))
     }
 
     /// Takes a key out; the record that it had.
@@ -406,7 +406,7 @@ impl FlashMap {
     /// [`FlashMapError`].
     pub fn remove<N: Nand>(&mut self, nand: &mut N, key: u32) -> Result<Option<u32>, FlashMapError> {
         self.make_space(nand)?;
-        Ok(self.tree.remove(store!(self, nand), key)?)
+        Ok(self.tree.remove(store!(self, nand), key)?.map(|record| record as u32))
     }
 
     /// Makes all updates durable.

@@ -1,41 +1,64 @@
 //! What is where in a page: nodes of decreasing size, one for each level of a path (µ-FTL figure 1(b)).
 //!
-//! A page is slots of eight bytes. Three are the header: magic (two bytes), the height of the tree when the page was
-//! written, how many levels the page holds, and a count of entries for each of up to ten levels (two bytes each). The
-//! others are nodes. With S of them the leaf, level 1, is in the first S / 2, level 2 in the next S / 4 and so on; the
-//! root is in what is left behind the level below it. An entry is a key and a record, or in an inner node the lowest key
-//! below a child and where the child is: a page's number, or [`HERE`] for the node of the level below in the same page.
+//! The first 24 bytes of a page are the header: magic (two bytes), the height of the tree when the page was written, how
+//! many levels the page holds, and a count of entries for each of up to ten levels (two bytes each). The others are
+//! slots of an entry each: a key of 32 bits with a record of 32 or 40, or in an inner node the lowest key below a child
+//! and where the child is: a page's number, or [`HERE`] for the node of the level below in the same page. With S slots the
+//! leaf, level 1, is in the first S / 2, level 2 in the next S / 4 and so on; the root is in what is left behind the level
+//! below it.
 
 /// The highest tree there can be.
 pub const HEIGHT_MAX: usize = 10;
 
 /// Instead of a page's number: the child is in the same page.
-pub(super) const HERE: u32 = u32::MAX;
+pub(super) const HERE: u64 = u32::MAX as u64;
 /// Instead of a page's number: in this slot of the write cache. No such number is ever on flash.
 pub(super) const CACHED: u32 = 1 << 31;
 
-const SLOT: usize = 8;
-const HEADER_SLOTS: usize = 3;
+const HEADER: usize = 24;
+const KEY: usize = 4;
 const MAGIC: u16 = 0xb57e;
+/// Another one where records have 40 bits.
+const MAGIC_WIDE: u16 = 0xb57f;
 /// A node of fewer entries is not worth a level.
 const ROOT_LEAST: usize = 7;
 
 /// A key with its record, or with where a child is.
-pub(super) type Entry = (u32, u32);
+pub(super) type Entry = (u32, u64);
 
 /// How many entries nodes have on pages of a given size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     slots: usize,
+    /// Bytes of one.
+    slot: usize,
     page_bytes: usize,
 }
 
 impl Layout {
-    /// For pages of so many bytes; none if they have no room for a node.
+    /// Records of 32 bits, on pages of so many bytes; none if they have no room for a node.
     pub fn new(page_bytes: usize) -> Option<Self> {
-        let slots = (page_bytes / SLOT).checked_sub(HEADER_SLOTS)?;
+        Self::with_slots(page_bytes, KEY + 4)
+    }
+
+    /// The same with records of 40 bits.
+    pub fn wide(page_bytes: usize) -> Option<Self> {
+        Self::with_slots(page_bytes, KEY + 5)
+    }
+
+    fn with_slots(page_bytes: usize, slot: usize) -> Option<Self> {
+        let slots = page_bytes.checked_sub(HEADER)? / slot;
         // Counts of entries have 16 bits.
-        (slots >= ROOT_LEAST && slots <= usize::from(u16::MAX)).then_some(Self { slots, page_bytes })
+        (slots >= ROOT_LEAST && slots <= usize::from(u16::MAX)).then_some(Self { slots, slot, page_bytes })
+    }
+
+    /// Bits of a record.
+    pub fn record_bits(&self) -> u32 {
+        8 * (self.slot - KEY) as u32
+    }
+
+    fn magic(&self) -> u16 {
+        if self.slot == KEY + 4 { MAGIC } else { MAGIC_WIDE }
     }
 
     /// Bytes of a page.
@@ -71,19 +94,36 @@ impl Layout {
         below.saturating_mul(self.entries_max(height, height) as u64 - u64::from(height > 1))
     }
 
+    /// Entries of a tree all of whose nodes are full, as they are where keys come in order.
+    pub fn capacity_in_order(&self) -> u64 {
+        let height = self.height_max();
+        (1..=height).map(|level| self.entries_max(level, height) as u64).product()
+    }
+
     /// Pages of a tree of so many entries at most: each has a leaf of its own that is half full, but for the last one.
     pub fn pages_max(&self, entries: u64) -> u64 {
         entries.div_ceil(self.entries_min(1).max(1) as u64) + 1
     }
 
-    /// The first slot of a node, behind the header. It does not depend on the height.
-    fn first_slot(&self, level: usize) -> usize {
-        HEADER_SLOTS + self.slots - (self.slots >> (level - 1))
+    /// The first byte of a node. It does not depend on the height.
+    fn first(&self, level: usize) -> usize {
+        HEADER + (self.slots - (self.slots >> (level - 1))) * self.slot
     }
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+}
+
+/// A record of four or five bytes.
+fn record(bytes: &[u8]) -> u64 {
+    let low = u64::from(word(bytes, 0));
+    bytes.get(4).map_or(low, |high| low | u64::from(*high) << 32)
+}
+
+fn put_record(bytes: &mut [u8], record: u64) {
+    let taken = bytes.len().min(8);
+    bytes[..taken].copy_from_slice(&record.to_le_bytes()[..taken]);
 }
 
 fn half(bytes: &[u8], at: usize) -> usize {
@@ -94,25 +134,27 @@ fn half(bytes: &[u8], at: usize) -> usize {
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     entries: &'a [u8],
+    slot: usize,
 }
 
 impl<'a> Node<'a> {
     pub(super) fn len(&self) -> usize {
-        self.entries.len() / SLOT
+        self.entries.len() / self.slot
     }
 
     #[inline]
     fn key(&self, index: usize) -> u32 {
-        word(self.entries, index * SLOT)
+        word(self.entries, index * self.slot)
     }
 
     #[inline]
     pub(super) fn entry(&self, index: usize) -> Option<Entry> {
-        (index < self.len()).then(|| (self.key(index), word(self.entries, index * SLOT + 4)))
+        let slot = self.entries.get(index * self.slot..(index + 1) * self.slot)?;
+        Some((word(slot, 0), record(&slot[KEY..])))
     }
 
     pub(super) fn iter(self) -> impl Iterator<Item = Entry> + 'a {
-        self.entries.chunks_exact(SLOT).map(|slot| (word(slot, 0), word(slot, 4)))
+        self.entries.chunks_exact(self.slot).map(|slot| (word(slot, 0), record(&slot[KEY..])))
     }
 
     /// How many of its keys are not above `key`.
@@ -143,7 +185,7 @@ impl Layout {
     /// pages.
     pub(super) fn is_page(&self, bytes: &[u8]) -> bool {
         let height = bytes.get(2).copied().map_or(0, usize::from);
-        if bytes.len() != self.page_bytes || half(bytes, 0) != usize::from(MAGIC) || height > self.height_max() {
+        if bytes.len() != self.page_bytes || half(bytes, 0) != usize::from(self.magic()) || height > self.height_max() {
             return false;
         }
         let levels = self.levels(bytes);
@@ -157,7 +199,7 @@ impl Layout {
             }
             let node = self.node(bytes, level);
             let ascending = node.iter().zip(node.iter().skip(1)).all(|((one, _), (next, _))| one < next);
-            ascending && (level == 1 || node.iter().all(|(_, child)| child < CACHED || child == HERE))
+            ascending && (level == 1 || node.iter().all(|(_, child)| child < u64::from(CACHED) || child == HERE))
         })
     }
 
@@ -174,15 +216,15 @@ impl Layout {
     /// The node of a level.
     #[inline]
     pub(super) fn node<'a>(&self, bytes: &'a [u8], level: usize) -> Node<'a> {
-        let first = self.first_slot(level) * SLOT;
+        let first = self.first(level);
         let count = half(bytes, 4 + 2 * (level - 1));
-        Node { entries: bytes.get(first..first + count * SLOT).unwrap_or(&[]) }
+        Node { entries: bytes.get(first..first + count * self.slot).unwrap_or(&[]), slot: self.slot }
     }
 
     /// Begins a page.
     pub(super) fn begin(&self, page: &mut [u8], height: usize, levels: usize) {
         page.fill(0);
-        page[..2].copy_from_slice(&MAGIC.to_le_bytes());
+        page[..2].copy_from_slice(&self.magic().to_le_bytes());
         page[2] = height as u8;
         page[3] = levels as u8;
     }
@@ -190,12 +232,11 @@ impl Layout {
     /// Puts a node into a page; `here` is the index of the child that is in the page as well.
     pub(super) fn put(&self, page: &mut [u8], level: usize, entries: &[Entry], here: Option<usize>) {
         page[4 + 2 * (level - 1)..][..2].copy_from_slice(&(entries.len() as u16).to_le_bytes());
-        let first = self.first_slot(level) * SLOT;
+        let first = self.first(level);
         for (index, (key, record)) in entries.iter().enumerate() {
-            let slot = &mut page[first + index * SLOT..][..SLOT];
-            let record = if here == Some(index) { HERE } else { *record };
-            slot[..4].copy_from_slice(&key.to_le_bytes());
-            slot[4..].copy_from_slice(&record.to_le_bytes());
+            let slot = &mut page[first + index * self.slot..][..self.slot];
+            slot[..KEY].copy_from_slice(&key.to_le_bytes());
+            put_record(&mut slot[KEY..], if here == Some(index) { HERE } else { *record });
         }
     }
 
@@ -204,16 +245,16 @@ impl Layout {
         for below in 1..level {
             let at = 4 + 2 * (below - 1);
             page[at..at + 2].copy_from_slice(&from[at..at + 2]);
-            let first = self.first_slot(below) * SLOT;
-            let bytes = half(from, at) * SLOT;
+            let first = self.first(below);
+            let bytes = half(from, at) * self.slot;
             page[first..first + bytes].copy_from_slice(&from[first..first + bytes]);
         }
     }
 
     /// Names another page for a child.
     pub(super) fn set_child(&self, page: &mut [u8], level: usize, index: usize, child: u32) {
-        let at = (self.first_slot(level) + index) * SLOT + 4;
-        page[at..at + 4].copy_from_slice(&child.to_le_bytes());
+        let at = self.first(level) + index * self.slot;
+        put_record(&mut page[at + KEY..at + self.slot], child.into());
     }
 
     /// Takes away the nodes above `level`.
@@ -248,20 +289,34 @@ mod tests {
 
     #[test]
     fn nodes_of_a_page_do_not_overlap() {
-        for bytes in (80..=16384).step_by(8) {
-            let Some(layout) = Layout::new(bytes) else { continue };
+        let layouts = (80..=16384).step_by(8).flat_map(|bytes| [Layout::new(bytes), Layout::wide(bytes)]);
+        for layout in layouts.flatten() {
+            let bytes = layout.page_bytes;
             for height in 1..=layout.height_max() {
-                let mut end = HEADER_SLOTS;
+                let mut end = HEADER;
                 for level in 1..=height {
-                    assert!(layout.first_slot(level) >= end, "{bytes} bytes, level {level} of {height}");
-                    end = layout.first_slot(level) + layout.entries_max(level, height);
+                    assert!(layout.first(level) >= end, "{bytes} bytes, level {level} of {height}");
+                    end = layout.first(level) + layout.entries_max(level, height) * layout.slot;
                 }
-                assert!(end * SLOT <= bytes, "{bytes} bytes, height {height}");
+                assert!(end <= bytes, "{bytes} bytes, height {height}");
                 // A root that is split fits two nodes.
                 let halves = 2 * (layout.slots >> height);
                 assert!(height == layout.height_max() || layout.entries_max(height, height) < halves);
             }
         }
-        assert!(Layout::new(64).is_none());
+        assert!(Layout::new(64).is_none() && Layout::wide(80).is_none() && Layout::new(8).is_none());
+    }
+
+    #[test]
+    fn records_of_40_bits_come_back() {
+        let layout = Layout::wide(4096).expect("a page");
+        assert_eq!((layout.record_bits(), layout.entries_max(1, 1)), (40, 452));
+        let mut page = vec![0; 4096];
+        layout.begin(&mut page, 1, 1);
+        let entries = [(1, (1 << 40) - 1), (7, 1 << 32), (u32::MAX, 5)];
+        layout.put(&mut page, 1, &entries, None);
+        assert!(layout.is_page(&page));
+        assert!(!Layout::new(4096).expect("a page").is_page(&page), "it is none of the other kind");
+        assert!(layout.node(&page, 1).iter().eq(entries));
     }
 }

@@ -1,4 +1,4 @@
-//! The µ-Tree: an ordered map of 32-bit keys to 32-bit records on flash (Kang et al. 2007; µ-FTL section 2.3, figure 1).
+//! The µ-Tree: an ordered map of 32-bit keys to records of 32 or 40 bits on flash (Kang et al. 2007; µ-FTL section 2.3, figure 1).
 //!
 //! In a B+-tree on flash whose nodes are pages, an update of a leaf moves it, so its parent has to name another page and
 //! moves as well, up to the root: as many programs as the tree is high ([`PlainTree`] shows it). In a µ-Tree one page
@@ -19,8 +19,7 @@
 //! What is where on flash is the business of a [`PageStore`]. In `mu-ftl` that is the drive's blocks; [`FlashMap`] is one
 //! over blocks of its own, with collection and recovery, for a map without an FTL.
 //!
-//! Simplified: keys and records have 32 bits. The paper on the µ-Tree says nothing of merging; the rule here is a
-//! B+-tree's.
+//! The paper on the µ-Tree says nothing of merging; the rule here is a B+-tree's.
 
 mod cache;
 mod flash_map;

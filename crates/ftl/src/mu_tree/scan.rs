@@ -57,10 +57,10 @@ impl MuTree {
                 continue;
             }
             for (index, (lowest, child)) in entries.iter().copied().enumerate() {
+                let at = if child == HERE { at } else { child as u32 };
                 if child != HERE {
-                    enter(&mut walk, child);
+                    enter(&mut walk, at);
                 }
-                let at = if child == HERE { at } else { child };
                 let high = entries.get(index + 1).map(|(lowest, _)| *lowest).or(high);
                 to_visit.push(Visit { at, level: level - 1, low: lowest, high });
             }

@@ -25,7 +25,7 @@ pub struct TreeCounts {
     pub flushes: u64,
 }
 
-/// An ordered map of 32-bit keys to 32-bit records on flash.
+/// An ordered map of 32-bit keys to records of 32 or 40 bits on flash.
 #[derive(Clone, Debug)]
 pub struct MuTree {
     pub(super) caches: Caches,
@@ -63,8 +63,12 @@ impl MuTree {
     /// An empty tree on pages of so many bytes, with caches of so many pages; none where a page is too small. The read cache
     /// has one page at least. Without a write cache each update is on flash when it is done.
     pub fn new(page_bytes: usize, read_pages: usize, write_pages: usize) -> Option<Self> {
-        let layout = Layout::new(page_bytes)?;
-        Some(Self {
+        Some(Self::on(Layout::new(page_bytes)?, read_pages, write_pages))
+    }
+
+    /// The same for pages of a given layout, which says how many bits records have.
+    pub fn on(layout: Layout, read_pages: usize, write_pages: usize) -> Self {
+        Self {
             caches: Caches::new(layout, read_pages, write_pages),
             root: None,
             height: 0,
@@ -74,9 +78,9 @@ impl MuTree {
             is_edge: false,
             stale: Vec::new(),
             fresh: Vec::new(),
-            page: vec![0; page_bytes],
+            page: vec![0; layout.page_bytes()],
             counts: TreeCounts::default(),
-        })
+        }
     }
 
     /// The tree whose root is in this page.
@@ -97,6 +101,12 @@ impl MuTree {
     /// Entries of nodes.
     pub fn layout(&self) -> Layout {
         self.caches.layout
+    }
+
+    /// Changes how many pages the write cache holds; how many it held. One that is to hold none must be flushed.
+    pub fn set_write_pages(&mut self, pages: usize) -> usize {
+        debug_assert!(pages > 0 || self.caches.waiting() == 0);
+        core::mem::replace(&mut self.caches.writes_max, pages)
     }
 
     /// Levels of the tree; none before the first insert.
@@ -135,7 +145,7 @@ impl MuTree {
     ///
     /// # Errors
     /// A page on the way cannot be read.
-    pub fn get<S: PageStore>(&mut self, store: &mut S, key: u32) -> Result<Option<u32>, TreeError<S::Error>> {
+    pub fn get<S: PageStore>(&mut self, store: &mut S, key: u32) -> Result<Option<u64>, TreeError<S::Error>> {
         Ok(self.floor(store, key)?.filter(|(found, _)| *found == key).map(|(_, record)| record))
     }
 
@@ -206,7 +216,7 @@ impl MuTree {
                 high = node.entry(index + 1).map(|(lowest, _)| lowest).or(high);
                 level -= 1;
                 if child != HERE {
-                    at = child;
+                    at = child as u32;
                     break;
                 }
             }

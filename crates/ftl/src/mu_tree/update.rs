@@ -5,7 +5,7 @@ use super::{MuTree, PageStore, TreeError};
 use alloc::vec::Vec;
 
 impl MuTree {
-    /// Sets the record of a key; the one that it had.
+    /// Sets the record of a key, of as many bits as the layout has; the one that it had.
     ///
     /// # Errors
     /// As [`TreeError`]. Where the write cache could not be flushed, the record is set all the same, in RAM; otherwise nothing has
@@ -14,8 +14,9 @@ impl MuTree {
         &mut self,
         store: &mut S,
         key: u32,
-        record: u32,
-    ) -> Result<Option<u32>, TreeError<S::Error>> {
+        record: u64,
+    ) -> Result<Option<u64>, TreeError<S::Error>> {
+        debug_assert!(record >> self.caches.layout.record_bits() == 0);
         self.change(store, key, Some(record))
     }
 
@@ -23,7 +24,7 @@ impl MuTree {
     ///
     /// # Errors
     /// As [`MuTree::insert`].
-    pub fn remove<S: PageStore>(&mut self, store: &mut S, key: u32) -> Result<Option<u32>, TreeError<S::Error>> {
+    pub fn remove<S: PageStore>(&mut self, store: &mut S, key: u32) -> Result<Option<u64>, TreeError<S::Error>> {
         self.change(store, key, None)
     }
 
@@ -31,8 +32,8 @@ impl MuTree {
         &mut self,
         store: &mut S,
         key: u32,
-        record: Option<u32>,
-    ) -> Result<Option<u32>, TreeError<S::Error>> {
+        record: Option<u64>,
+    ) -> Result<Option<u64>, TreeError<S::Error>> {
         self.stale.clear();
         let height = match self.root {
             None if record.is_none() => return Ok(None),
@@ -99,13 +100,13 @@ impl MuTree {
                     self.leaf = at;
                     return Ok(());
                 }
-                entries.extend(node.iter().map(|(key, child)| (key, if child == HERE { at } else { child })));
+                entries.extend(node.iter().map(|(key, child)| (key, if child == HERE { at.into() } else { child })));
                 let child = node.entry(node.child_of(key)).map(|(_, child)| child);
                 level -= 1;
                 match child {
                     Some(HERE) => {}
                     Some(child) => {
-                        at = child;
+                        at = child as u32;
                         break;
                     }
                     None => return Err(TreeError::Unreadable(at)),
@@ -198,7 +199,7 @@ impl MuTree {
         }
         // Now the half without the key.
         let other = right;
-        let page = self.write_beside(store, level, height, &other)?;
+        let page = u64::from(self.write_beside(store, level, height, &other)?);
         let parent = &mut self.path[level];
         let index = child_of(parent, key);
         parent.insert(index + 1, (lowest, page));
@@ -222,7 +223,7 @@ impl MuTree {
         layout.begin(&mut self.page, height, level);
         let mut here = None;
         if level > 1 {
-            let child = entries.first().map_or(0, |(_, child)| *child);
+            let child = entries.first().map_or(0, |(_, child)| *child as u32);
             let from = self.caches.page(store, child, level - 1)?;
             layout.copy_below(&mut self.page, from, level);
             self.stale.push(child);
@@ -237,11 +238,11 @@ impl MuTree {
         let index = child_of(&self.path[level], key);
         let is_last = index + 1 == self.path[level].len();
         let beside = if is_last { index.wrapping_sub(1) } else { index + 1 };
-        let Some((_, at)) = self.path[level].get(beside).copied() else { return Ok(()) };
+        let Some(at) = self.path[level].get(beside).map(|(_, at)| *at as u32) else { return Ok(()) };
         let layout = self.caches.layout;
         let node = layout.node(self.caches.page(store, at, level)?, level);
         // What is in the same page is named from elsewhere now.
-        let entries = node.iter().map(|(key, child)| (key, if level > 1 && child == HERE { at } else { child }));
+        let entries = node.iter().map(|(key, child)| (key, if level > 1 && child == HERE { at.into() } else { child }));
         let mut entries: Vec<Entry> = entries.collect();
         if level == 1 {
             self.stale.push(at);
@@ -313,8 +314,8 @@ impl MuTree {
         for level in (2..=level).rev() {
             for entry in 0..layout.node(&page, level).len() {
                 let child = layout.node(&page, level).entry(entry).map_or(HERE, |(_, child)| child);
-                if child != HERE && child & CACHED != 0 {
-                    let written = self.flush_page(store, child, level - 1)?;
+                if child != HERE && child & u64::from(CACHED) != 0 {
+                    let written = self.flush_page(store, child as u32, level - 1)?;
                     layout.set_child(&mut page, level, entry, written);
                 }
             }

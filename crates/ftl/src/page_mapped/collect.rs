@@ -1,8 +1,8 @@
 //! Garbage collection: move what is live out of a victim, then give the block back.
 
-use super::mapping::{Judgement, LastPlace, Mapping, Place};
+use super::mapping::{Judgement, LastPlace, Mapping, Place, TREE_UNREADABLE};
 use super::meta_io::MetaIo;
-use super::validity::Answer;
+use super::validity::{Answer, Validity};
 use super::{PageMapped, mapping_io, move_buffer, validity_io};
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -223,8 +223,18 @@ impl PageMapped {
         let mut live = core::mem::take(&mut self.live);
         live.clear();
         let io = validity_io!(self, nand, at);
-        let answer = self.validity.live_in(io, victim, &mut live);
+        self.validity.chosen(io, victim)?;
+        let mut answer = self.validity.live_in(io, victim, &mut live);
         let at = at.max(io.read_done());
+        if self.validity.is_unreadable() {
+            return Err(TREE_UNREADABLE);
+        }
+        if matches!(self.validity, Validity::Mu(_)) {
+            // Where they do not agree there are pages that were never programmed; and the mapping is asked, at no cost to
+            // speak of.
+            let agree = live.len() == usize::from(self.blocks.counters.live(victim));
+            answer = if agree { Answer::Exact } else { Answer::Uncertain };
+        }
         let one_by_one = self.barriers.forget(Barrier::JudgedBeforeMoved);
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         if !one_by_one && (answer != Answer::Exact || self.mapping.is_lazy()) {

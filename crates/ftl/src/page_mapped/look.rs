@@ -43,7 +43,8 @@ impl PageMapped {
         match (&self.mapping, &self.validity) {
             (Mapping::Ram(_), _) if stream == self.streams.mapping => Kind::Tombstone,
             (Mapping::Paged(_), _) if stream == self.streams.mapping => Kind::Translation,
-            (_, Validity::Ram(_) | Validity::Flash(_)) => Kind::Bitmap,
+            (Mapping::Mu(_), _) if stream == self.streams.mapping => Kind::Tree,
+            (_, Validity::Ram(_) | Validity::Flash(_) | Validity::Mu(_)) => Kind::Bitmap,
             (_, Validity::Gecko(_)) => Kind::Gecko,
             (_, Validity::Log(_)) => Kind::ValidityLog,
         }

@@ -5,7 +5,8 @@
 
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{Blocks, NewPage, ScanFrom};
+use crate::blocks::{BlockUse, Blocks, NewPage, ScanFrom};
+use crate::mu_tree::{MuTree, PageStore, TreeError};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 
 /// The flash, lent to a part.
@@ -17,6 +18,8 @@ pub(crate) struct MetaIo<'a, N: Nand> {
     now: Time,
     done: Time,
     counts: Counts,
+    /// The tree of the composition, if it has one.
+    tree: Option<&'a mut MuTree>,
 }
 
 /// Flash operations, for a recovery's report.
@@ -30,7 +33,24 @@ pub(crate) struct Counts {
 impl<'a, N: Nand> MetaIo<'a, N> {
     /// Flash for the part that writes to `stream`; nothing starts before `at`.
     pub(crate) fn new(nand: &'a mut N, blocks: &'a mut Blocks, stream: u8, purpose: Purpose, at: Time) -> Self {
-        Self { nand, blocks, stream, purpose, now: at, done: at, counts: Counts::default() }
+        Self { nand, blocks, stream, purpose, now: at, done: at, counts: Counts::default(), tree: None }
+    }
+
+    /// Lends the tree as well.
+    pub(crate) fn with_tree(mut self, tree: &'a mut Option<MuTree>) -> Self {
+        self.tree = tree.as_mut();
+        self
+    }
+
+    /// Has the tree do something. Where there is none, it is as if it could not be read.
+    pub(crate) fn tree<R>(
+        &mut self,
+        act: impl FnOnce(&mut MuTree, &mut Self) -> Result<R, TreeError<FtlError>>,
+    ) -> Result<R, TreeError<FtlError>> {
+        let tree = self.tree.take().ok_or(TreeError::Unreadable(u32::MAX))?;
+        let done = act(tree, self);
+        self.tree = Some(tree);
+        done
     }
 
     pub(crate) fn geometry(&self) -> &Geometry {
@@ -181,6 +201,16 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.geometry().contains(page) && self.blocks.is_in_use(self.geometry().block_of(page))
     }
 
+    /// What a block is used for.
+    pub(crate) fn use_of(&self, block: Block) -> BlockUse {
+        self.blocks.use_of(block)
+    }
+
+    /// Whether a block holds metadata.
+    pub(crate) fn is_metadata(&self, block: Block) -> bool {
+        self.blocks.is_metadata(self.blocks.stream_of(block))
+    }
+
     /// A new content's version.
     pub(crate) fn next_version(&mut self) -> u64 {
         self.blocks.clock.next_version()
@@ -211,5 +241,29 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// When everything done here has completed.
     pub(crate) fn done(&self) -> Time {
         self.done.max(self.now)
+    }
+}
+
+/// The tree's pages stand among those of the mapping.
+impl<N: Nand> PageStore for MetaIo<'_, N> {
+    type Error = FtlError;
+
+    fn read(&mut self, at: u32, out: &mut [u8]) -> bool {
+        match self.read_any(Page(at)).verified() {
+            Some((Content::Bytes(bytes), spare)) if spare.kind == Kind::Tree && bytes.len() == out.len() => {
+                out.copy_from_slice(bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn append(&mut self, key: u32, bytes: &[u8], _is_root: bool) -> Result<u32, FtlError> {
+        let version = self.next_version();
+        Ok(self.append_with(0, Kind::Tree, key, version, bytes)?.0)
+    }
+
+    fn release(&mut self, at: u32) {
+        self.drop_page(Page(at));
     }
 }

@@ -10,6 +10,7 @@ mod directory;
 mod integrity;
 mod look;
 mod mapping;
+mod mending;
 mod meta_io;
 mod move_buffer;
 mod needs;
@@ -28,20 +29,22 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
+use crate::mu_tree::MuTree;
 use crate::{BlockLook, Counter, Finding, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use integrity::Integrity;
-use mapping::{Before, LastPlace, Mapping, PagedMapping, Place, RamMapping};
+use mapping::{Before, LastPlace, Mapping, MuMapping, PagedMapping, Place, RamMapping};
+use mending::partition_of;
 use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 use placement::Placement;
 use sampling::Sampling;
-use shape::{Streams, cache_entries};
+use shape::{Streams, cache_entries, layout_of_tree};
 use sorting::{Sorting, placement_of};
-use validity::{FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
+use validity::{BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
 use victim::{Chain, CostAge, DChoices, DualGreedy, Fifo, Greedy, Oracle, Sampled, StaticQuota, Victim};
 
 /// An FTL of this family.
@@ -63,6 +66,7 @@ struct Tally {
     choices: u64,
     blocks_examined: u64,
     blocks_examined_max: u64,
+    trees_written_anew: u64,
 }
 
 /// A page-mapped FTL.
@@ -94,6 +98,10 @@ pub(crate) struct PageMapped {
     /// When the live pages were last counted anew, in program order (`recount.rs`).
     recounted: Option<u64>,
     tally: Tally,
+    /// The index that mapping and validity may share.
+    tree: Option<MuTree>,
+    /// What the drive comes up with once more if a page of the tree goes bad.
+    mended_with: Option<Box<Config>>,
 }
 
 /// In the spare area of a user page that points back: it took no page's place.
@@ -105,6 +113,7 @@ const POINTS_AT_MISLAID: u32 = u32::MAX - 1;
 macro_rules! mapping_io {
     ($self:ident, $nand:expr, $at:expr) => {
         &mut MetaIo::new($nand, &mut $self.blocks, $self.streams.mapping, $self.mapping.purpose(), $at)
+            .with_tree(&mut $self.tree)
     };
 }
 
@@ -112,6 +121,7 @@ macro_rules! mapping_io {
 macro_rules! validity_io {
     ($self:ident, $nand:expr, $at:expr) => {
         &mut MetaIo::new($nand, &mut $self.blocks, $self.streams.validity, Purpose::Validity, $at)
+            .with_tree(&mut $self.tree)
     };
 }
 
@@ -146,6 +156,10 @@ impl PageMapped {
         let logical_pages = config.logical_pages;
         let mapping = match composition.mapping {
             MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
+            MappingPart::MuTree { .. } => {
+                let layout = layout_of_tree(geometry, config)?;
+                Mapping::Mu(MuMapping::new(geometry, layout, logical_pages, partition_of(config)))
+            }
             MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
                 let entries = cache_entries(logical_pages, asked);
                 let barriers = config.barriers();
@@ -157,6 +171,9 @@ impl PageMapped {
         let mut validity = match composition.validity {
             ValidityPart::RamBitmap => Validity::Ram(RamBitmap::new(geometry)),
             ValidityPart::FlashBitmap => Validity::Flash(FlashBitmap::new(geometry)),
+            ValidityPart::MuTree { bitmap_cache } => {
+                Validity::Mu(BitmapCache::new(geometry, layout_of_tree(geometry, config)?, bitmap_cache))
+            }
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
                 let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
                 Validity::Gecko(LogarithmicGecko::new(geometry, tuning, config.barriers()))
@@ -184,7 +201,7 @@ impl PageMapped {
         };
         let placement = placement_of(composition.placement, logical_pages);
         let sorting = Sorting::of(placement.asks());
-        let streams = Streams::of(config);
+        let streams = Streams::of(geometry, config);
         let collects_metadata = composition.metadata == MetadataPart::Collected;
         let mut blocks =
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
@@ -232,6 +249,8 @@ impl PageMapped {
             examined: 0,
             recounted: None,
             tally: Tally::default(),
+            tree: Self::tree_of(geometry, config)?,
+            mended_with: matches!(composition.mapping, MappingPart::MuTree { .. }).then(|| Box::new(config.clone())),
         })
     }
 
@@ -299,7 +318,9 @@ impl PageMapped {
             return Ok(());
         }
         self.drop_count(page);
-        self.validity.invalidate(validity_io!(self, nand, at), page)
+        let told = self.validity.invalidate(validity_io!(self, nand, at), page);
+        self.give_back_if_dead(page);
+        told
     }
 
     /// Whether a page is some logical page's, which an entry that is out of date for a part of the table that was lost says
@@ -386,7 +407,8 @@ impl PageMapped {
     fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
         // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
         // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
-        if self.blocks.free() < self.shape.reserve_blocks {
+        // A lookup in a µ-Tree programs nothing.
+        if self.blocks.free() < self.shape.reserve_blocks && !matches!(self.mapping, Mapping::Mu(_)) {
             let _ = self.make_space(nand, at);
             if self.below_batterys_needs() {
                 // Nodes of a tree may be written more than once: what the battery needs is not touched.
@@ -396,19 +418,23 @@ impl PageMapped {
             }
         }
         let io = mapping_io!(self, nand, at);
-        let place = self.mapping.lookup(io, key, &mut self.before);
-        let found = io.read_done();
+        let mut place = self.mapping.lookup(io, key, &mut self.before);
+        let mut found = io.read_done();
+        if self.mapping.is_unreadable()
+            && let Ok(at) = self.mend(nand, at)
+        {
+            let io = mapping_io!(self, nand, at);
+            place = self.mapping.lookup(io, key, &mut self.before);
+            found = io.read_done();
+        }
         let _ = self.settle(nand, at);
         (place, found)
     }
 }
 
-impl<N: Nand> Ftl<N> for PageMapped {
-    fn shape(&self) -> Shape {
-        self.shape
-    }
-
-    fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
+/// What requests do.
+impl PageMapped {
+    fn write_pages<N: Nand>(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
         let page_bytes = self.blocks.geometry().page_bytes();
         request.check(&self.shape, page_bytes)?;
         let mut done = at;
@@ -448,7 +474,78 @@ impl<N: Nand> Ftl<N> for PageMapped {
             self.blocks.reported();
             done = done.max(safe).max(self.written_by_host(nand, key, at)?);
         }
+        self.put_what_was_written(nand, at)?;
         Ok(done.max(self.request_written(nand, at)?))
+    }
+
+    fn trim_pages<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        self.shape.check_range(first, pages)?;
+        let mut done = at;
+        let end = first.0 + pages;
+        let mut next = first.0;
+        while next < end {
+            let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
+            if self.blocks.free() < self.shape.reserve_blocks {
+                // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
+                // battery needs is not touched; and a translation page may open a block, and one more if that fails.
+                let made = self.make_space(nand, at);
+                if self.below_batterys_needs() {
+                    made?;
+                }
+            }
+            let io = mapping_io!(self, nand, at);
+            let trimmed = self.mapping.trim(io, next..until, &mut self.before);
+            done = done.max(io.done());
+            if self.points_back() && self.mapping.is_damaged() {
+                // What was mislaid may be among what was trimmed.
+                self.validity.set_damaged();
+            }
+            self.settle(nand, at)?;
+            trimmed?;
+            next = until;
+        }
+        Ok(done.max(self.write_trims_through(nand, at)?))
+    }
+
+    fn make_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if self.mapping.has_pending_trims() && !self.barriers.forget(Barrier::TrimsAtFlush) {
+            self.make_space(nand, at)?;
+            self.mapping.write_pending_trims(mapping_io!(self, nand, at))?;
+            self.hear_news(nand, at)?;
+        }
+        let flushed = self.flush_for_host(nand, at)?;
+        Ok(flushed.max(self.blocks.clock.horizon()))
+    }
+
+    fn make_all_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let mut part = Some(0);
+        while let Some(from) = part {
+            if self.blocks.free() < self.shape.reserve_blocks {
+                // Where nothing can be gained, the reserve is for this.
+                let _ = self.make_space(nand, at);
+            }
+            part = self.mapping.synchronize_next(mapping_io!(self, nand, at), from, &mut self.before)?;
+            self.settle(nand, at)?;
+        }
+        self.validity.flush(validity_io!(self, nand, at))?;
+        self.hear_news(nand, at)?;
+        Ok(at.max(self.blocks.clock.horizon()))
+    }
+}
+
+impl<N: Nand> Ftl<N> for PageMapped {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
+        self.mending(nand, at, |ftl, nand, at| ftl.write_pages(nand, request, at))
     }
 
     fn read(
@@ -500,42 +597,11 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
-        self.shape.check_range(first, pages)?;
-        let mut done = at;
-        let end = first.0 + pages;
-        let mut next = first.0;
-        while next < end {
-            let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
-            if self.blocks.free() < self.shape.reserve_blocks {
-                // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
-                // battery needs is not touched; and a translation page may open a block, and one more if that fails.
-                let made = self.make_space(nand, at);
-                if self.below_batterys_needs() {
-                    made?;
-                }
-            }
-            let io = mapping_io!(self, nand, at);
-            let trimmed = self.mapping.trim(io, next..until, &mut self.before);
-            done = done.max(io.done());
-            if self.points_back() && self.mapping.is_damaged() {
-                // What was mislaid may be among what was trimmed.
-                self.validity.set_damaged();
-            }
-            self.settle(nand, at)?;
-            trimmed?;
-            next = until;
-        }
-        Ok(done)
+        self.mending(nand, at, |ftl, nand, at| ftl.trim_pages(nand, first, pages, at))
     }
 
     fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if self.mapping.has_pending_trims() && !self.barriers.forget(Barrier::TrimsAtFlush) {
-            self.make_space(nand, at)?;
-            self.mapping.write_pending_trims(mapping_io!(self, nand, at))?;
-            self.hear_news(nand, at)?;
-        }
-        let flushed = self.flush_for_host(nand, at)?;
-        Ok(flushed.max(self.blocks.clock.horizon()))
+        self.mending(nand, at, Self::make_durable)
     }
 
     fn is_safe_when_flushed(&self) -> bool {
@@ -551,18 +617,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let mut part = Some(0);
-        while let Some(from) = part {
-            if self.blocks.free() < self.shape.reserve_blocks {
-                // Where nothing can be gained, the reserve is for this.
-                let _ = self.make_space(nand, at);
-            }
-            part = self.mapping.synchronize_next(mapping_io!(self, nand, at), from, &mut self.before)?;
-            self.settle(nand, at)?;
-        }
-        self.validity.flush(validity_io!(self, nand, at))?;
-        self.hear_news(nand, at)?;
-        Ok(at.max(self.blocks.clock.horizon()))
+        self.mending(nand, at, Self::make_all_durable)
     }
 
     fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
@@ -604,6 +659,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.placement.ram(&mut ledger);
         self.blocks.ram(&mut ledger);
         self.integrity.ram(&mut ledger);
+        self.ram_of_tree(&mut ledger);
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
         let page_bytes = self.blocks.geometry().page_bytes().into();
         ledger.index("buffer.moving", self.moving.bytes(page_bytes));
@@ -631,6 +687,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.mapping.counters(&mut counters);
         self.integrity.counters(&mut counters);
         self.validity.counters(&mut counters);
+        self.counters_of_tree(&mut counters);
         self.placement.counters(&mut counters);
         if let Some(wear) = &self.blocks.wear {
             wear::counters(&self.tally, wear, &mut counters);
@@ -649,7 +706,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
     fn look_at_gecko(&self) -> Option<GeckoLook> {
         match &self.validity {
             Validity::Gecko(gecko) => Some(gecko.look()),
-            Validity::Ram(_) | Validity::Flash(_) | Validity::Log(_) => None,
+            Validity::Ram(_) | Validity::Flash(_) | Validity::Log(_) | Validity::Mu(_) => None,
         }
     }
 

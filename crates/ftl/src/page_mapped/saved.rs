@@ -132,7 +132,7 @@ impl PageMapped {
     fn section(&self, section: Section) -> Option<&dyn Saved> {
         match (section, &self.mapping) {
             (Section::Table, Mapping::Paged(paged)) => Some(paged.saved_table()),
-            (Section::Table, Mapping::Ram(_)) => None,
+            (Section::Table, Mapping::Ram(_) | Mapping::Mu(_)) => None,
             (Section::Validity, _) => self.validity.saved(),
             (Section::Counters, _) => Some(&self.blocks),
         }
@@ -142,7 +142,7 @@ impl PageMapped {
     pub(super) fn restore_page(&mut self, section: Section, from: u64, page: &[u8]) {
         let saved: Option<&mut dyn Saved> = match (section, &mut self.mapping) {
             (Section::Table, Mapping::Paged(paged)) => Some(paged.saved_table_mut()),
-            (Section::Table, Mapping::Ram(_)) => None,
+            (Section::Table, Mapping::Ram(_) | Mapping::Mu(_)) => None,
             (Section::Validity, _) => self.validity.saved_mut(),
             (Section::Counters, _) => Some(&mut self.blocks),
         };
@@ -158,7 +158,7 @@ impl PageMapped {
         let bytes = [bytes(Section::Table), bytes(Section::Validity), bytes(Section::Counters)];
         let behind_table = match &self.mapping {
             Mapping::Paged(paged) => paged.behind_table(),
-            Mapping::Ram(_) => 0,
+            Mapping::Ram(_) | Mapping::Mu(_) => 0,
         };
         SavedPages::new(geometry, behind_table, self.validity.bitmap_parts(), bytes)
     }

@@ -1,15 +1,16 @@
 //! How the flash is divided, and what fits.
 
 use super::integrity::Integrity;
-use super::mapping::{PagedMapping, RamMapping};
+use super::mapping::{MuMapping, PagedMapping, RamMapping};
 use super::needs::Needs;
 use super::saved::counters_and_seal;
 use super::sorting::placement_of;
-use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
+use super::validity::{BitmapCache, FlashBitmap, PageValidityLog, Tuning, saved_bytes};
 use super::{Config, PageMapped};
 use crate::blocks::{critical_blocks, held_blocks, young_blocks};
-use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
+use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
+use crate::mu_tree::Layout;
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
@@ -31,6 +32,10 @@ pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
 fn mapping_needs(geometry: &Geometry, config: &Config, logical_pages: u32) -> Needs {
     match config.composition.mapping {
         MappingPart::RamTable => RamMapping::needs(geometry, logical_pages),
+        MappingPart::MuTree { write_pages, record_bits, .. } => {
+            let layout = MuMapping::layout(geometry, record_bits);
+            layout.map_or(Needs::default(), |layout| MuMapping::needs(geometry, layout, logical_pages, write_pages))
+        }
         MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
             let entries = cache_entries(logical_pages, asked);
             let power = config.composition.power;
@@ -71,15 +76,23 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn of(config: &Config) -> Self {
-        // Its streams are the same whatever it has to remember, and a drive may be asked for that cannot be.
-        let part = placement_of(config.composition.placement, 0);
+    pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
+        // But for partitions its streams are the same whatever it has to remember, and a drive may be asked for that cannot
+        // be.
+        let part = match config.composition.placement {
+            part @ PlacementPart::Partitions { .. } => {
+                let pages = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
+                placement_of(part, config.logical_pages.min(pages))
+            }
+            part => placement_of(part, 0),
+        };
         let placement = part.streams();
         let apart = if part.asks().pages { 1 } else { placement };
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
         let mapping = placement + u8::from(cold.is_some());
-        let validity = mapping + 1;
-        Self { cold, mapping, validity, count: validity + u8::from(has_validity_on_flash(config)), apart }
+        // What is in the mapping's tree has no stream of its own.
+        let validity = mapping + u8::from(has_validity_on_flash(config));
+        Self { cold, mapping, validity, count: validity + 1, apart }
     }
 
     /// Blocks on one die that streams may open from the reserve, whatever was open before a power cut: with free blocks
@@ -90,8 +103,19 @@ impl Streams {
     }
 }
 
+/// How the nodes of its µ-Tree lie in pages.
+///
+/// # Errors
+/// Pages are too small, or their numbers too large.
+pub(super) fn layout_of_tree(geometry: &Geometry, config: &Config) -> Result<Layout, FtlError> {
+    match config.composition.mapping {
+        MappingPart::MuTree { record_bits, .. } => MuMapping::layout(geometry, record_bits),
+        _ => Err(FtlError::Unsupported("there is no µ-Tree")),
+    }
+}
+
 fn has_validity_on_flash(config: &Config) -> bool {
-    config.composition.validity != ValidityPart::RamBitmap
+    !matches!(config.composition.validity, ValidityPart::RamBitmap | ValidityPart::MuTree { .. })
 }
 
 /// What validity needs: so many pages may be reported at a time, and so many programs a synchronization takes where one
@@ -104,6 +128,9 @@ fn validity_needs(
 ) -> Result<Needs, FtlError> {
     Ok(match config.composition.validity {
         ValidityPart::RamBitmap => Needs::default(),
+        ValidityPart::MuTree { bitmap_cache } => {
+            BitmapCache::needs(geometry, layout_of_tree(geometry, config)?, bitmap_cache)
+        }
         ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
         ValidityPart::PageValidityLog => PageValidityLog::needs(geometry, reports, synchronizations)?,
         ValidityPart::Gecko { size_ratio, partitions, merge } => {
@@ -188,7 +215,7 @@ impl PageMapped {
         let needs = needs(geometry, config)?;
         let block = u64::from(geometry.pages_per_block());
         let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
-        let streams = Streams::of(config);
+        let streams = Streams::of(geometry, config);
         let open_blocks = u32::from(streams.count) * geometry.dies();
         let opened = streams.opened_from_reserve() * geometry.dies();
         let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);
@@ -235,7 +262,11 @@ impl PageMapped {
     /// How the flash is divided, or why it cannot be.
     pub(super) fn shape_that_fits(geometry: &Geometry, config: &Config, bad: u32) -> Result<Shape, FtlError> {
         let shape = Self::shape_of(geometry, config)?;
-        let usable_pages = Self::usable_pages(geometry, &shape, bad);
+        let mut usable_pages = Self::usable_pages(geometry, &shape, bad);
+        if matches!(config.composition.mapping, MappingPart::MuTree { .. }) {
+            let layout = layout_of_tree(geometry, config)?;
+            usable_pages = usable_pages.min(MuMapping::logical_pages_max(geometry, layout));
+        }
         if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
             return Err(FtlError::DoesNotFit {
                 logical_pages: config.logical_pages,

@@ -5,8 +5,8 @@ use super::collect::Why;
 use super::mapping::Place;
 use super::move_buffer::Moving;
 use super::placement::{
-    Asks, Dac, DualGreedy, HostGc, HostWrite, Midas, MovedPage, OldCopy, OneStream, Oracle, Placement, SepBit,
-    StaticQuota,
+    Asks, Dac, DualGreedy, HostGc, HostWrite, Midas, MovedPage, OldCopy, OneStream, Oracle, Partitions, Placement,
+    SepBit, StaticQuota,
 };
 use crate::config::{PlacementPart, UnknownOld};
 use crate::ftl::Hint;
@@ -41,6 +41,7 @@ pub(super) fn placement_of(part: PlacementPart, logical_pages: u32) -> Box<dyn P
             Box::new(SepBit::new(page_times, unknown == UnknownOld::Fetch, logical_pages))
         }
         PlacementPart::Midas { groups, epoch } => Box::new(Midas::new(groups, epoch, logical_pages)),
+        PlacementPart::Partitions { pages } => Box::new(Partitions::new(logical_pages, pages)),
         PlacementPart::StaticQuota { classes } => Box::new(StaticQuota::new(classes)),
         PlacementPart::Oracle { windows, reach, spread } => {
             Box::new(Oracle::new(windows, reach, spread, logical_pages))

@@ -32,6 +32,8 @@ mod looks;
 #[cfg(not(phelsuma_mutants))]
 mod model;
 #[cfg(not(phelsuma_mutants))]
+mod mu_ftl;
+#[cfg(not(phelsuma_mutants))]
 mod mu_tree;
 #[cfg(not(phelsuma_mutants))]
 mod paged;

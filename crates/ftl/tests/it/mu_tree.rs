@@ -1,7 +1,7 @@
 //! The µ-Tree by itself, held against a `BTreeMap`: what it answers, what it costs, and what it survives.
 
 use super::common::Plug;
-use phelsuma_ftl::mu_tree::{FlashMap, FlashMapCaches, FlashMapError, MuTree, PageStore, PlainTree, TreeError};
+use phelsuma_ftl::mu_tree::{FlashMap, FlashMapCaches, FlashMapError, Layout, MuTree, PageStore, PlainTree, TreeError};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, SimNand, Timing};
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ fn tree(page_bytes: usize, reads: usize, writes: usize) -> MuTree {
 }
 
 /// Everything that there is to say about a tree: its entries, its nodes, and that the live pages are those it reaches.
-fn check(tree: &mut MuTree, store: &mut Memory, model: &BTreeMap<u32, u32>) {
+fn check(tree: &mut MuTree, store: &mut Memory, model: &BTreeMap<u32, u64>) {
     let walk = tree.walk(store, u64::MAX).unwrap();
     assert_eq!((walk.entries, walk.fault), (model.len() as u64, None));
     let (mut reached, mut entries, mut next) = (walk.pages, Vec::new(), Some(0));
@@ -73,7 +73,7 @@ fn check(tree: &mut MuTree, store: &mut Memory, model: &BTreeMap<u32, u32>) {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Insert(u32, u32),
+    Insert(u32, u64),
     Remove(u32),
     Look(u32),
     Flush,
@@ -86,7 +86,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     // Few keys: the same ones again and again, and trees that shrink.
     let key = prop_oneof![0..400u32, Just(u32::MAX), any::<u32>().prop_map(|key| key % 400 * 9_999_991)];
     let step = prop_oneof![
-        6 => (key.clone(), any::<u32>()).prop_map(|(key, record)| Step::Insert(key, record)),
+        6 => (key.clone(), any::<u64>()).prop_map(|(key, record)| Step::Insert(key, record)),
         5 => key.clone().prop_map(Step::Remove),
         3 => key.clone().prop_map(Step::Look),
         1 => Just(Step::Flush),
@@ -100,14 +100,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var("PHELSUMA_THOROUGH").is_ok() { 5000 } else { 300 }))]
 
     #[test]
-    fn a_tree_is_an_ordered_map(steps in steps(), bytes in 10..65usize, reads in 0..6usize, writes in 0..5usize) {
-        let (mut store, mut tree, mut model) = (Memory::new(), tree(bytes * 8, reads, writes), BTreeMap::new());
+    fn a_tree_is_an_ordered_map(
+        steps in steps(), bytes in 10..65usize, wide: bool, reads in 0..6usize, writes in 0..5usize,
+    ) {
+        let layout = if wide { Layout::wide(bytes.max(11) * 8) } else { Layout::new(bytes * 8) }.unwrap();
+        let of_record = (1 << layout.record_bits()) - 1;
+        let (mut store, mut tree, mut model) = (Memory::new(), MuTree::on(layout, reads, writes), BTreeMap::new());
         for step in steps {
             let programs = store.programs;
             let before = tree.counts();
             match step {
-                Step::Insert(key, record) => match tree.insert(&mut store, key, record) {
-                    Ok(old) => assert_eq!(old, model.insert(key, record)),
+                Step::Insert(key, record) => match tree.insert(&mut store, key, record & of_record) {
+                    Ok(old) => assert_eq!(old, model.insert(key, record & of_record)),
                     Err(error) => {
                         assert_eq!(error, TreeError::TooMany);
                         assert!(model.len() as u64 >= tree.layout().capacity(), "{} entries", model.len());
@@ -115,7 +119,7 @@ proptest! {
                 },
                 Step::Remove(key) => assert_eq!(tree.remove(&mut store, key).unwrap(), model.remove(&key)),
                 Step::Look(key) => {
-                    let pair = |(key, record): (&u32, &u32)| (*key, *record);
+                    let pair = |(key, record): (&u32, &u64)| (*key, *record);
                     assert_eq!(tree.get(&mut store, key).unwrap(), model.get(&key).copied());
                     assert_eq!(tree.floor(&mut store, key).unwrap(), model.range(..=key).next_back().map(pair));
                     assert_eq!(tree.ceiling(&mut store, key).unwrap(), model.range(key..).next().map(pair));
@@ -155,13 +159,13 @@ proptest! {
 }
 
 /// A million keys: in order, or by chance.
-fn million(reads: usize, writes: usize, by_chance: bool) -> (MuTree, Memory, BTreeMap<u32, u32>) {
+fn million(reads: usize, writes: usize, by_chance: bool) -> (MuTree, Memory, BTreeMap<u32, u64>) {
     let (mut store, mut tree, mut model) = (Memory::new(), tree(4096, reads, writes), BTreeMap::new());
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for n in 0..1_000_000 {
         let key = if by_chance { rng.next_u32() } else { n * 3 };
-        tree.insert(&mut store, key, n).unwrap();
-        model.insert(key, n);
+        tree.insert(&mut store, key, n.into()).unwrap();
+        model.insert(key, n.into());
     }
     (tree, store, model)
 }
@@ -208,7 +212,7 @@ fn a_plain_tree_programs_a_page_for_each_of_its_levels() {
     for n in 0..200_000 {
         let key = rng.next_u32();
         plain.insert(&mut store, key, n).unwrap();
-        micro.insert(&mut store, key, n).unwrap();
+        micro.insert(&mut store, key, n.into()).unwrap();
         assert_eq!(plain.get(&mut store, key).unwrap(), Some(n));
     }
     assert_eq!((plain.height(), micro.height()), (3, 3));

@@ -39,6 +39,12 @@ pub(super) fn as_text(composition: &Composition) -> String {
     };
     match parts.mapping {
         MappingPart::RamTable => set("mapping", "ram-table"),
+        MappingPart::MuTree { read_pages, write_pages, record_bits } => {
+            set("mapping", "mu-tree");
+            set("mapping.record-bits", &record_bits.to_string());
+            set("mapping.read-pages", &read_pages.to_string());
+            set("mapping.write-pages", &write_pages.to_string());
+        }
         MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
             set("mapping", "paged");
             set("mapping.cache", &cache_entries.to_string());
@@ -70,6 +76,10 @@ pub(super) fn as_text(composition: &Composition) -> String {
         ValidityPart::RamBitmap => set("validity", "ram-bitmap"),
         ValidityPart::FlashBitmap => set("validity", "flash-bitmap"),
         ValidityPart::PageValidityLog => set("validity", "page-validity-log"),
+        ValidityPart::MuTree { bitmap_cache } => {
+            set("validity", "mu-tree");
+            set("validity.bitmap-cache", &bitmap_cache.to_string());
+        }
         ValidityPart::Gecko { size_ratio, partitions, merge } => {
             set("validity", "gecko");
             set("gecko.size-ratio", &size_ratio.to_string());
@@ -126,6 +136,10 @@ pub(super) fn as_text(composition: &Composition) -> String {
             set("midas.groups", &groups.to_string());
             set("midas.epoch", &epoch.to_string());
         }
+        PlacementPart::Partitions { pages } => {
+            set("placement", "partitions");
+            set("partitions.pages", &pages.to_string());
+        }
         PlacementPart::StaticQuota { classes } => {
             set("placement", "static-quota");
             set("quota.classes", &classes.to_string());
@@ -169,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 19] = [
+        let settings: [&[(&str, &str)]; 20] = [
             &[],
             &[("last.threshold", "5"), ("last.sequential", "40"), ("last.merge-costs", "full"), ("log.blocks", "50")],
             &[
@@ -181,6 +195,13 @@ mod tests {
             ],
             &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
             &[("log.blocks", "17")],
+            &[
+                ("mapping.read-pages", "5"),
+                ("mapping.write-pages", "6"),
+                ("mapping.record-bits", "40"),
+                ("validity.bitmap-cache", "77"),
+                ("partitions.pages", "99"),
+            ],
             &[("log.instances", "per-channel"), ("log.blocks", "19")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
@@ -230,6 +251,7 @@ mod tests {
             ("superblock", &[][..]),
             ("last++", &[][..]),
             ("ftl-mm:fast", &[][..]),
+            ("mu-ftl", &[][..]),
             ("mu-ftl-pvb", &[("wear", "levelling"), ("victim", "sampled")][..]),
         ] {
             let mut parts = Preset::named(preset).unwrap().composition;

@@ -4,11 +4,13 @@
 //! on flash it reads and writes through a [`MetaIo`], and the pages that it made stale it adds to a list called
 //! `before`.
 
+mod mu;
 mod paged;
 mod ram_mapping;
 mod ram_table;
 mod trim_map;
 
+pub(crate) use mu::{MuMapping, PART_PAGES, TREE_UNREADABLE, bitmap_key, of_tree, parts_of_block};
 pub(crate) use paged::PagedMapping;
 pub(crate) use ram_mapping::RamMapping;
 
@@ -105,6 +107,8 @@ pub(crate) enum Mapping {
     Ram(RamMapping),
     /// Translation pages on flash, a directory and a cache in RAM.
     Paged(PagedMapping),
+    /// Extents in a µ-Tree on flash.
+    Mu(MuMapping),
 }
 
 impl Mapping {
@@ -112,14 +116,14 @@ impl Mapping {
     pub(crate) fn purpose(&self) -> Purpose {
         match self {
             Self::Ram(_) => Purpose::Trim,
-            Self::Paged(_) => Purpose::Translation,
+            Self::Paged(_) | Self::Mu(_) => Purpose::Translation,
         }
     }
 
     /// The demand-paged mapping, if it is one.
     pub(crate) fn paged_mut(&mut self) -> Option<&mut PagedMapping> {
         match self {
-            Self::Ram(_) => None,
+            Self::Ram(_) | Self::Mu(_) => None,
             Self::Paged(paged) => Some(paged),
         }
     }
@@ -128,7 +132,7 @@ impl Mapping {
     #[inline]
     pub(crate) fn is_lazy(&self) -> bool {
         match self {
-            Self::Ram(_) => false,
+            Self::Ram(_) | Self::Mu(_) => false,
             Self::Paged(paged) => paged.is_lazy(),
         }
     }
@@ -144,6 +148,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.lookup(key),
             Self::Paged(paged) => paged.lookup(io, key, before),
+            Self::Mu(mu) => mu.lookup(io, key),
         }
     }
 
@@ -152,6 +157,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.lookup(key),
             Self::Paged(paged) => paged.peek(io, key),
+            Self::Mu(mu) => mu.lookup(io, key),
         }
     }
 
@@ -161,6 +167,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => Some(ram.lookup(key)),
             Self::Paged(paged) => paged.cached(key),
+            Self::Mu(mu) => mu.cached(key),
         }
     }
 
@@ -169,7 +176,7 @@ impl Mapping {
     pub(crate) fn in_table(&self, key: LogicalPage) -> Option<Place> {
         match self {
             Self::Ram(ram) => Some(ram.lookup(key)),
-            Self::Paged(_) => None,
+            Self::Paged(_) | Self::Mu(_) => None,
         }
     }
 
@@ -188,6 +195,7 @@ impl Mapping {
         match self {
             Self::Ram(_) => Ok(()),
             Self::Paged(paged) => paged.prepare(io, key, by_host, before),
+            Self::Mu(mu) => mu.prepare(io, key),
         }
     }
 
@@ -197,6 +205,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => Some(ram.lookup(key)),
             Self::Paged(paged) => paged.known(key),
+            Self::Mu(mu) => mu.known(key),
         }
     }
 
@@ -211,7 +220,7 @@ impl Mapping {
     #[inline]
     pub(crate) fn last_place(&self, key: LogicalPage) -> LastPlace {
         match self {
-            Self::Ram(_) => LastPlace::Nowhere,
+            Self::Ram(_) | Self::Mu(_) => LastPlace::Nowhere,
             Self::Paged(paged) => paged.last_place(key),
         }
     }
@@ -227,7 +236,7 @@ impl Mapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         match self {
-            Self::Ram(_) => Ok(()),
+            Self::Ram(_) | Self::Mu(_) => Ok(()),
             Self::Paged(paged) => paged.synchronize_key(io, key, before),
         }
     }
@@ -238,6 +247,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => Before::Known(ram.set(key, Place::At(to))),
             Self::Paged(paged) => paged.written(key, to),
+            Self::Mu(mu) => mu.written(key, Place::At(to)),
         }
     }
 
@@ -249,6 +259,9 @@ impl Mapping {
                 ram.set(key, place);
             }
             Self::Paged(paged) => paged.moved(key, place),
+            Self::Mu(mu) => {
+                mu.written(key, place);
+            }
         }
     }
 
@@ -260,6 +273,8 @@ impl Mapping {
             Self::Ram(ram) if ram.lookup(key) == Place::At(page) => Judgement::Live,
             Self::Ram(_) => Judgement::Stale,
             Self::Paged(paged) => paged.judge(key, page),
+            // What it makes stale it has told at once.
+            Self::Mu(_) => Judgement::Live,
         }
     }
 
@@ -268,6 +283,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.owner_of(page),
             Self::Paged(paged) => paged.owner_of(io, page),
+            Self::Mu(mu) => mu.owner_of(io, page),
         }
     }
 
@@ -276,6 +292,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.trim_reach(key),
             Self::Paged(paged) => paged.trim_reach(key),
+            Self::Mu(mu) => mu.trim_reach(key),
         }
     }
 
@@ -292,6 +309,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.trim(io, pages, before),
             Self::Paged(paged) => paged.trim(io, pages, before),
+            Self::Mu(mu) => mu.trim(io, pages, before),
         }
     }
 
@@ -301,6 +319,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.has_pending(),
             Self::Paged(_) => false,
+            Self::Mu(mu) => mu.has_pending(),
         }
     }
 
@@ -309,6 +328,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.trims.any_page(),
             Self::Paged(_) => false,
+            Self::Mu(mu) => mu.trims.any_page(),
         }
     }
 
@@ -320,6 +340,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.write_pending(io).map(drop),
             Self::Paged(_) => Ok(()),
+            Self::Mu(mu) => mu.write_pending(io).map(drop),
         }
     }
 
@@ -336,15 +357,23 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.write_pending(io).map(|_| None),
             Self::Paged(paged) => paged.synchronize_next(io, from, before),
+            Self::Mu(mu) => mu.write_pending(io).map(|_| None),
         }
     }
 
     /// Whether stale pages may be taken for live because a part of the table could not be read.
     pub(crate) fn is_damaged(&self) -> bool {
         match self {
-            Self::Ram(_) => false,
+            // A tree that cannot be read is written anew before anything else is done.
+            Self::Ram(_) | Self::Mu(_) => false,
             Self::Paged(paged) => paged.is_damaged(),
         }
+    }
+
+    /// Whether a µ-Tree cannot be read: the drive has to come up anew.
+    #[inline]
+    pub(crate) fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Mu(mu) if mu.is_damaged())
     }
 
     /// Moves its pages out of a victim.
@@ -355,6 +384,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.relocate(io, victim),
             Self::Paged(paged) => paged.relocate(io, victim),
+            Self::Mu(mu) => mu.relocate(io, victim),
         }
     }
 
@@ -362,7 +392,7 @@ impl Mapping {
     #[inline]
     pub(crate) fn programs_to_move(&self) -> u32 {
         match self {
-            Self::Ram(_) => 1,
+            Self::Ram(_) | Self::Mu(_) => 1,
             Self::Paged(paged) => paged.programs_to_move(),
         }
     }
@@ -372,13 +402,14 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.metadata_pages().collect(),
             Self::Paged(paged) => paged.metadata_pages(io),
+            Self::Mu(mu) => mu.metadata_pages(io),
         }
     }
 
     /// Stale pages that are not identified yet, or, where `unsure`, those that perhaps are not.
     pub(crate) fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, unsure: bool) -> Vec<Page> {
         match self {
-            Self::Ram(_) => Vec::new(),
+            Self::Ram(_) | Self::Mu(_) => Vec::new(),
             Self::Paged(paged) => paged.unidentified(io, unsure),
         }
     }
@@ -388,6 +419,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.ram(ledger),
             Self::Paged(paged) => paged.ram(ledger),
+            Self::Mu(mu) => mu.ram(ledger),
         }
     }
 
@@ -397,7 +429,7 @@ impl Mapping {
     /// No block is left.
     pub(crate) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         match self {
-            Self::Ram(_) => Ok(()),
+            Self::Ram(_) | Self::Mu(_) => Ok(()),
             Self::Paged(paged) => paged.write_dirty_nodes(io),
         }
     }
@@ -407,6 +439,7 @@ impl Mapping {
         match self {
             Self::Ram(ram) => ram.counters(out),
             Self::Paged(paged) => paged.counters(out),
+            Self::Mu(mu) => mu.counters(out),
         }
     }
 }

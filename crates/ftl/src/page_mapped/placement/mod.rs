@@ -10,6 +10,7 @@ mod dual_greedy;
 mod last_writes;
 mod midas;
 mod oracle;
+mod partitions;
 mod randomness;
 mod sepbit;
 mod static_quota;
@@ -18,6 +19,7 @@ pub(crate) use dac::Dac;
 pub(crate) use dual_greedy::DualGreedy;
 pub(crate) use midas::Midas;
 pub(crate) use oracle::Oracle;
+pub(crate) use partitions::{Partitions, partition_pages};
 pub(crate) use sepbit::SepBit;
 pub(crate) use static_quota::StaticQuota;
 

@@ -20,6 +20,7 @@ mod scan;
 mod seal;
 mod steps;
 mod synchronizing;
+mod tree;
 
 use super::mapping::{Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
@@ -60,7 +61,7 @@ impl PageMapped {
     fn table(&mut self) -> &mut RamMapping {
         match &mut self.mapping {
             Mapping::Ram(table) => table,
-            Mapping::Paged(_) => unreachable!("recovery by scanning begins with a table in RAM"),
+            Mapping::Paged(_) | Mapping::Mu(_) => unreachable!("recovery by scanning begins with a table in RAM"),
         }
     }
 
@@ -125,6 +126,7 @@ impl PageMapped {
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
+        let parts = ftl.put_table_into_ram(&geometry);
 
         steps.begin("scan spare areas and last pages");
         let mut scan = Scan::new(&mut ftl, &geometry);
@@ -157,9 +159,10 @@ impl PageMapped {
         for block in holding {
             ftl.blocks.release(block);
         }
+        let scratch = parts.map_or(Ok(0), |parts| ftl.write_tree(nand, &mut steps, parts))?;
         steps.end();
         let mut report = steps.report;
-        report.scratch_bytes = u64::from(geometry.blocks()) * 9;
+        report.scratch_bytes = u64::from(geometry.blocks()) * 9 + scratch;
         report.done = steps.now;
         ftl.note_first_pages(&steps.first, &mut report);
         Ok((ftl, report))

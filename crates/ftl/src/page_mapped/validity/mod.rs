@@ -3,12 +3,14 @@
 //! It tracks user pages; a metadata page is live while its owner's directory points at it. A store in flash reads and
 //! writes its own pages through a [`MetaIo`].
 
+mod bitmap_cache;
 mod flash_bitmap;
 mod gecko;
 mod page_validity_log;
 mod ram_bitmap;
 mod scan;
 
+pub(crate) use bitmap_cache::BitmapCache;
 pub(crate) use flash_bitmap::FlashBitmap;
 pub(crate) use gecko::{LogarithmicGecko, Tuning};
 pub(crate) use page_validity_log::PageValidityLog;
@@ -46,6 +48,8 @@ pub(crate) enum Validity {
     Gecko(LogarithmicGecko),
     /// A page validity log.
     Log(PageValidityLog),
+    /// Bitmap entries in the mapping's µ-Tree, and the bitmap cache.
+    Mu(BitmapCache),
 }
 
 impl Validity {
@@ -76,6 +80,7 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.invalidate(io, page),
             Self::Gecko(gecko) => gecko.invalidate(io, page),
             Self::Log(log) => log.invalidate(io, page),
+            Self::Mu(cache) => cache.invalidate(io, page),
         }
     }
 
@@ -83,7 +88,7 @@ impl Validity {
     /// buffer; none where there is no such recovery.
     pub(crate) fn tell_of_leaving(&mut self) -> Option<u32> {
         match self {
-            Self::Ram(_) | Self::Flash(_) => None,
+            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => None,
             Self::Gecko(gecko) => {
                 gecko.tell_of_leaving();
                 Some(gecko.buffer_entries())
@@ -100,7 +105,7 @@ impl Validity {
     pub(crate) fn leave(&mut self, geometry: &Geometry, page: Page) {
         match self {
             Self::Ram(bitmap) => bitmap.invalidate(page),
-            Self::Flash(_) => {}
+            Self::Flash(_) | Self::Mu(_) => {}
             Self::Gecko(gecko) => gecko.leave(geometry, page),
             Self::Log(log) => log.leave(page),
         }
@@ -116,6 +121,7 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.invalidate(io, page),
             Self::Gecko(gecko) => gecko.failed(io, page),
             Self::Log(log) => log.failed(io, page),
+            Self::Mu(cache) => cache.invalidate(io, page),
         }
     }
 
@@ -132,6 +138,7 @@ impl Validity {
                 log.erased(block);
                 Ok(())
             }
+            Self::Mu(cache) => cache.erased(io, block),
         }
     }
 
@@ -144,6 +151,10 @@ impl Validity {
             Self::Ram(_) | Self::Flash(_) => Ok(()),
             Self::Gecko(gecko) => gecko.freed(io, block),
             Self::Log(log) => log.freed(io, block),
+            Self::Mu(cache) => {
+                cache.freed(block);
+                Ok(())
+            }
         }
     }
 
@@ -153,7 +164,7 @@ impl Validity {
     /// No block is left.
     pub(crate) fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         match self {
-            Self::Ram(_) | Self::Flash(_) => Ok(()),
+            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => Ok(()),
             Self::Gecko(gecko) => gecko.checkpoint(io),
             Self::Log(log) => log.checkpoint(io),
         }
@@ -167,6 +178,32 @@ impl Validity {
         match self {
             Self::Log(log) => log.clean_ahead(io),
             _ => Ok(()),
+        }
+    }
+
+    /// `block` is going to be collected.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn chosen<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        match self {
+            Self::Mu(cache) => cache.chosen(io, block),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an entry in the µ-Tree could not be read: the drive has to come up anew.
+    #[inline]
+    pub(crate) fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Mu(cache) if cache.is_unreadable())
+    }
+
+    /// The bitmap cache, if it has one: then a block without a live page is given back at once.
+    #[inline]
+    pub(crate) fn bitmap_cache(&mut self) -> Option<&mut BitmapCache> {
+        match self {
+            Self::Mu(cache) => Some(cache),
+            _ => None,
         }
     }
 
@@ -189,6 +226,7 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.live_in(io, block, out),
             Self::Gecko(gecko) => gecko.live_in(io, block, out),
             Self::Log(log) => log.live_in(io, block, out),
+            Self::Mu(cache) => cache.live_in(io, block, out),
         }
     }
 
@@ -198,7 +236,8 @@ impl Validity {
     /// No block is left.
     pub(crate) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         match self {
-            Self::Ram(_) => Ok(()),
+            // What a bitmap cache holds comes out of the scan.
+            Self::Ram(_) | Self::Mu(_) => Ok(()),
             Self::Flash(bitmap) => bitmap.flush(io),
             Self::Gecko(gecko) => gecko.flush(io),
             Self::Log(log) => log.flush(io),
@@ -217,7 +256,7 @@ impl Validity {
                 Ok(())
             }
             Self::Flash(bitmap) => bitmap.save(io, stale),
-            Self::Gecko(_) | Self::Log(_) => Ok(()),
+            Self::Gecko(_) | Self::Log(_) | Self::Mu(_) => Ok(()),
         }
     }
 
@@ -234,7 +273,7 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.is_damaged(),
             Self::Log(log) => log.is_damaged(),
             Self::Gecko(gecko) => gecko.is_damaged(),
-            Self::Ram(_) => false,
+            Self::Ram(_) | Self::Mu(_) => false,
         }
     }
 
@@ -254,7 +293,7 @@ impl Validity {
     pub(crate) fn bitmap_parts(&self) -> u32 {
         match self {
             Self::Flash(bitmap) => bitmap.directory().parts(),
-            Self::Ram(_) | Self::Gecko(_) | Self::Log(_) => 0,
+            Self::Ram(_) | Self::Gecko(_) | Self::Log(_) | Self::Mu(_) => 0,
         }
     }
 
@@ -263,7 +302,7 @@ impl Validity {
         match self {
             Self::Ram(bitmap) => Some(bitmap),
             Self::Flash(bitmap) => Some(bitmap.directory()),
-            Self::Gecko(_) | Self::Log(_) => None,
+            Self::Gecko(_) | Self::Log(_) | Self::Mu(_) => None,
         }
     }
 
@@ -272,7 +311,7 @@ impl Validity {
         match self {
             Self::Ram(bitmap) => Some(bitmap),
             Self::Flash(bitmap) => Some(bitmap.directory_mut()),
-            Self::Gecko(_) | Self::Log(_) => None,
+            Self::Gecko(_) | Self::Log(_) | Self::Mu(_) => None,
         }
     }
 
@@ -282,7 +321,7 @@ impl Validity {
     /// No block is left.
     pub(crate) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
         match self {
-            Self::Ram(_) => Ok(0),
+            Self::Ram(_) | Self::Mu(_) => Ok(0),
             Self::Flash(bitmap) => bitmap.relocate(io, victim),
             Self::Gecko(gecko) => gecko.relocate(io, victim),
             Self::Log(log) => log.relocate(io, victim),
@@ -300,7 +339,7 @@ impl Validity {
     /// Takes what was found on flash for its own: what the last flush had frozen, and from where on to scan.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
         match self {
-            Self::Ram(_) | Self::Flash(_) => Default::default(),
+            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => Default::default(),
             Self::Gecko(gecko) => gecko.restore(io, scan),
             Self::Log(log) => log.restore(io, scan),
         }
@@ -317,7 +356,7 @@ impl Validity {
     /// The pages that it would take for its own.
     pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
         match self {
-            Self::Ram(_) | Self::Flash(_) => Vec::new(),
+            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => Vec::new(),
             Self::Gecko(gecko) => gecko.pages_in_use(io, scan),
             Self::Log(log) => log.pages_in_use(io, scan),
         }
@@ -329,7 +368,7 @@ impl Validity {
     /// No block is left.
     pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
         match self {
-            Self::Ram(_) | Self::Flash(_) => Ok(0),
+            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => Ok(0),
             Self::Gecko(gecko) => gecko.copy_pages(io, pages),
             Self::Log(log) => log.copy_pages(io, pages),
         }
@@ -338,7 +377,7 @@ impl Validity {
     /// The live pages that it keeps on flash.
     pub(crate) fn metadata_pages(&self) -> Vec<Page> {
         match self {
-            Self::Ram(_) => Vec::new(),
+            Self::Ram(_) | Self::Mu(_) => Vec::new(),
             Self::Flash(bitmap) => bitmap.metadata_pages().collect(),
             Self::Gecko(gecko) => gecko.metadata_pages().collect(),
             Self::Log(log) => log.metadata_pages().collect(),
@@ -352,6 +391,7 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.ram(ledger),
             Self::Gecko(gecko) => gecko.ram(ledger),
             Self::Log(log) => log.ram(ledger),
+            Self::Mu(cache) => cache.ram(ledger),
         }
     }
 
@@ -362,6 +402,7 @@ impl Validity {
             Self::Flash(bitmap) => bitmap.counters(out),
             Self::Gecko(gecko) => gecko.counters(out),
             Self::Log(log) => log.counters(out),
+            Self::Mu(cache) => cache.counters(out),
         }
     }
 }

@@ -42,7 +42,7 @@ impl RamBitmap {
         self.words[page.index() / 64] >> (page.0 % 64) & 1 == 1
     }
 
-    pub(super) fn live_in(&self, block: Block, out: &mut Vec<u16>) {
+    pub(crate) fn live_in(&self, block: Block, out: &mut Vec<u16>) {
         let first = block.index() * self.numbers_per_block;
         if self.numbers_per_block < 64 {
             let bits = self.words[first / 64] >> (first % 64) & ((1 << self.numbers_per_block) - 1);

@@ -110,7 +110,7 @@ pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
         of_pages.is_some_and(|parts| parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap);
     let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
     let streams = of_pages.map_or(1, |parts| match parts.placement {
-        PlacementPart::OneStream => 1,
+        PlacementPart::OneStream | PlacementPart::Partitions { .. } => 1,
         PlacementPart::HostGc => 2,
         PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. } => 4,
         PlacementPart::SepBit { .. } => 6,

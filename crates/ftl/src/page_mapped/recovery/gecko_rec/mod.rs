@@ -80,7 +80,7 @@ impl PageMapped {
     pub(super) fn paged(&mut self) -> &mut PagedMapping {
         match &mut self.mapping {
             Mapping::Paged(paged) => paged,
-            Mapping::Ram(_) => unreachable!("this recovery begins with a demand-paged mapping"),
+            Mapping::Ram(_) | Mapping::Mu(_) => unreachable!("this recovery begins with a demand-paged mapping"),
         }
     }
 

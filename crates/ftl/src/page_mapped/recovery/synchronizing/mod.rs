@@ -186,7 +186,7 @@ impl PageMapped {
         }
         steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.mapping {
             Mapping::Paged(paged) => paged.nothing_is_dirty(io),
-            Mapping::Ram(_) => {}
+            Mapping::Ram(_) | Mapping::Mu(_) => {}
         });
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.end();

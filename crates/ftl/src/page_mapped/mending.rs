@@ -1,0 +1,152 @@
+//! What a drive with a µ-Tree does besides: blocks that are given back at once, and coming up anew when a page of the tree
+//! cannot be read.
+//!
+//! All that the tree says is in spare areas and tombstone pages as well. So where a page of it goes bad nothing is lost: what
+//! was begun is given up, the drive comes up from flash as after a power cut, with a new tree, and what was begun is done
+//! once more. A trim is written through for this: what is on flash alone counts then.
+
+use super::mapping::{Mapping, TREE_UNREADABLE};
+use super::meta_io::MetaIo;
+use super::placement::partition_pages;
+use super::shape::layout_of_tree;
+use super::{Config, PageMapped, mapping_io};
+use crate::blocks::BlockUse;
+use crate::config::{MappingPart, PlacementPart};
+use crate::mu_tree::MuTree;
+use crate::{Counter, FtlError, RamLedger};
+use alloc::vec::Vec;
+use phelsuma_nand::{Geometry, Nand, Page, Time};
+
+/// Logical pages of a partition; all where there are none.
+pub(super) fn partition_of(config: &Config) -> u32 {
+    match config.composition.placement {
+        PlacementPart::Partitions { pages } => partition_pages(config.logical_pages, pages),
+        _ => u32::MAX,
+    }
+}
+
+impl PageMapped {
+    /// The tree that its parts need, if they do; empty.
+    pub(super) fn tree_of(geometry: &Geometry, config: &Config) -> Result<Option<MuTree>, FtlError> {
+        match config.composition.mapping {
+            MappingPart::MuTree { read_pages, write_pages, .. } => {
+                let layout = layout_of_tree(geometry, config)?;
+                Ok(Some(MuTree::on(layout, read_pages as usize, write_pages as usize)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at once
+    /// (µ-FTL's switch merge, sections 4.3.3 and 5.4).
+    #[inline]
+    pub(super) fn give_back_if_dead(&mut self, page: Page) {
+        let block = self.blocks.geometry().block_of(page);
+        let Some(cache) = self.validity.bitmap_cache() else { return };
+        // What a trim that is pending could bring back stays until that is written.
+        let is_dead = self.blocks.use_of(block) == BlockUse::Closed
+            && self.blocks.counters.live(block) == 0
+            && !self.mapping.has_pending_trims();
+        if is_dead {
+            cache.freed(block);
+            cache.switch_merged();
+            self.blocks.begin_collection(block);
+            self.victim.taken(&self.blocks.counters, block);
+            self.blocks.release(block);
+        }
+    }
+
+    /// The tree learns of what a request has written.
+    #[inline]
+    pub(super) fn put_what_was_written<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        if let Mapping::Mu(mu) = &mut self.mapping {
+            let io =
+                &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, phelsuma_nand::Purpose::Translation, at)
+                    .with_tree(&mut self.tree);
+            mu.put_all(io)?;
+            self.settle(nand, at)?;
+        }
+        Ok(())
+    }
+
+    /// Where the drive may have to come up anew, a trim is on flash when it is done. When that is. On a drive that has no block
+    /// left for it, it stays pending.
+    pub(super) fn write_trims_through<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if !matches!(self.mapping, Mapping::Mu(_)) || !self.mapping.has_pending_trims() {
+            return Ok(at);
+        }
+        let io = mapping_io!(self, nand, at);
+        let written = self.mapping.write_pending_trims(io);
+        let done = io.done();
+        self.settle(nand, at)?;
+        match written {
+            Ok(_) | Err(FtlError::Full { .. }) => Ok(done),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does something, and does it once more if it met a page of the tree that cannot be read.
+    #[inline]
+    pub(super) fn mending<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Time,
+        act: impl Fn(&mut Self, &mut N, Time) -> Result<Time, FtlError>,
+    ) -> Result<Time, FtlError> {
+        match act(self, nand, at) {
+            Err(TREE_UNREADABLE) => {
+                let at = self.mend(nand, at)?;
+                act(self, nand, at)
+            }
+            Ok(done) if self.mapping.is_unreadable() || self.validity.is_unreadable() => {
+                Ok(self.mend(nand, at)?.max(done))
+            }
+            done => done,
+        }
+    }
+
+    /// Comes up anew.
+    #[cold]
+    pub(super) fn mend<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let Some(config) = self.mended_with.take() else { return Err(TREE_UNREADABLE) };
+        // What can be saved of them.
+        if self.mapping.has_pending_trims() {
+            let io = mapping_io!(self, nand, at);
+            let _ = self.mapping.write_pending_trims(io);
+        }
+        let at = at.max(self.blocks.clock.horizon());
+        let recovered = Self::recover(nand, &config, at);
+        self.mended_with = Some(config);
+        let (mut ftl, report) = recovered?;
+        ftl.tally = self.tally;
+        ftl.tally.trees_written_anew += 1;
+        *self = ftl;
+        Ok(report.done)
+    }
+
+    pub(super) fn ram_of_tree(&self, ledger: &mut RamLedger) {
+        if let Some(tree) = &self.tree {
+            let (reads, writes) = tree.cache_bytes();
+            ledger.structure("mu_tree.read_cache", reads);
+            ledger.structure("mu_tree.write_cache", writes);
+            ledger.index("index.mu_tree", tree.index_bytes());
+        }
+    }
+
+    pub(super) fn counters_of_tree(&self, out: &mut Vec<Counter>) {
+        if let Some(tree) = &self.tree {
+            let counts = tree.counts();
+            out.extend([
+                Counter::sum("mu_tree_updates", counts.updates),
+                Counter::sum("mu_tree_programs", counts.programs),
+                Counter::sum("mu_tree_reads", counts.reads),
+                Counter::sum("mu_tree_read_hits", counts.hits),
+                Counter::sum("mu_tree_splits", counts.splits),
+                Counter::sum("mu_tree_merges", counts.merges),
+                Counter::sum("mu_tree_flushes", counts.flushes),
+                Counter::level("mu_tree_height", tree.height() as u64),
+                Counter::sum("mu_trees_written_anew", self.tally.trees_written_anew),
+            ]);
+        }
+    }
+}

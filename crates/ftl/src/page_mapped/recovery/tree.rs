@@ -1,0 +1,149 @@
+//! Writing a µ-Tree anew from what a scan has found.
+//!
+//! A recovery by scanning finds where each logical page is and which pages are live in a table and a bitmap, in RAM that it
+//! takes for itself while it lasts: four bytes a logical page, and a bit a physical one. Nothing of the tree that was is
+//! looked at. Its blocks hold nothing live, so they are free, and there is room for the new one: keys come in order, so its
+//! leaves are full, where those of the old one were at the most. A recovery that is cut while it writes the tree leaves
+//! nothing that the next one would have to know.
+//!
+//! Where blocks have gone bad so fast that there is no room all the same, the table stays in RAM, which the ledger says, and
+//! the drive goes on with it until it comes up the next time.
+
+use super::steps::Steps;
+use super::{PageMapped, RamMapping};
+use crate::FtlError;
+use crate::blocks::BlockUse;
+use crate::mu_tree::MuTree;
+use crate::page_mapped::mapping::{Mapping, MuMapping, Place, TREE_UNREADABLE, of_tree, parts_of_block};
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::{BitmapCache, RamBitmap, Validity};
+use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Purpose};
+
+/// The parts that stand aside while a recovery finds out what is to be in the tree.
+pub(super) struct Aside {
+    mapping: MuMapping,
+    /// None where validity is in RAM anyway.
+    cache: Option<BitmapCache>,
+    tree: MuTree,
+}
+
+/// The write cache while a tree is written, at least: with less each page would be written many times.
+const WRITE_PAGES_MIN: usize = 16;
+
+impl PageMapped {
+    /// Has the mapping in a table for the time being, if it is in a tree.
+    pub(super) fn put_table_into_ram(&mut self, geometry: &Geometry) -> Option<Aside> {
+        if !matches!(self.mapping, Mapping::Mu(_)) {
+            return None;
+        }
+        let tree = self.tree.take()?;
+        let table = Mapping::Ram(RamMapping::new(geometry, self.shape.logical_pages));
+        let Mapping::Mu(mapping) = core::mem::replace(&mut self.mapping, table) else { return None };
+        let mut cache = None;
+        if matches!(self.validity, Validity::Mu(_)) {
+            let bitmap = Validity::Ram(RamBitmap::new(geometry));
+            if let Validity::Mu(aside) = core::mem::replace(&mut self.validity, bitmap) {
+                cache = Some(aside);
+            }
+        }
+        Some(Aside { mapping, cache, tree })
+    }
+
+    /// Writes the tree from the table, and goes on with it. The RAM that the table took.
+    ///
+    /// # Errors
+    /// The flash refuses what it has to do.
+    pub(super) fn write_tree<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        steps: &mut Steps,
+        aside: Aside,
+    ) -> Result<u64, FtlError> {
+        steps.begin("write the tree");
+        let geometry = *nand.geometry();
+        let write_cache = WRITE_PAGES_MIN as u64 * u64::from(geometry.page_bytes());
+        let scratch = u64::from(self.shape.logical_pages) * 4 + geometry.pages() / 8 + write_cache;
+        self.hear_news(nand, steps.now)?;
+        let Aside { mut mapping, mut cache, tree } = aside;
+        let layout = tree.layout();
+        let entries =
+            self.extents_found(&geometry) + u64::from(geometry.blocks()) * u64::from(parts_of_block(&geometry));
+        let pages = entries.div_ceil(layout.entries_max(1, 2) as u64) + 2 * WRITE_PAGES_MIN as u64;
+        let blocks = pages.div_ceil(u64::from(geometry.pages_per_block())) + 2;
+        if self.blocks.is_stopped() || u64::from(self.blocks.free()) < blocks {
+            return Ok(scratch);
+        }
+        let mut tree = Some(tree);
+        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now)
+            .with_tree(&mut tree);
+        let Mapping::Ram(table) = &mut self.mapping else { return Ok(scratch) };
+        let usual = io.tree(|tree, _| Ok(tree.set_write_pages(WRITE_PAGES_MIN))).unwrap_or(WRITE_PAGES_MIN);
+        let mut written = Ok(());
+        for key in (0..self.shape.logical_pages).map(LogicalPage) {
+            let place = table.lookup(key);
+            if written.is_ok() && place != Place::Nowhere {
+                written = mapping.found(io, key, place);
+            }
+        }
+        written = written.and_then(|()| mapping.put_all(io));
+        core::mem::swap(&mut mapping.trims, &mut table.trims);
+        let uses = |io: &MetaIo<'_, N>, block| io.use_of(block) == BlockUse::Closed && !io.is_metadata(block);
+        if let (Some(cache), Validity::Ram(bitmap)) = (&mut cache, &self.validity) {
+            let mut live = core::mem::take(&mut self.live);
+            for block in (0..geometry.blocks()).map(Block) {
+                if written.is_ok() && uses(io, block) {
+                    live.clear();
+                    bitmap.live_in(block, &mut live);
+                    written = cache.restore(io, block, &live);
+                }
+            }
+            self.live = live;
+        }
+        let written = written.and_then(|()| {
+            io.tree(|tree, io| {
+                tree.flush(io)?;
+                tree.set_write_pages(usual);
+                Ok(())
+            })
+            .map_err(of_tree)
+        });
+        steps.count(io);
+        match written {
+            Ok(()) | Err(TREE_UNREADABLE | FtlError::Full { .. }) => {}
+            // The flash does nothing any more: so has the recovery come to nothing.
+            Err(error) => return Err(error),
+        }
+        if written.is_err() {
+            // The table stays. What was written of the tree is nobody's.
+            core::mem::swap(&mut mapping.trims, &mut table.trims);
+            let pages = mapping.pages_of_tree(io);
+            pages.into_iter().for_each(|page| io.drop_page(page));
+            return Ok(scratch);
+        }
+        self.mapping = Mapping::Mu(mapping);
+        if let Some(cache) = cache {
+            self.validity = Validity::Mu(cache);
+        }
+        self.tree = tree;
+        self.hear_news(nand, steps.now)?;
+        Ok(scratch)
+    }
+
+    /// How many extents the table comes to.
+    fn extents_found(&mut self, geometry: &Geometry) -> u64 {
+        let mut extents = 0;
+        let mut before = Place::Nowhere;
+        for key in (0..self.shape.logical_pages).map(LogicalPage) {
+            let place = self.table().lookup(key);
+            let goes_on = match (before, place) {
+                (Place::At(one), Place::At(next)) => {
+                    one.0 + 1 == next.0 && geometry.block_of(one) == geometry.block_of(next)
+                }
+                _ => place == Place::Nowhere,
+            };
+            extents += u64::from(!goes_on || key.0.is_multiple_of(128));
+            before = place;
+        }
+        extents
+    }
+}

@@ -1,0 +1,182 @@
+//! µ-FTL by hand: what becomes of extents, of what is stale, of partitions, and of a tree that goes bad.
+
+use crate::common::{Host, chips, config, small};
+use phelsuma_ftl::FtlError;
+use phelsuma_nand::{Kind, Nand, Op, Purpose, SpareRead, Time};
+use std::collections::BTreeSet;
+
+const PAGES: u32 = 640;
+
+/// A drive of blocks of 32 pages with nothing on it.
+fn blank(settings: &[(&str, &str)]) -> Host {
+    let mut config = config("mu-ftl", PAGES);
+    config.composition.set_all(settings).unwrap();
+    Host::new(chips(small(32, 64, 1, 1)), config, 1)
+}
+
+/// All of it written in requests of a block.
+fn filled(settings: &[(&str, &str)]) -> Host {
+    let mut host = blank(settings);
+    (0..PAGES / 32).for_each(|n| host.write(n * 32, 32, true).unwrap());
+    host
+}
+
+fn lengths(host: &mut Host) -> Vec<u64> {
+    ["1", "2_to_3", "4_to_7", "8_to_15", "16_to_31", "32_to_63"]
+        .map(|length| host.counter(&format!("extents_of_{length}")))
+        .to_vec()
+}
+
+fn look_at_all(host: &mut Host) {
+    host.compare_all();
+    host.check();
+}
+
+#[test]
+fn what_is_written_in_order_is_an_extent_a_block_whatever_the_size_of_requests() {
+    for pages in [1, 2, 8, 32] {
+        let mut host = blank(&[]);
+        (0..PAGES / pages).for_each(|n| host.write(n * pages, pages, true).unwrap());
+        assert_eq!(lengths(&mut host), [0, 0, 0, 0, 0, 20], "requests of {pages} pages");
+        assert_eq!(host.counter("extents_put"), u64::from(PAGES / pages));
+        assert_eq!(host.counter("extents_merged"), u64::from(PAGES / pages - PAGES / 32));
+        look_at_all(&mut host);
+    }
+}
+
+#[test]
+fn extents_are_cut_in_each_of_the_four_ways() {
+    let mut host = filled(&[]);
+    let cases = |host: &Host| {
+        ["deleted", "split", "cut_right", "cut_left"].map(|case| host.counter(&format!("extents_{case}")))
+    };
+    assert_eq!(cases(&host), [0; 4]);
+    host.write(10, 4, true).unwrap();
+    assert_eq!(cases(&host), [0, 1, 0, 0]);
+    // What is left of the first extent is 0 to 9 and 14 to 31.
+    host.write(28, 8, true).unwrap();
+    assert_eq!(cases(&host), [0, 1, 1, 1]);
+    host.write(10, 4, true).unwrap();
+    assert_eq!(cases(&host), [1, 1, 1, 1]);
+    look_at_all(&mut host);
+    // 0 to 9, 10 to 13, 14 to 27, 28 to 35, 36 to 63, and 18 as they were.
+    assert_eq!(lengths(&mut host), [0, 0, 1, 3, 1, 18]);
+}
+
+#[test]
+fn extents_end_with_their_partition_and_each_partition_has_blocks_of_its_own() {
+    let mut host = blank(&[("partitions.pages", "100")]);
+    (0..PAGES / 8).for_each(|n| host.write(n * 8, 8, true).unwrap());
+    look_at_all(&mut host);
+    let geometry = *host.plug.geometry();
+    for block in (0..geometry.blocks()).map(phelsuma_nand::Block) {
+        let mut partitions = BTreeSet::new();
+        for page in (0..32).map(|index| geometry.page(block, index)) {
+            if let SpareRead::Written(spare) = host.plug.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0
+                && spare.kind == Kind::User
+            {
+                partitions.insert(spare.key / 100);
+            }
+        }
+        assert!(partitions.len() <= 1, "{block}: {partitions:?}");
+    }
+}
+
+#[test]
+fn a_block_whose_last_page_becomes_stale_is_given_back_at_once_and_nothing_goes_to_the_tree() {
+    let mut host = filled(&[]);
+    let free = host.counter("free_blocks");
+    host.write(64, 32, true).unwrap();
+    assert_eq!(host.counter("switch_merges"), 1);
+    assert_eq!(host.counter("free_blocks"), free, "one for one");
+    assert_eq!((host.counter("invalid_extents_dropped"), host.counter("invalid_extents_flushed")), (1, 0));
+    assert_eq!((host.counter("invalid_pages_cached"), host.counter("invalid_extents")), (32, 0));
+    look_at_all(&mut host);
+}
+
+#[test]
+fn invalid_extents_leave_the_cache_when_it_is_full_and_when_their_bucket_has_a_victim() {
+    let mut host = filled(&[("validity.bitmap-cache", "4")]);
+    for page in [3, 40, 70, 100] {
+        host.write(page, 2, true).unwrap();
+    }
+    assert_eq!((host.counter("invalid_extents"), host.counter("bitmap_cache_flushes")), (4, 0));
+    host.write(130, 2, true).unwrap();
+    assert_eq!((host.counter("invalid_extents"), host.counter("bitmap_cache_flushes")), (1, 1));
+    assert_eq!(host.counter("invalid_extents_flushed"), 4);
+    look_at_all(&mut host);
+    while host.counter("collections") == 0 {
+        host.write(host.counter("invalid_pages_cached") as u32 * 7 % PAGES, 1, true).unwrap();
+    }
+    look_at_all(&mut host);
+}
+
+/// The bitmap entry of a block that was erased, and the power failed before its removal from the tree was on flash.
+#[test]
+fn no_bitmap_is_older_than_its_block() {
+    let mut host = filled(&[]);
+    for round in 0..6 {
+        (0..PAGES / 8).for_each(|n| host.write((n * 56 + round) % (PAGES - 8), 5, true).unwrap());
+        host.cut_and_damage(|_| ()).unwrap();
+        look_at_all(&mut host);
+    }
+    assert!(host.counter("mu_tree_height") > 0);
+}
+
+#[test]
+fn records_of_40_bits_say_the_same_and_take_more_pages() {
+    let write = |settings: &[(&str, &str)]| {
+        let mut host = filled(&[settings, &[("validity.bitmap-cache", "4"), ("mapping.write-pages", "0")]].concat());
+        for round in 0..4 {
+            (0..PAGES / 8).for_each(|n| host.write((n * 56 + round) % (PAGES - 8), 5, true).unwrap());
+            look_at_all(&mut host);
+        }
+        let done = ["extents_put", "extents_merged", "extents_split", "invalid_extents_flushed"];
+        let (done, splits) = (done.map(|name| host.counter(name)), host.counter("mu_tree_splits"));
+        host.cut_and_damage(|_| ()).unwrap();
+        look_at_all(&mut host);
+        (done, splits)
+    };
+    let (narrow, wide) = (write(&[]), write(&[("mapping.record-bits", "40")]));
+    assert_eq!(narrow.0, wide.0);
+    assert!(narrow.1 < wide.1, "fewer entries of a node, so more splits: {} and {}", narrow.1, wide.1);
+}
+
+#[test]
+fn a_page_of_the_tree_that_goes_bad_costs_no_data() {
+    for nth in 0..12 {
+        let mut host = filled(&[("mapping.read-pages", "1"), ("mapping.write-pages", "1")]);
+        (0..PAGES).for_each(|n| host.write(n * 77 % PAGES, 1, true).unwrap());
+        let (newest, _) = host.plug.newest_and_older(Kind::Tree);
+        let page = newest[nth % newest.len()];
+        host.plug.spoiled.insert(page);
+        host.compare_all();
+        (0..PAGES).for_each(|n| host.write(n * 99 % PAGES, 1, true).unwrap());
+        look_at_all(&mut host);
+    }
+}
+
+#[test]
+fn without_caches_each_update_of_the_tree_is_programmed_once_and_each_split() {
+    let mut host = filled(&[("mapping.write-pages", "0"), ("validity.bitmap-cache", "0")]);
+    (0..2 * PAGES).for_each(|n| host.write(n * 77 % PAGES, 1, true).unwrap());
+    let [updates, splits, programs] =
+        ["updates", "splits", "programs"].map(|name| host.counter(&format!("mu_tree_{name}")));
+    assert_eq!(programs, updates + splits);
+    look_at_all(&mut host);
+    let mut cached = filled(&[]);
+    (0..2 * PAGES).for_each(|n| cached.write(n * 77 % PAGES, 1, true).unwrap());
+    assert!(cached.counter("mu_tree_programs") <= cached.counter("mu_tree_updates"));
+    assert!(cached.counter("mu_tree_programs") < programs / 2);
+}
+
+#[test]
+fn a_drive_has_no_more_pages_than_its_tree_has_room_for_however_they_come() {
+    let geometry = small(32, 1600, 1, 1);
+    let format = |pages| phelsuma_ftl::format(&mut chips(geometry), &config("mu-ftl", pages), Time::ZERO).map(drop);
+    let Err(FtlError::DoesNotFit { usable_pages, .. }) = format(3_000) else { panic!("a tree of pages of 512 bytes") };
+    // Half-full nodes of 15, 7 and 3 entries below a root of 7, and an entry for what is stale in each block.
+    assert_eq!(usable_pages, 15 * 7 * 3 * 6 - 1600);
+    assert!(matches!(format(usable_pages as u32 + 1), Err(FtlError::DoesNotFit { .. })));
+    format(usable_pages as u32).unwrap();
+}
