@@ -21,7 +21,8 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo install test test-python python-venv python-package python-checks report nbd-clients page-browser bench-page \
+.PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
+	nbd-clients page-browser bench-page \
 	mutants mutants-table thorough overnight lint bench bench-serve no-std determinism determinism-32 doc \
 	thorough-tests thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
@@ -65,8 +66,8 @@ page-browser:
 
 # A Python with what the package and its tests need.
 PY_VENV := $(or $(CARGO_TARGET_DIR),target)/python-venv
-PY_MODULES := numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff
-PY_HAS_ALL := -c "import numpy, pandas, matplotlib, pyarrow, distributed, pytest, mypy, ruff" 2>/dev/null
+PY_MODULES := numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff pdoc
+PY_HAS_ALL := -c "import numpy, pandas, matplotlib, pyarrow, distributed, pytest, mypy, ruff, pdoc" 2>/dev/null
 python-venv:
 	@$(PY_VENV)/bin/python $(PY_HAS_ALL) || { python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
 		echo "installed: $(PY_MODULES)"; } || echo "skipped: tests of the Python package, for which pip would install $(PY_MODULES)"
@@ -82,6 +83,12 @@ python-package: python-venv
 # It against the command; skipped where pip has nothing.
 test-python: python-package
 	@! $(PY_VENV)/bin/python $(PY_HAS_ALL) || $(MAKE) --no-print-directory python-checks PY=$(PY_VENV)/bin/python
+
+# Pages of HTML of what the package has, from its docstrings; and the pictures of docs/GALLERY.md.
+python-doc: python-package
+	$(PY_VENV)/bin/python -m pdoc -d google -o $(or $(CARGO_TARGET_DIR),target)/python-doc phelsuma
+gallery: python-package
+	$(PY_VENV)/bin/python python/gallery.py
 
 # Every claim of the papers tried anew, with nothing that is stored, and a page of HTML of what came of it.
 REPORT := $(or $(CARGO_TARGET_DIR),target)/report

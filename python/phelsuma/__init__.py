@@ -6,7 +6,7 @@
 """
 
 from . import _engine
-from .drives import BLOCK_KINDS, BLOCK_STATES, PAGE_STATES, Blocks, Drive, Histogram
+from .drives import BLOCK_KINDS, BLOCK_STATES, NOWHERE, PAGE_STATES, Blocks, Drive, Extents, Histogram
 from .errors import InputError, PhelsumaError, RunFailedError
 from .options import Options
 from .results import Recovery, Result, Results
@@ -22,8 +22,10 @@ __all__ = [
     "BLOCK_STATES",
     "Blocks",
     "Drive",
+    "Extents",
     "Histogram",
     "InputError",
+    "NOWHERE",
     "OPS",
     "Options",
     "PAGE_STATES",

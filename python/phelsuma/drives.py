@@ -49,6 +49,33 @@ class Blocks(NamedTuple):
     """Pages of it that count as live; -1 where the FTL does not count those of this block."""
 
 
+NOWHERE = 2**32 - 1
+"""The place of a logical page that has no data (`Drive.places()`)."""
+
+
+class Extents(NamedTuple):
+    """Logical pages that follow each other and whose data follow each other in one block, by their first page."""
+
+    first: NDArray[np.uint32]
+    """The first logical page."""
+    place: NDArray[np.uint32]
+    """The physical page that has the first one's data, block after block."""
+    pages: NDArray[np.uint32]
+    """How many pages it has."""
+
+    @classmethod
+    def of(cls, places: NDArray[np.uint32], pages_per_block: int) -> Extents:
+        """The extents of `places` (`Drive.places()`)."""
+        first = np.flatnonzero(places != NOWHERE).astype(np.uint32)
+        place = places[first]
+        if len(first) == 0:
+            return cls(first, place, first)
+        goes_on = (np.diff(first) == 1) & (np.diff(place.astype(np.int64)) == 1) & (place[1:] % pages_per_block != 0)
+        begins = np.flatnonzero(np.concatenate(([True], ~goes_on)))
+        pages = np.diff(np.append(begins, len(first))).astype(np.uint32)
+        return cls(first[begins], place[begins], pages)
+
+
 class Histogram(NamedTuple):
     """How often each value was there."""
 
@@ -161,6 +188,17 @@ class Drive:
         """What is on each physical page (`PAGE_STATES`), a row for each block; as an onlooker sees it who reads all of
         the flash, for which nothing is counted."""
         return self._drive.pages().reshape(-1, self.pages_per_block)
+
+    def places(self) -> NDArray[np.uint32]:
+        """Where the data of each logical page are: the number of its physical page, block after block, or `NOWHERE`;
+        as an onlooker sees it who reads all of the flash, for which nothing is counted."""
+        return self._drive.places()
+
+    def extents(self) -> Extents:
+        """Its logical pages in extents, as an onlooker sees them: pages that follow each other, whose data follow each
+        other in one block. It is what a mapping by extents can come to, whatever the mapping is (of µ-FTL's own, which
+        takes what it is told, `counters()` has the lengths)."""
+        return Extents.of(self.places(), self.pages_per_block)
 
     def gecko_runs(self) -> Optional[List[Tuple[int, int]]]:
         """Runs of its Logarithmic Gecko, newest first, as level and pages; None where it has none."""

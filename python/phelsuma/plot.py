@@ -24,7 +24,7 @@ from typing import (
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .drives import PAGE_STATES, Drive
+from .drives import NOWHERE, PAGE_STATES, Drive, Extents
 from .errors import InputError
 from .results import Latency, Result
 
@@ -287,6 +287,32 @@ def validity(drive: Union[Drive, ArrayLike], *, blocks: int = 128, axes: Optiona
     axes.legend(
         handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(there), borderaxespad=0.2, frameon=False
     )
+    return axes
+
+
+def extents(drive: Drive, *, axes: Optional[Axes] = None) -> Axes:
+    """How the data of logical pages lie: a square for each in the order of their numbers from the upper left, as light
+    as its extent is long (pages that follow each other, whose data follow each other in one block); pages without data
+    are white."""
+    places = drive.places()
+    found = Extents.of(places, drive.pages_per_block)
+    if len(found.pages) == 0:
+        raise InputError("no page of this drive has data, so there is no extent to draw")
+    lengths = np.full(len(places), np.nan)
+    lengths[places != NOWHERE] = np.repeat(found.pages, found.pages)
+    axes = _axes(axes)
+    columns = max(int(np.ceil(np.sqrt(len(lengths) * 1.7))), 1)
+    norm = _matplotlib().colors.LogNorm(1, drive.pages_per_block)
+    image = axes.imshow(
+        _as_map(lengths, columns), cmap="cividis", norm=norm, interpolation="nearest", aspect="auto", rasterized=True
+    )
+    bar = axes.figure.colorbar(image, ax=axes, label="pages of the extent")
+    marks = [2**n for n in range(0, drive.pages_per_block.bit_length(), 2)]
+    bar.set_ticks(marks, labels=[str(mark) for mark in marks])
+    bar.ax.minorticks_off()
+    axes.grid(False)
+    axes.set_xlabel(f"logical page, {columns:,} in a row")
+    axes.set_ylabel("row")
     return axes
 
 

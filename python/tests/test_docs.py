@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Dict
 
@@ -70,13 +72,47 @@ def test_the_tutorial_runs_cell_by_cell(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(names["sweep"].rows()) == len(names["configurations"]) == 8
 
 
-def test_the_table_of_pictures_has_every_function() -> None:
+def pictures() -> list[str]:
+    """Names of the functions that draw."""
     from phelsuma import plot
 
-    told = re.findall(r"^\| `(\w+)` \|", TEXT, flags=re.M)
-    public = [
+    return sorted(
         name
         for name, value in vars(plot).items()
         if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == plot.__name__
-    ]
-    assert sorted(told) == sorted(public)
+    )
+
+
+def test_the_table_of_pictures_has_every_function() -> None:
+    assert sorted(re.findall(r"^\| `(\w+)` \|", TEXT, flags=re.M)) == pictures()
+
+
+def test_the_gallery_has_every_function_and_its_lines_draw_them() -> None:
+    pytest.importorskip("matplotlib").use("agg")
+    sys.path.insert(0, str(ROOT / "python"))
+    import gallery
+    from test_plot import overlapping
+
+    drawn = []
+    for name, axes in gallery.pictures():
+        drawn.append(name)
+        assert axes.get_ylabel() and overlapping(axes) == [], name
+        picture = ROOT / "docs" / "gallery" / f"{name}.png"
+        assert picture.read_bytes().startswith(b"\x89PNG"), "make gallery draws it"
+    assert sorted(drawn) == pictures()
+    assert re.findall(r"\(gallery/(\w+)\.png\)", gallery.PAGE.read_text()) == drawn
+    assert sorted(path.stem for path in (ROOT / "docs" / "gallery").iterdir()) == sorted(drawn), "and no others"
+
+
+def test_pages_of_the_package_have_what_it_gives(tmp_path: Path) -> None:
+    pytest.importorskip("pdoc")
+    made = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "pdoc", "-d", "google", "-o", str(tmp_path), "phelsuma"],
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+    page = (tmp_path / "phelsuma.html").read_text()
+    missing = [name for name in phelsuma.__all__ if f'id="{name}"' not in page]
+    assert missing == ["__version__"] or missing == [], missing
+    assert (tmp_path / "phelsuma" / "plot.html").exists()

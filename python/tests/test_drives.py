@@ -144,3 +144,22 @@ def test_what_cannot_be_asked_of_a_drive_is_said() -> None:
         Drive("oracle", **SMALL)
     with pytest.raises(OverflowError):
         drive.write(-1)
+
+
+def test_extents_are_what_follows_each_other_for_the_host_and_on_flash() -> None:
+    nowhere = phelsuma.NOWHERE
+    places = np.array([6, 7, 8, 9, nowhere, 2, 3, 5, 4, nowhere], dtype=np.uint32)
+    found = phelsuma.Extents.of(places, 8)
+    assert found.first.tolist() == [0, 2, 5, 7, 8], "a block ends before page 8"
+    assert found.place.tolist() == [6, 8, 2, 5, 4] and found.pages.tolist() == [2, 2, 2, 1, 1]
+    assert phelsuma.Extents.of(np.full(3, nowhere, dtype=np.uint32), 8).pages.tolist() == []
+
+    drive = Drive("page", fill="none", **SMALL)
+    assert len(drive.extents().pages) == 0
+    drive.write(40, 20)
+    drive.trim(50)
+    extents = drive.extents()
+    assert extents.pages.sum() == 19 and (extents.first != 50).all()
+    assert (drive.validity().reshape(-1)[drive.places()[40:50]] == phelsuma.PAGE_STATES.index("live")).all()
+    drive.write(45)
+    assert 45 in drive.extents().first.tolist(), "it lies elsewhere now"

@@ -76,7 +76,7 @@ def test_pictures_of_a_drive_show_it() -> None:
     for n in range(1, 40):
         drive.submit("write", rng.integers(drive.logical_pages, size=1000))
         samples[1000 * n] = drive.gecko_runs() or []
-    for axes in (plot.wear(drive), plot.validity(drive), plot.gecko_runs(samples)):
+    for axes in (plot.wear(drive), plot.validity(drive), plot.extents(drive), plot.gecko_runs(samples)):
         assert axes.get_xlabel() and axes.get_ylabel() and overlapping(axes) == []
     assert plot.wear([1, 2, 3]).images[0].get_array().max() == 3
 
@@ -96,3 +96,5 @@ def test_what_is_not_in_a_result_is_said_with_what_would_be_right() -> None:
         plot.wa([])
     with pytest.raises(phelsuma.InputError, match="Logarithmic Gecko"):
         plot.gecko_runs({})
+    with pytest.raises(phelsuma.InputError, match="no extent"):
+        plot.extents(phelsuma.Drive("page", fill="none", **SMALL))

@@ -26,4 +26,4 @@ pub use drive::{Drive, PowerCut};
 pub use measure::{WritePart, write_part};
 pub use result::*;
 pub use run::{Progress, Reporter, run};
-pub use session::{PageState, Session};
+pub use session::{NOWHERE, PageState, Session};

@@ -11,11 +11,13 @@ use crate::run::{Reporter, fill, recovery_result};
 use phelsuma_ftl::{BlockLook, GeckoLook};
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Op as FlashOp, Purpose, SpareRead, Time};
 use phelsuma_trace::{Op, PageRequest};
-use rustc_hash::FxHashMap;
 use std::time::Instant;
 
 /// What a result says that the requests were.
 const STEP_BY_STEP: &str = "step by step";
+
+/// The place of a logical page that has no data.
+pub const NOWHERE: u32 = u32::MAX;
 
 /// What is on a physical page, seen from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -210,6 +212,20 @@ impl Session {
     /// [`RunError::Input`] where each channel has an FTL of its own: keys of one mean other pages than those of
     /// another.
     pub fn pages(&self) -> Result<Vec<PageState>, RunError> {
+        Ok(self.seen()?.0)
+    }
+
+    /// Where the data of each logical page are: the number of the physical page by block and page in it, as
+    /// [`pages`](Self::pages) counts them, or [`NOWHERE`]. Pages that follow each other there are what an extent can hold.
+    ///
+    /// # Errors
+    /// As those of [`pages`](Self::pages).
+    pub fn places(&self) -> Result<Vec<u32>, RunError> {
+        Ok(self.seen()?.1)
+    }
+
+    /// What is on each physical page, and where the data of each logical page are.
+    fn seen(&self) -> Result<(Vec<PageState>, Vec<u32>), RunError> {
         if self.config.composition.is_per_channel() {
             return Err(RunError::Input(format!(
                 "{}: each channel has an FTL of its own, and spare areas do not tell the drive's logical pages",
@@ -218,35 +234,37 @@ impl Session {
         }
         let mut nand = self.drive.nand().clone();
         let mut states = vec![PageState::Erased; self.geometry.pages() as usize];
-        // The newest content of each logical page, and where its newest copy is.
-        let mut newest: FxHashMap<u32, ((u64, u64), usize)> = FxHashMap::default();
+        let mut places = vec![NOWHERE; self.logical_pages() as usize];
+        // How new the copy is that `places` names.
+        let mut newest = vec![(0, 0); places.len()];
         let per_block = self.geometry.pages_per_block();
-        for (n, state) in states.iter_mut().enumerate() {
-            let (block, index) = (Block(n as u32 / per_block), n as u32 % per_block);
-            let page = self.geometry.page(block, index);
+        for (n, state) in (0u32..).zip(states.iter_mut()) {
+            let block = Block(n / per_block);
+            let page = self.geometry.page(block, n % per_block);
             *state = match nand.read_spare(page, FlashOp::new(Time::ZERO, Purpose::Host)).0 {
                 _ if nand.is_bad(block) => PageState::Unreadable,
                 SpareRead::Erased => PageState::Erased,
                 SpareRead::Unreadable => PageState::Unreadable,
                 SpareRead::Written(spare) if spare.kind == Kind::User => {
-                    let order = (spare.version, spare.seq);
-                    let best = newest.entry(spare.key).or_insert((order, n));
-                    if order > best.0 {
-                        *best = (order, n);
+                    let key = spare.key as usize;
+                    if let (Some(place), Some(best)) = (places.get_mut(key), newest.get_mut(key)) {
+                        let order = (spare.version, spare.seq);
+                        if *place == NOWHERE || order > *best {
+                            (*place, *best) = (n, order);
+                        }
                     }
                     PageState::Stale
                 }
                 SpareRead::Written(_) => PageState::Metadata,
             };
         }
-        for (key, (_, n)) in newest {
-            if self.drive.holds_data(key)
-                && let Some(state) = states.get_mut(n)
-            {
-                *state = PageState::Live;
+        for (key, place) in (0u32..).zip(places.iter_mut()) {
+            match states.get_mut(*place as usize) {
+                Some(state) if self.drive.holds_data(key) => *state = PageState::Live,
+                _ => *place = NOWHERE,
             }
         }
-        Ok(states)
+        Ok((states, places))
     }
 }
 
@@ -290,6 +308,22 @@ mod tests {
             assert_eq!(live(&session), pages as usize, "{ftl}");
             assert!(session.result().erases.total > 0 && session.erases().iter().any(|erases| *erases > 0));
         }
+    }
+
+    #[test]
+    fn pages_that_were_written_one_after_the_other_lie_so() {
+        let mut session = session("page");
+        let both = [request(Op::Write, 0, 1), request(Op::Write, 100, 16), request(Op::Trim, 0, 1)];
+        session.submit(both.into_iter(), &|| true).unwrap();
+        let places = session.places().unwrap();
+        let states = session.pages().unwrap();
+        assert_eq!(places.iter().filter(|place| **place != NOWHERE).count(), 16);
+        assert!(places[100..116].windows(2).all(|two| two[1] == two[0] + 1), "{:?}", &places[100..116]);
+        assert!(places[100..116].iter().all(|place| states[*place as usize] == PageState::Live));
+        session.submit([request(Op::Write, 105, 1)].into_iter(), &|| true).unwrap();
+        let after = session.places().unwrap();
+        assert_ne!(after[105], places[105], "it is written anew");
+        assert_eq!((after[104], after[106]), (places[104], places[106]));
     }
 
     #[test]

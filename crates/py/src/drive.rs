@@ -183,6 +183,11 @@ impl Drive {
         Ok(states.into_pyarray(py))
     }
 
+    /// Where the data of each logical page are: its physical page, block after block; 2^32 - 1 where there are none.
+    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        Ok(self.interruptibly(py, |session, _| session.places())?.into_pyarray(py))
+    }
+
     /// Runs of its Logarithmic Gecko, newest first, as level and pages; none where it has none.
     fn gecko_runs(&self, py: Python<'_>) -> Option<Vec<(u8, u32)>> {
         let gecko = self.with(py, |session| session.gecko())?;
