@@ -53,7 +53,8 @@ pub(crate) struct LabArgs {
 impl LabArgs {
     pub(crate) fn geometry(&self, blocks: u64, pages_per_block: u32) -> Outcome<Geometry> {
         let geometry = Geometry::new(self.page, pages_per_block, blocks, self.channels, self.dies)?;
-        memory::affordable(&geometry)?;
+        // What is cut, and a branch of it in each thread; a branch is cut again while it recovers.
+        memory::copies_affordable(&geometry, 1 + 2 * self.threads() as u64)?;
         Ok(geometry)
     }
 

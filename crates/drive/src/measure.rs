@@ -12,6 +12,28 @@ use std::collections::BTreeMap;
 
 /// How many moments are remembered to tell whether the drive is steady.
 const MOMENTS_MAX: usize = 256;
+
+/// Points of a series, at the most: then two and two become one.
+const POINTS_MAX: usize = 1 << 18;
+
+/// Each two points as one.
+fn halved(series: &[SeriesPoint]) -> Vec<SeriesPoint> {
+    let mut from = 0;
+    let joined = series.chunks_exact(2).map(|two| {
+        let (one, other) = (two[0], two[1]);
+        let pages = [one.write_pages - from, other.write_pages - one.write_pages].map(|pages| pages as f64);
+        from = other.write_pages;
+        let programs = one.write_amplification * pages[0] + other.write_amplification * pages[1];
+        SeriesPoint {
+            write_amplification: programs / (pages[0] + pages[1]),
+            erases: one.erases + other.erases,
+            validity_reads: one.validity_reads + other.validity_reads,
+            validity_programs: one.validity_programs + other.validity_programs,
+            ..other
+        }
+    });
+    joined.collect()
+}
 /// The write amplification of the last two halves of a steady run differs by less.
 const STEADY: f64 = 0.005;
 
@@ -98,6 +120,10 @@ impl Measurement {
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
         });
         self.series_from = (written, now);
+        if self.series.len() == POINTS_MAX {
+            self.series = halved(&self.series);
+            self.interval = self.interval.map(|pages| pages.saturating_mul(2));
+        }
     }
 
     /// By how much the second half exceeds the first, given what stands at the end.
@@ -386,5 +412,22 @@ mod tests {
             }
             assert!(before["collections"] > 0);
         }
+    }
+
+    #[test]
+    fn two_points_of_a_series_become_one_that_says_the_same_of_both() {
+        let point = |write_pages, write_amplification, erases| SeriesPoint {
+            write_pages,
+            write_amplification,
+            erases,
+            validity_reads: 1,
+            validity_programs: 2,
+            simulated_seconds: write_pages as f64,
+        };
+        let four = [point(10, 1.0, 1), point(20, 2.0, 2), point(30, 3.0, 3), point(60, 7.0, 4)];
+        let two = halved(&four);
+        assert_eq!(two.iter().map(|p| (p.write_pages, p.erases)).collect::<Vec<_>>(), [(20, 3), (60, 7)]);
+        assert_eq!(two.iter().map(|p| p.write_amplification).collect::<Vec<_>>(), [1.5, 6.0]);
+        assert_eq!((two[1].validity_reads, two[1].validity_programs, two[1].simulated_seconds), (2, 4, 60.0));
     }
 }

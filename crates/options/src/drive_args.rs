@@ -264,7 +264,9 @@ pub fn check_logical_pages(geometry: &Geometry, ratio: f64) -> Outcome {
     if pages * ratio >= 1.0 {
         return Ok(());
     }
-    let least = 1.0 / pages;
+    // Rounded up, so that it can be taken at its word.
+    let digits = 10f64.powf(1.0 - pages.recip().log10().floor());
+    let least = (digits / pages).ceil() / digits;
     Err(Failure::Input(format!(
         "ratio {ratio} leaves not one logical page of {pages}; at least {least:.1e} would be right"
     )))

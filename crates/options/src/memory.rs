@@ -24,11 +24,20 @@ pub fn total() -> Option<u64> {
 /// # Errors
 /// It does not.
 pub fn affordable(geometry: &Geometry) -> Result<(), RunError> {
-    let needed = needed(geometry);
+    copies_affordable(geometry, 1)
+}
+
+/// Refuses a drive of which so many copies at a time do not fit the machine's memory.
+///
+/// # Errors
+/// They do not.
+pub fn copies_affordable(geometry: &Geometry, copies: u64) -> Result<(), RunError> {
+    let needed = needed(geometry).saturating_mul(copies);
     match total() {
         Some(total) if needed > total => Err(RunError::Input(format!(
-            "a drive of {} takes some {} of memory to simulate, this machine has {}: a smaller capacity or larger pages would be right",
+            "a drive of {}{} takes some {} of memory to simulate, this machine has {}: a smaller capacity or larger pages would be right",
             size::show(geometry.capacity_bytes()),
+            if copies > 1 { format!(", held {copies} times,") } else { String::new() },
             size::show(needed),
             size::show(total)
         ))),

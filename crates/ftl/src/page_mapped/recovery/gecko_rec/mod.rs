@@ -143,7 +143,7 @@ impl PageMapped {
         steps.begin("5 counters of live pages");
         let mut emptied = g.count(&mut ftl, nand, &mut steps, (frozen, scan.programmed_last()), &translation, &user)?;
 
-        steps.begin("7 copies of what may have been in flight");
+        steps.begin("copies of what may have been in flight");
         g.copy_suspects(&mut ftl, nand, &mut steps, &mut emptied)?;
         ftl.blocks.read_before = Vec::new();
         g.write_lost(&mut ftl, nand, &mut steps, &translation)?;
