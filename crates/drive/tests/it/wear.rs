@@ -15,8 +15,6 @@ use std::collections::BTreeMap;
 enum Writes {
     /// The first half of the logical pages, each equally likely.
     FirstHalf,
-    /// The same after the last page was trimmed: from then on some free blocks are kept blank.
-    FirstHalfAfterATrim,
     /// A workload.
     Of(&'static str),
 }
@@ -56,11 +54,8 @@ fn stddev(counts: &[u32]) -> f64 {
 fn run(ftl: &str, settings: &[(&str, &str)], shape: (u32, u64), writes: Writes, drive_writes: u64) -> Outcome {
     let (mut drive, pages) = drive(ftl, settings, shape.0, shape.1);
     (0..pages).for_each(|page| drive.submit(&write(page)).unwrap());
-    if matches!(writes, Writes::FirstHalfAfterATrim) {
-        drive.submit(&PageRequest { op: Op::Trim, ..write(pages - 1) }).unwrap();
-    }
     let (spec, pages_written) = match writes {
-        Writes::FirstHalf | Writes::FirstHalfAfterATrim => ("uniform", pages / 2),
+        Writes::FirstHalf => ("uniform", pages / 2),
         Writes::Of(spec) => (spec, pages),
     };
     let mut source = Workload::parse(spec).unwrap().source(pages_written, 4096, 1);
@@ -102,16 +97,6 @@ fn with_half_the_pages_never_rewritten_erases_spread_a_quarter_as_far_for_three_
         assert!(on.stddev <= off.stddev / 4.0);
         assert!(on.programs as f64 <= off.programs as f64 * 1.03);
     }
-}
-
-#[test]
-fn blocks_that_are_kept_blank_are_worn_like_others() {
-    let shape = (32, 256);
-    let (off, on) = both("page", shape, Writes::FirstHalfAfterATrim);
-    assert!(on.stddev <= off.stddev / 4.0);
-    assert!(on.programs as f64 <= off.programs as f64 * 1.03);
-    let without = run("page", &[("wear", "levelling")], shape, Writes::FirstHalf, 50);
-    assert!(on.stddev <= without.stddev * 1.1, "{} and {} without a trim", on.stddev, without.stddev);
 }
 
 #[test]

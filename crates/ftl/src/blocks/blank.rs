@@ -8,8 +8,6 @@
 //!
 //! They are free blocks like all others, and counted as such. After a power cut they are known by their looks alone,
 //! which is enough for this: one that only looks blank is erased again before it is written.
-//!
-//! Where wear is levelled they take their turn: a block that is opened changes places with a blank one that is less worn.
 
 use super::{BlockUse, Blocks};
 use crate::FtlError;
@@ -104,23 +102,6 @@ impl Blocks {
             }
         }
         Ok(done)
-    }
-
-    /// What is opened for `stream` instead of `block`, which was just erased, and when it is ready: where wear is levelled,
-    /// the least worn of the blank ones if that is less worn. `block` is blank from now on; it is before the other one is
-    /// written, so a cut finds as many blank ones as there were.
-    pub(super) fn least_worn(&mut self, block: Block, stream: u8, ready: Time) -> (Block, Time) {
-        let Some(wear) = self.wear.as_mut().filter(|wear| !wear.is_cold(stream)) else { return (block, ready) };
-        let least = (0..self.blank.len()).min_by_key(|index| self.blank[*index].opened);
-        match least.and_then(|index| self.blank.get_mut(index)).filter(|blank| blank.opened < wear.opened()) {
-            Some(blank) => {
-                let erased = Blank { block, erased: Some(ready), opened: wear.opened() };
-                let taken = core::mem::replace(blank, erased);
-                wear.open_as(taken.opened);
-                (taken.block, ready.max(taken.erased.unwrap_or(ready)))
-            }
-            None => (block, ready),
-        }
     }
 
     /// Puts a block in which a recovery has found nothing to the blank ones, if these are too few. Whether it did.

@@ -434,14 +434,11 @@ impl Blocks {
                     return Ok(OpenBlock { block, next: 0, first_seq: 0, ready: at });
                 }
             }
-            let opened = match erased {
-                Some(erased) => Some((block, erased)),
-                None => {
-                    let erased = self.erase_free(nand, block, purpose, at)?;
-                    erased.map(|ready| self.least_worn(block, stream, ready))
-                }
+            let erased = match erased {
+                Some(erased) => Some(erased),
+                None => self.erase_free(nand, block, purpose, at)?,
             };
-            if let Some((block, ready)) = opened {
+            if let Some(ready) = erased {
                 self.uses[block.index()] = BlockUse::Open;
                 return Ok(OpenBlock { block, next: 0, first_seq: 0, ready });
             }
