@@ -6,8 +6,8 @@
 //!   in programs here, where the paper counts erases.
 //! - **A free block's count stands in the first page that it still has**: nothing is erased on its way into the pool.
 //!   It is read right before the erase, and written with the next first page.
-//! - **A power cut between the two loses it**, of at most as many blocks as programs can be in flight. Such a block, one
-//!   whose first page cannot be read, and one that was written while nobody counted, are taken for the average. A blank
+//! - **A power cut between the two loses it**, of at most as many blocks as programs can be in flight, and of those that
+//!   are kept blank (`blank.rs`), whose counts stand in RAM alone. Such a block, one whose first page cannot be read, and one that was written while nobody counted, are taken for the average. A blank
 //!   block of a drive that has not been up before was never used. (Format's own erase is not counted.)
 //!
 //! What is in RAM is the sums of the scan that is going on and the averages of the one before. Nothing but levelling
