@@ -208,7 +208,7 @@ const WRONG: &[(&str, &str)] = &[
     ("CRASH --replay 1.unstable/1.unstable/1.unstable/1.unstable", "depth 4: must be from 1 to 3"),
     (
         "CRASH --workload nonsense",
-        "unknown workload 'nonsense'; known are mixed, reads, trims, hot, slow, restarts, flushes, large, skewed, wiped, all",
+        "unknown workload 'nonsense'; known are mixed, reads, trims, hot, slow, restarts, flushes, large, skewed, wiped, closes, all",
     ),
     ("CRASH --workload mixed,nonsense", "unknown workload 'nonsense'"),
     ("CRASH --workload hot,hot", "workload 'hot' is there twice"),

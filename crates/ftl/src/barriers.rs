@@ -133,7 +133,7 @@ barriers! {
     DirtyLimitKept,
     /// The blocks that the battery may need are not used for anything else.
     BatteryFindsRoom,
-    /// A seal is believed only if nothing is younger.
+    /// A seal is believed only if nothing is younger: that of a battery, or of a snapshot.
     SealIsYoungest,
     /// What is damaged is not sealed.
     DamageNotSealed,
@@ -263,6 +263,9 @@ barriers! {
     OneLogPlace,
     /// The last free block is the map's: trims and merges give blocks back only when a map page says so.
     LastBlockForMap,
+    /// When a snapshot is written, no block is open any more: what is written behind it begins one, and shows there that it
+    /// is younger.
+    SnapshotClosesBlocks,
 }
 
 #[cfg(phelsuma_mutants)]

@@ -107,7 +107,9 @@ impl Draw {
             // Stretches with many flushes, and stretches with hardly any: trims stay pending over many collections.
             let many_flushes = (written / FLUSHES_CHANGE).is_multiple_of(2);
             let request = match plan.workload {
-                Workload::Mixed | Workload::Reads | Workload::Restarts | Workload::Flushes => self.mixed(many_flushes),
+                Workload::Mixed | Workload::Reads | Workload::Restarts | Workload::Flushes | Workload::Closes => {
+                    self.mixed(many_flushes)
+                }
                 Workload::Trims => self.trims(&mut trimmed),
                 Workload::Hot => self.hot_or_not(&hot),
                 Workload::Slow => self.sequential(&mut next),
@@ -130,6 +132,20 @@ impl Draw {
                     // None in between: what one recovery has left is what the next one finds.
                     while until_cut == 0 {
                         requests.push(Request::Cut);
+                        until_cut = between.below(uncut_max + 1);
+                    }
+                    until_cut -= 1;
+                }
+                Workload::Closes if is_write => {
+                    while until_cut == 0 {
+                        // Closed and switched off; closed and in use again; or neither closed.
+                        let (is_closed, is_cut) = match between.below(8) {
+                            0 => (false, true),
+                            1 | 2 => (true, false),
+                            _ => (true, true),
+                        };
+                        requests.extend(is_closed.then_some(Request::Close));
+                        requests.extend(is_cut.then_some(Request::Cut));
                         until_cut = between.below(uncut_max + 1);
                     }
                     until_cut -= 1;

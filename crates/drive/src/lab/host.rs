@@ -278,6 +278,7 @@ impl<'a> Host<'a> {
             Request::Write { first, pages } => self.write(first, pages, number),
             Request::Trim { first, pages } => self.ftl.trim(&mut self.nand, LogicalPage(first), pages, self.at),
             Request::Flush => self.ftl.flush(&mut self.nand, self.at),
+            Request::Close => self.ftl.close(&mut self.nand, self.at),
             Request::Read { first, pages } => {
                 match read_pages(self.ftl.as_mut(), &mut self.nand, first, pages, self.at) {
                     Ok((found, done)) => {

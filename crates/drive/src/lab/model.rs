@@ -208,7 +208,7 @@ impl Model {
                 }
             }
             Request::Read { .. } | Request::Cut => {}
-            Request::Flush => {
+            Request::Flush | Request::Close => {
                 self.flushed();
                 for page in 0..self.logical_pages() {
                     let before = self.pages[page as usize];
@@ -288,7 +288,7 @@ impl Expectation {
             let (kind, first, pages) = match p.request {
                 Request::Write { first, pages } => (1, first, pages),
                 Request::Trim { first, pages } => (2, first, pages),
-                Request::Flush | Request::Read { .. } | Request::Cut => (0, 0, 0),
+                Request::Flush | Request::Close | Request::Read { .. } | Request::Cut => (0, 0, 0),
             };
             if kind == 0 {
                 0

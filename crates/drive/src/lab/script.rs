@@ -33,6 +33,8 @@ pub enum Request {
     /// The power off once everything is done, and on again; announced where there is a battery. The recovery from it is
     /// part of the script: operations in it are counted, and cut, as all others.
     Cut,
+    /// The drive closed in good order. It stays in use, or the power is [cut](Self::Cut) next.
+    Close,
 }
 
 impl fmt::Display for Request {
@@ -43,6 +45,7 @@ impl fmt::Display for Request {
             Self::Read { first, pages } => ("read", first, pages),
             Self::Flush => return f.write_str("flush"),
             Self::Cut => return f.write_str("power off and on"),
+            Self::Close => return f.write_str("close"),
         };
         match pages {
             1 => write!(f, "{what} {first}"),

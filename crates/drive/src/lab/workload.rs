@@ -25,11 +25,13 @@ pub enum Workload {
     Skewed,
     /// The whole drive discarded and written again in part.
     Wiped,
+    /// The requests of `Mixed`, the drive closed every few of them, and mostly the power cut then.
+    Closes,
 }
 
 impl Workload {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Mixed,
         Self::Reads,
         Self::Trims,
@@ -40,7 +42,11 @@ impl Workload {
         Self::Large,
         Self::Skewed,
         Self::Wiped,
+        Self::Closes,
     ];
+
+    /// Those of [`ALL`](Self::ALL) that a soak draws from, from the first on: it ends its cycles in its own way.
+    pub(crate) const OF_SOAKS: usize = 10;
 
     /// Its name on the command line and in reports.
     pub fn name(self) -> &'static str {
@@ -55,6 +61,7 @@ impl Workload {
             Self::Large => "large",
             Self::Skewed => "skewed",
             Self::Wiped => "wiped",
+            Self::Closes => "closes",
         }
     }
 
@@ -77,6 +84,9 @@ impl Workload {
                 "nine writes of ten in a twentieth of the space: victims are nearly empty, or cold for ever"
             }
             Self::Wiped => "the drive discarded whole and written again in part: hardly anything is live, then much",
+            Self::Closes => {
+                "the requests of mixed, the drive closed every few of them, then mostly switched off: or written on with"
+            }
         }
     }
 

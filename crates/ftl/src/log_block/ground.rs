@@ -50,6 +50,8 @@ pub(super) struct Ground {
     pub(super) unmapped: Vec<(u32, Block)>,
     /// While a recovery holds log blocks that may count again: none of them has a page of a lower seq.
     pub(super) held_since: Option<u64>,
+    /// The seq of the program, since the drive came up or right before it, behind which a snapshot says everything.
+    pub(super) sealed: Option<u64>,
 }
 
 /// Pages with what was read there.
@@ -94,6 +96,7 @@ impl Ground {
             kept: Kept::default(),
             unmapped: Vec::new(),
             held_since: None,
+            sealed: None,
         }
     }
 

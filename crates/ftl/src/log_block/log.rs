@@ -310,6 +310,15 @@ impl Log {
         })
     }
 
+    /// By page of a log block: the logical page that is live there, [`NONE`] where none is.
+    pub(super) fn live_pages(&self, slot: u32) -> impl Iterator<Item = u32> + '_ {
+        let state = self.get(slot);
+        (0..).zip(&state.keys).map(move |(index, key)| {
+            let page = self.geometry.page(state.block, index);
+            if *key != NONE && self.place(*key) == Some(page) { *key } else { NONE }
+        })
+    }
+
     /// Everything that is live, in no order.
     pub(super) fn places(&self) -> impl Iterator<Item = (u32, Page)> + '_ {
         let (hash, last) = match &self.places {

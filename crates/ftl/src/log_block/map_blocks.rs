@@ -79,7 +79,7 @@ impl MapBlocks {
         self.open = Some((block, 0));
     }
 
-    /// Nothing more is written to the one that is open: a program failed.
+    /// Nothing more is written to the one that is open: a program failed, or the drive is closed.
     pub(super) fn close(&mut self) {
         self.open = None;
     }

@@ -21,6 +21,7 @@ mod pool;
 mod recovery;
 mod scheme;
 mod shape;
+mod snapshot;
 mod superblock;
 mod tally;
 mod trims;
@@ -221,6 +222,20 @@ impl<N: Nand> Ftl<N> for LogBlock {
             self.ground.write_trims(nand, at)?;
         }
         Ok(at.max(self.ground.pool.clock.horizon()))
+    }
+
+    /// LAST++ writes a snapshot; of others the next start is as after a cut.
+    fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let done = Ftl::<N>::flush(self, nand, at)?;
+        let (ground, scheme) = (&mut self.ground, &mut self.scheme);
+        if ground.pool.stopped || !scheme.has_snapshots() {
+            return Ok(done);
+        }
+        if !ground.barriers.forget(Barrier::SnapshotClosesBlocks) {
+            scheme.close(ground);
+            ground.map.close();
+        }
+        ground.write_snapshot(nand, done)
     }
 
     fn due(&self) -> Option<Time> {

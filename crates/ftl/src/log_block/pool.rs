@@ -28,6 +28,8 @@ pub(super) enum Role {
     Hot = 3,
     /// A sequential log block of LAST++.
     Sequential = 4,
+    /// Pages of a snapshot. They hold nothing that counts once anything was programmed behind them.
+    Snapshot = 5,
 }
 
 /// The bit in a label that says that a recovery wrote the page.
@@ -42,6 +44,7 @@ impl Role {
             2 => Some(Self::Map),
             3 => Some(Self::Hot),
             4 => Some(Self::Sequential),
+            5 => Some(Self::Snapshot),
             _ => None,
         };
         (role, label & BY_RECOVERY != 0)
@@ -56,7 +59,7 @@ impl Role {
 /// What a block is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
-    /// Bad, or the description's, or held by a recovery.
+    /// Bad, or the description's, or held by a recovery, or a snapshot that is being written.
     Fixed,
     Free,
     Log,
@@ -223,6 +226,7 @@ impl Pool {
                 Role::Log | Role::Hot | Role::Sequential => Use::Log,
                 Role::Data => Use::Data,
                 Role::Map => Use::Map,
+                Role::Snapshot => Use::Fixed,
             };
             if self.barriers.forget(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);

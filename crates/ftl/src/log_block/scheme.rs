@@ -82,6 +82,18 @@ impl Scheme {
         }
     }
 
+    /// Whether a snapshot is written when the drive is closed.
+    pub(super) fn has_snapshots(&self) -> bool {
+        matches!(self, Self::Last(_))
+    }
+
+    /// Such a drive is closed: nothing more is written to any log block that there is.
+    pub(super) fn close(&mut self, ground: &mut Ground) {
+        if let Self::Last(last) = self {
+            last.close(ground);
+        }
+    }
+
     /// Whether it knows of exactly the log blocks that there are.
     pub(super) fn knows(&self, ground: &Ground) -> bool {
         match self {

@@ -3,6 +3,7 @@
 use super::last::TableSizes;
 use super::layout::Layout;
 use super::map_blocks;
+use super::snapshot;
 use crate::blocks::window;
 use crate::config::{LogParts, LogScheme};
 use crate::ftl::Shape;
@@ -106,16 +107,23 @@ impl Sizes {
     /// - the last page of each log block in full, and the newest version of each part of the map, with the last page of
     ///   each map block that a cut has torn;
     /// - a full merge for each page that may have been in flight, and for what a scheme cannot go on with; parts of the map
-    ///   that may have been in flight are written anew, and map blocks emptied where cuts have left too many.
+    ///   that may have been in flight are written anew, and map blocks emptied where cuts have left too many;
+    /// - where there is a snapshot that turns out to be of no use, its pages, the spare areas of one of its blocks, and the
+    ///   parts of the map.
     pub(super) fn recovery_bound(&self, geometry: &Geometry) -> RecoveryBound {
         let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
         let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));
         let merges = u64::from(in_flight(geometry)) + 2;
         // A log block whose last page is no summary has the last page that it has read besides.
         let summaries = if self.last.is_some() { blocks } else { 0 };
+        // A program that failed costs the rest of its block.
+        let (snapshot, of_its_block) = match self.last {
+            Some(_) => (snapshot::pages_at_most(geometry, parts as u32, self.log_blocks + 1) + block + parts, block),
+            None => (0, 0),
+        };
         RecoveryBound {
-            reads: u64::from(self.shape.fixed_blocks) + blocks + summaries + parts + merges * block,
-            spare_reads: geometry.pages() + blocks,
+            reads: u64::from(self.shape.fixed_blocks) + blocks + summaries + snapshot + parts + merges * block,
+            spare_reads: geometry.pages() + blocks + of_its_block,
             programs: u64::from(self.shape.fixed_blocks) + merges * (block + 3) + 2 * parts + block,
         }
     }

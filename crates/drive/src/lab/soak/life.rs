@@ -287,6 +287,7 @@ impl<'a> Life<'a> {
             }
             Request::Trim { first, pages } => ftl.trim(nand, LogicalPage(first), pages, at),
             Request::Flush => ftl.flush(nand, at),
+            Request::Close => ftl.close(nand, at),
             Request::Read { first, pages } => match read_pages(ftl, nand, first, pages, at) {
                 Ok((found, done)) => {
                     exactly(&self.model, first, &found, "while the power is on")?;

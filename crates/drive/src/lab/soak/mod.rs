@@ -215,7 +215,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
     /// `tells_all`: what is wrong is found also where nothing else was promised.
     fn live(&self, number: u64, tells_all: bool) -> Result<Lived, LabError> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let workload = Workload::ALL[(rng.next_u64() >> 32) as usize % Workload::ALL.len()];
+        let workload = Workload::ALL[(rng.next_u64() >> 32) as usize % Workload::OF_SOAKS];
         let plan = Plan {
             workload,
             physical_pages: self.geometry.pages(),

@@ -303,6 +303,19 @@ impl Last {
         }
     }
 
+    /// The drive is closed: nothing more is written to any log block.
+    pub(super) fn close(&mut self, ground: &mut Ground) {
+        let slots: Vec<u32> = ground.log.slots().collect();
+        for slot in slots {
+            let was_open = ground.log.get(slot).role != Role::Sequential && self.can_be_written(ground, slot);
+            ground.log.get_mut(slot).closed = true;
+            if was_open {
+                self.offer(ground, slot);
+            }
+        }
+        self.open.iter_mut().for_each(|open| open.slot = NONE);
+    }
+
     /// Whether it knows of exactly the log blocks that there are.
     pub(super) fn knows(&self, ground: &Ground) -> bool {
         let roles = || ground.log.slots().map(|slot| ground.log.get(slot).role);

@@ -7,7 +7,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::steps::{Owned, Steps};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Page, PageRead, Spare, SpareRead};
+use phelsuma_nand::{Block, Content, Kind, Nand, Page, PageRead, Spare, SpareRead};
 
 /// A page of the host's in a log block.
 #[derive(Clone, Copy, Debug)]
@@ -137,8 +137,8 @@ impl LogScan {
         (self.pages.len() * size_of::<LogPage>() + self.begun.len() * size_of::<(Block, u64)>()) as u64
     }
 
-    /// When the block of a page was begun.
-    pub(super) fn begun(&self, geometry: &Geometry, page: &LogPage) -> u64 {
-        self.begun.get(&geometry.block_of(page.page)).copied().unwrap_or(0)
+    /// When a block was begun.
+    pub(super) fn begun(&self, block: Block) -> u64 {
+        self.begun.get(&block).copied().unwrap_or(0)
     }
 }

@@ -14,6 +14,7 @@
 //! - **What it makes stale is kept until then**: data blocks that the older version of a part names, and log blocks whose
 //!   pages would count again.
 
+mod from_snapshot;
 mod log_scan;
 mod map_scan;
 pub(super) mod scan;
@@ -30,7 +31,7 @@ use crate::{FtlError, anchor};
 use alloc::vec::Vec;
 use log_scan::{LogPage, LogScan};
 use map_scan::MapScan;
-use phelsuma_nand::{Block, Nand, Time};
+use phelsuma_nand::{Block, Nand, Page, Time};
 use scan::{Scan, Seen};
 
 impl LogBlock {
@@ -64,6 +65,17 @@ impl LogBlock {
         let mut scan = Scan::new(&geometry);
         for block in &usable {
             scan.first(nand, &mut steps, *block);
+        }
+
+        if sizes.last.is_some() {
+            if ftl.restore(nand, &mut steps, &usable, &mut scan) {
+                steps.now = ftl.scheme.recovered(&mut ftl.ground, nand, steps.now)?;
+                return Ok(ftl.ready(steps, &sizes));
+            }
+            let anchors = core::mem::take(&mut ftl.anchors);
+            let bad = ftl.ground.pool.bad;
+            ftl = Self::empty(&geometry, config, &sizes, anchors);
+            (ftl.ground.pool.recovering, ftl.ground.pool.bad) = (true, bad);
         }
 
         steps.begin("read map blocks");
@@ -110,13 +122,18 @@ impl LogBlock {
         steps.now = steps.now.max(ftl.ground.pool.clock.horizon());
         steps.step.reads += ftl.ground.tally.reads - before.reads;
         steps.step.programs += ftl.ground.tally.programs - before.programs;
+        Ok(ftl.ready(steps, &sizes))
+    }
+
+    /// It is up.
+    fn ready(mut self, mut steps: Steps, sizes: &Sizes) -> (Self, RecoveryReport) {
         steps.end();
-        ftl.ground.pool.recovering = false;
-        ftl.ground.tally = super::tally::Tally::default();
+        self.ground.pool.recovering = false;
+        self.ground.tally = super::tally::Tally::default();
         let mut report = steps.report;
-        report.bound = sizes.recovery_bound(&geometry);
+        report.bound = sizes.recovery_bound(&self.ground.geometry);
         report.done = steps.now;
-        Ok((ftl, report))
+        (self, report)
     }
 
     /// Writes anew what may have been in flight, gives back what was `held` for it, and leaves the log blocks to the scheme.
@@ -206,48 +223,15 @@ impl LogBlock {
         counting.dedup();
         suspects.sort_unstable();
         suspects.dedup();
-        // Log blocks in the order in which they were begun, each with the pages that count.
-        let mut blocks: Vec<(u64, Block)> =
-            entered.iter().map(|page| (log.begun(&geometry, page), geometry.block_of(page.page))).collect();
-        blocks.sort_unstable();
-        blocks.dedup();
-        if let Some(tables) = ground.log.last_mut() {
-            tables.reserve(blocks.len());
-        }
-        // Of each page that counts its block, its logical page and where it stands.
-        let mut standing: Vec<(Block, u32, u32)> = Vec::new();
-        if ground.log.last().is_some() {
-            let place = |page: &LogPage| (geometry.block_of(page.page), page.key, geometry.index_of(page.page));
-            standing.extend(entered.iter().map(place));
-            standing.sort_unstable();
-        }
-        for (first_seq, block) in blocks {
-            let (role, owner) = ground.taken_up(&standing, block, scan.role(block));
-            let slot = ground.log.open(block, owner, role, first_seq);
-            let state = ground.log.get_mut(slot);
-            (state.closed, state.in_place, state.next) = (true, false, geometry.pages_per_block());
-            ground.pool.take(block, Use::Log);
-        }
+        let standing: Vec<(u32, Page)> = entered.iter().map(|page| (page.key, page.page)).collect();
+        ground.take_up_log_blocks(scan, &standing, |block| log.begun(block));
         for page in &entered {
-            ground.log.set(page.key, page.page);
             // One that may turn bad does not undo the trim before it: the table may be written before the page is safe.
             // The merge that makes it so carries out the rest of the entry.
             if !page.suspect || ground.barriers.forget(Barrier::TrimsOutliveSuspects) {
                 let (logical_block, offset) = ground.split(page.key);
                 ground.trims.clear(logical_block, offset);
             }
-        }
-        let slots: Vec<u32> = ground.log.slots().collect();
-        for slot in slots {
-            let mut owners = ground.log.get(slot).keys.iter().filter(|key| **key != super::log::NONE);
-            let owner = owners.next().map(|key| ground.split(*key).0);
-            let alone = owner.filter(|owner| owners.all(|key| ground.split(*key).0 == *owner));
-            let state = ground.log.get_mut(slot);
-            state.used = state.live;
-            state.owner = alone.unwrap_or(NOBODY);
-            let (role, owner, live) = (state.role, state.owner, state.live);
-            // A sequential log block that is complete may still become a data block.
-            ground.log.get_mut(slot).in_place = role == Role::Sequential && live == ground.pages_in(owner);
         }
         ground.kept.0 = log.recent.into_iter().map(|recent| (recent.page, recent.spare, recent.data)).collect();
         (counting, suspects)
@@ -285,6 +269,49 @@ impl LogBlock {
 }
 
 impl Ground {
+    /// Takes up the log blocks that hold these pages, each of which is the newest of its logical page: in the order in
+    /// which they were begun, and none is written any further.
+    fn take_up_log_blocks(&mut self, scan: &Scan, newest: &[(u32, Page)], begun: impl Fn(Block) -> u64) {
+        let geometry = self.geometry;
+        let block_of = |page: Page| geometry.block_of(page);
+        let mut blocks: Vec<(u64, Block)> =
+            newest.iter().map(|(_, page)| (begun(block_of(*page)), block_of(*page))).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        if let Some(tables) = self.log.last_mut() {
+            tables.reserve(blocks.len());
+        }
+        // Of each page that counts its block, its logical page and where it stands.
+        let mut standing: Vec<(Block, u32, u32)> = Vec::new();
+        if self.log.last().is_some() {
+            let place = |(key, page): &(u32, Page)| (block_of(*page), *key, geometry.index_of(*page));
+            standing.extend(newest.iter().map(place));
+            standing.sort_unstable();
+        }
+        for (first_seq, block) in blocks {
+            let (role, owner) = self.taken_up(&standing, block, scan.role(block));
+            let slot = self.log.open(block, owner, role, first_seq);
+            let state = self.log.get_mut(slot);
+            (state.closed, state.in_place, state.next) = (true, false, geometry.pages_per_block());
+            self.pool.take(block, Use::Log);
+        }
+        for (key, page) in newest {
+            self.log.set(*key, *page);
+        }
+        let slots: Vec<u32> = self.log.slots().collect();
+        for slot in slots {
+            let mut owners = self.log.get(slot).keys.iter().filter(|key| **key != super::log::NONE);
+            let owner = owners.next().map(|key| self.split(*key).0);
+            let alone = owner.filter(|owner| owners.all(|key| self.split(*key).0 == *owner));
+            let state = self.log.get_mut(slot);
+            state.used = state.live;
+            state.owner = alone.unwrap_or(NOBODY);
+            let (role, owner, live) = (state.role, state.owner, state.live);
+            // A sequential log block that is complete may still become a data block.
+            self.log.get_mut(slot).in_place = role == Role::Sequential && live == self.pages_in(owner);
+        }
+    }
+
     /// As what a log block of LAST++ is taken up, and whose it is: the pages that count in it are `standing` there. A
     /// sequential one for which the table of segments has no room, or no room any more, is a random one of the cold
     /// partition.

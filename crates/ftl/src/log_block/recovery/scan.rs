@@ -79,6 +79,7 @@ impl Scan {
                     let role = Role::of(spare.stream).0;
                     let fits = |role: &Role| match spare.kind {
                         Kind::User => *role == Role::Data || role.is_log(),
+                        Kind::Map if *role == Role::Snapshot => true,
                         Kind::Map | Kind::Tombstone => *role == Role::Map,
                         _ => false,
                     };
