@@ -165,11 +165,11 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_restarts_ask_what_mixed_asks_and_more() {
+    fn reads_restarts_and_closes_ask_what_mixed_asks_and_more() {
         let mixed = script(Workload::Mixed, 400);
-        for (workload, least) in [(Workload::Reads, 800), (Workload::Restarts, 40)] {
+        for (workload, least) in [(Workload::Reads, 800), (Workload::Restarts, 40), (Workload::Closes, 60)] {
             let script = script(workload, 400);
-            let more = |r: &Request| matches!(r, Request::Read { .. } | Request::Cut);
+            let more = |r: &Request| matches!(r, Request::Read { .. } | Request::Cut | Request::Close);
             let others: Vec<Request> = script.requests.iter().filter(|r| !more(r)).copied().collect();
             assert_eq!(others, mixed.requests, "{workload:?}");
             assert!(count(&script.requests, more) > least, "{workload:?}");

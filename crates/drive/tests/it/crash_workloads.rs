@@ -86,7 +86,7 @@ fn sweep_all(cuts: u32, writes: u32, depth: u32, dies: (u32, u32)) {
             let points = Points::Some(cuts);
             let report = run(&LabConfig { points, ..config(name, workload, writes, depth, dies) });
             assert_sound(&report);
-            assert_eq!(report.restarts > 0, workload == Workload::Restarts);
+            assert_eq!(report.restarts > 0, matches!(workload, Workload::Restarts | Workload::Closes));
         }
     }
 }
@@ -196,7 +196,7 @@ mod mutants {
         mixed_misses: bool,
     }
 
-    const TRAPS: [Trap; 11] = [
+    const TRAPS: [Trap; 12] = [
         Trap {
             workload: Workload::Mixed,
             ftl: "page",
@@ -264,6 +264,14 @@ mod mutants {
             mixed_misses: false,
         },
         Trap { workload: Workload::Wiped, ftl: "geckoftl", barrier: Barrier::EraseFlag, cuts: 12, mixed_misses: false },
+        // What was written behind a snapshot is not noticed.
+        Trap {
+            workload: Workload::Closes,
+            ftl: "last++",
+            barrier: Barrier::SnapshotClosesBlocks,
+            cuts: 12,
+            mixed_misses: true,
+        },
         // Found without any other cut.
         Trap {
             workload: Workload::Restarts,

@@ -234,6 +234,7 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::LogCleaningBounded, "crates/ftl/tests/it/corners.rs"),
     (Barrier::HeldLogBlocksScanned, "crates/ftl/tests/it/merges.rs"),
     (Barrier::OneLogPlace, "crates/ftl/tests/it/last.rs"),
+    (Barrier::SnapshotClosesBlocks, "crates/ftl/tests/it/last_snapshot.rs"),
     (Barrier::LastBlockForMap, "crates/ftl/tests/it/wear.rs"),
     (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
 ];

@@ -7,6 +7,7 @@ mod common;
 mod corners;
 mod integrity;
 mod last;
+mod last_snapshot;
 mod merges;
 mod recovery_corners;
 mod unreadable;
