@@ -451,6 +451,12 @@ impl FirstPages {
         }
     }
 
+    /// The erase count in a block's first page, if there is one.
+    pub(crate) fn erases_of(&self, block: Block) -> Option<u32> {
+        let first = self.pages.get(block.index())?.as_ref()?;
+        Some(first.erases).filter(|erases| *erases > 0)
+    }
+
     /// RAM that it takes, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         (self.pages.capacity() * size_of::<Option<FirstPage>>()) as u64

@@ -114,7 +114,7 @@ impl Composition {
 
     /// How wear is levelled, as in results; none where it is not.
     pub fn name_of_wear(&self) -> Option<String> {
-        self.page_mapped().and_then(|parts| parts.name_of_wear())
+        either!(self, parts => parts.name_of_wear())
     }
 
     /// Refuses parameters that a drive of this shape cannot have.

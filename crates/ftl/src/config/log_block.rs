@@ -41,6 +41,10 @@ pub struct LastParts {
     pub background: LastBackground,
     /// For how long the host is idle before anything is, in milliseconds.
     pub idle_ms: u32,
+    /// Whether cold data are moved to worn blocks (LAST++ section 4.9).
+    pub swaps: bool,
+    /// By how many erases the block of cold data must be behind the most worn free block.
+    pub swap_lag: u32,
 }
 
 /// What LAST++ merges while the host is idle (LAST++ section 4.5).
@@ -81,6 +85,8 @@ impl LastParts {
         summary: true,
         background: LastBackground::Conservative,
         idle_ms: 100,
+        swaps: false,
+        swap_lag: 8,
     };
 
     /// Segments of sequential log blocks, of so many log blocks on so many channels: each has a log block on each.
@@ -101,7 +107,7 @@ impl LastParts {
     }
 
     /// Its parameters with their values.
-    pub fn settings(&self) -> [(&'static str, String); 8] {
+    pub fn settings(&self) -> [(&'static str, String); 10] {
         let switch = |on| if on { "on" } else { "off" }.to_string();
         [
             ("last.threshold", self.threshold.to_string()),
@@ -112,6 +118,8 @@ impl LastParts {
             ("last.summary", switch(self.summary)),
             ("last.background", self.background.name().to_string()),
             ("last.idle", self.idle_ms.to_string()),
+            ("last.wear", if self.swaps { "swap" } else { "none" }.to_string()),
+            ("last.wear-lag", self.swap_lag.to_string()),
         ]
     }
 
@@ -134,6 +142,10 @@ impl LastParts {
             ("last.background", ..) => return Err("it can be none, aggressive or conservative"),
             ("last.idle", _, Some(ms @ 0..=1_000_000)) => self.idle_ms = ms,
             ("last.idle", ..) => return Err("it can be 0 to 1000000 milliseconds"),
+            ("last.wear", "none" | "swap", _) => self.swaps = value == "swap",
+            ("last.wear", ..) => return Err("it can be none or swap"),
+            ("last.wear-lag", _, Some(lag @ 1..=10_000)) => self.swap_lag = lag,
+            ("last.wear-lag", ..) => return Err("it can be 1 to 10000 erases"),
             ("last.summary", "on" | "off", _) => self.summary = value == "on",
             _ => return Err("it can be on or off"),
         }
@@ -175,6 +187,8 @@ const LAST: &[&str] = &[
     "last.summary",
     "last.background",
     "last.idle",
+    "last.wear",
+    "last.wear-lag",
 ];
 
 /// Who has a drive's channels.
@@ -202,6 +216,19 @@ pub struct LogParts {
 }
 
 impl LogParts {
+    /// By how many erases a block of cold data must be behind for its data to be moved; none where wear is not levelled.
+    pub(crate) fn swap_lag(&self) -> Option<u32> {
+        match self.scheme {
+            LogScheme::Last(parts) => parts.swaps.then_some(parts.swap_lag),
+            _ => None,
+        }
+    }
+
+    /// How wear is levelled, as in results; none where it is not.
+    pub fn name_of_wear(&self) -> Option<String> {
+        self.swap_lag().map(|lag| format!("swap(lag={lag})"))
+    }
+
     /// What the FTL of one channel is put together from, where each has its own: log blocks and cached maps are dealt to
     /// them. Two of each are the least that any has.
     pub(crate) fn of_channel(&self, channel: u32, channels: u32) -> Self {

@@ -138,5 +138,11 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("last.summary", "on | off", "whether a random log block of last++ ends with a summary of its pages"),
     ("last.background", "none | aggressive | conservative", "what last++ merges while the host is idle"),
     ("last.idle", "0 to 1000000 milliseconds (default 100)", "how long the host is idle before that"),
+    ("last.wear", "none | swap", "whether last++ moves cold data to worn blocks"),
+    (
+        "last.wear-lag",
+        "1 to 10000 (default 8)",
+        "erases by which the block of cold data must be behind the most worn free one",
+    ),
     ("superblock.maps", "0, or 2 and more (0: as update blocks, at least 8)", "superblocks whose page maps are cached"),
 ];

@@ -112,9 +112,13 @@ impl Ground {
         self.layout.pages_in(logical_block, self.shape.logical_pages)
     }
 
-    /// Why merges are done: by a request, or by a recovery.
+    /// Why merges are done: by a request, by a recovery, or to level wear.
     fn purpose(&self) -> Purpose {
-        if self.pool.recovering { Purpose::Recovery } else { Purpose::Merge }
+        match self.pool.recovering {
+            true => Purpose::Recovery,
+            false if self.is_levelling() => Purpose::Wear,
+            false => Purpose::Merge,
+        }
     }
 
     /// Where a logical page is to be read: nowhere if it reads as zeros, and otherwise where, and whether what is blank

@@ -208,6 +208,11 @@ impl Log {
         self.slot_of(block).is_some()
     }
 
+    /// Whether a logical block has a sequential log block of LAST++.
+    pub(super) fn has_sequential(&self, logical_block: u32) -> bool {
+        self.last().is_some_and(|tables| tables.segments.slot(logical_block).is_some())
+    }
+
     /// The slot of a block, if it is a log block.
     pub(super) fn slot_of(&self, block: Block) -> Option<u32> {
         Some(self.slot_of[block.index()]).filter(|slot| *slot != NONE)

@@ -25,6 +25,7 @@ mod snapshot;
 mod superblock;
 mod tally;
 mod trims;
+mod wear;
 
 use crate::barriers::Barrier;
 use crate::config::LogParts;
@@ -37,6 +38,7 @@ use lane::Lane;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, Time};
 use scheme::{PartOf, Scheme};
 use shape::Sizes;
+use wear::Wear;
 
 pub(crate) use ftl_mm::FtlMm;
 pub(crate) use superblock::Superblocks;
@@ -82,8 +84,10 @@ impl LogBlock {
 
     /// A drive with nothing in it and nothing in the pool.
     fn empty(geometry: &Geometry, config: &Config, sizes: &Sizes, anchors: Vec<Block>) -> Self {
+        let mut ground = Ground::new(geometry, sizes, config.barriers());
+        ground.pool.wear = config.composition.swap_lag().map(|lag| Wear::new(geometry.blocks(), lag));
         Self {
-            ground: Ground::new(geometry, sizes, config.barriers()),
+            ground,
             scheme: Scheme::new(config.composition.scheme, geometry, sizes),
             anchors,
         }
@@ -115,6 +119,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
             let content = request.data.page(index, page_bytes);
             let key = request.first.0 + index;
             let part = PartOf { pages: request.pages, index };
+            let at = self.ground.level_wear(nand, at)?;
             done = done.max(self.scheme.write(&mut self.ground, nand, key, part, content, at)?);
         }
         self.scheme.served(done, true);
@@ -266,6 +271,9 @@ impl<N: Nand> Ftl<N> for LogBlock {
         let mut counters = Vec::new();
         self.ground.tally.counters(&mut counters);
         self.scheme.counters(&self.ground, &mut counters);
+        if let Some(wear) = &self.ground.pool.wear {
+            wear.counters(&mut counters);
+        }
         counters.push(Counter::level("log_blocks", u64::from(self.ground.log.len())));
         counters.push(Counter::level("free_blocks", u64::from(self.ground.pool.free())));
         counters.push(Counter::level("bad_blocks", u64::from(self.ground.pool.bad)));

@@ -4,6 +4,7 @@
 //! never on its way into the pool, and the pool is safe to erase from a moment on. What differs is who says where a page
 //! goes: here it is the caller, page by page, because a page of a data block stands at its own offset.
 
+use super::wear::Wear;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Clock, EPOCH, NewPage};
 use crate::{FtlError, RamLedger};
@@ -89,6 +90,8 @@ pub(super) struct Pool {
     /// Nothing is written any more, see [`Ground::stop_writing`](super::ground::Ground::stop_writing).
     pub(super) stopped: bool,
     barriers: Barriers,
+    /// Where wear is levelled.
+    pub(super) wear: Option<Wear>,
 }
 
 impl Pool {
@@ -108,6 +111,7 @@ impl Pool {
             recovering: false,
             stopped: false,
             barriers,
+            wear: None,
         }
     }
 
@@ -175,13 +179,26 @@ impl Pool {
 
     /// The die that the next block is taken from: of a channel the one with the most of them, if there is any there;
     /// otherwise they take turns.
-    fn next_die(&self, channel: Option<u32>) -> Option<u32> {
+    pub(super) fn next_die(&self, channel: Option<u32>) -> Option<u32> {
         let own = channel.and_then(|channel| self.dies_of(channel).max_by_key(|die| self.queues[*die as usize].len()));
         if let Some(die) = own.filter(|die| !self.queues[*die as usize].is_empty()) {
             return Some(die);
         }
         let dies = self.geometry.dies();
         (0..dies).map(|d| (self.turn + d) % dies).find(|d| !self.queues[*d as usize].is_empty())
+    }
+
+    /// The free blocks of a die, those that have been free for longest first.
+    pub(super) fn free_on(&self, die: u32) -> &VecDeque<Block> {
+        &self.queues[die as usize]
+    }
+
+    fn take_free(&mut self, die: u32) -> Option<Block> {
+        let queue = &mut self.queues[die as usize];
+        match &self.wear {
+            None => queue.pop_front(),
+            Some(wear) => queue.remove(wear.choice(queue)?),
+        }
     }
 
     /// An erased block and the moment from which it can be programmed.
@@ -215,7 +232,7 @@ impl Pool {
                 return Err(self.full());
             }
             let dies = self.geometry.dies();
-            let Some(block) = self.next_die(channel).and_then(|d| self.queues[d as usize].pop_front()) else {
+            let Some(block) = self.next_die(channel).and_then(|die| self.take_free(die)) else {
                 return Err(self.full());
             };
             if channel.is_none() {
@@ -236,7 +253,12 @@ impl Pool {
             }
             let safe = if self.barriers.forget(Barrier::ErasedWhenSafe) { at } else { at.max(self.safe) };
             match nand.erase(block, Op::new(safe, purpose)) {
-                Ok(ready) => return Ok((block, ready)),
+                Ok(ready) => {
+                    if let Some(wear) = &mut self.wear {
+                        wear.erased(block);
+                    }
+                    return Ok((block, ready));
+                }
                 Err(EraseError::Failed(_) | EraseError::Bad(_)) => self.retire(nand, block),
                 Err(error) => return Err(error.into()),
             }
@@ -265,7 +287,10 @@ impl Pool {
             version: page.version,
             seq,
             data_crc: page.data_crc,
-            aux: page.aux,
+            aux: match &self.wear {
+                Some(wear) if self.geometry.index_of(to) == 0 => wear.mark(self.geometry.block_of(to)),
+                _ => page.aux,
+            },
         };
         match nand.program(to, page.content, &spare, Op::new(start, purpose)) {
             Ok(done) => {
@@ -292,6 +317,9 @@ impl Pool {
         ledger.index("index.free_pool_queue", (queues * size_of::<Block>()) as u64);
         ledger.index("index.block_use", blocks - (blocks * 3).div_ceil(8));
         let lists = self.failing.capacity() + 3 * self.retiring.capacity();
+        if let Some(wear) = &self.wear {
+            wear.ram(ledger);
+        }
         ledger.index("index.failing", (lists * size_of::<Block>()) as u64);
         self.clock.ram(ledger);
     }

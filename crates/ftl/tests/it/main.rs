@@ -8,6 +8,7 @@ mod corners;
 mod integrity;
 mod last;
 mod last_snapshot;
+mod last_wear;
 mod merges;
 mod recovery_corners;
 mod unreadable;

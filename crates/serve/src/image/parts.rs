@@ -192,6 +192,8 @@ mod tests {
                 ("last.background", "aggressive"),
                 ("last.idle", "7"),
                 ("last.skipped", "copied"),
+                ("last.wear", "swap"),
+                ("last.wear-lag", "21"),
             ],
             &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
             &[("log.blocks", "17")],

@@ -39,7 +39,7 @@ impl LogBlock {
         steps.begin("read the snapshot");
         let Some(words) = read_words(nand, steps, usable, scan, (after, count)) else { return false };
         let Some(snapshot) = Snapshot::of(&geometry, words, self.ground.map.parts()) else { return false };
-        steps.report.scratch_bytes = scan.bytes() + snapshot.bytes();
+        steps.report.scratch_bytes = scan.bytes() + snapshot.bytes() + steps.first.bytes();
         if !self.restore_map(nand, steps, scan, &snapshot) || !self.restore_log(scan, &snapshot) {
             return false;
         }

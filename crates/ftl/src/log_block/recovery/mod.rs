@@ -25,6 +25,7 @@ use super::pool::{Role, Use};
 use super::shape::Sizes;
 use super::{Config, LogBlock};
 use crate::barriers::Barrier;
+use crate::blocks::FirstPages;
 use crate::recovery_report::RecoveryReport;
 use crate::steps::Steps;
 use crate::{FtlError, anchor};
@@ -63,8 +64,12 @@ impl LogBlock {
 
         steps.begin("read the first spare area of every block");
         let mut scan = Scan::new(&geometry);
+        steps.first = FirstPages::new(geometry.blocks(), ftl.ground.pool.wear.is_some());
         for block in &usable {
             scan.first(nand, &mut steps, *block);
+        }
+        if let Some(wear) = &mut ftl.ground.pool.wear {
+            wear.found(&steps.first);
         }
 
         if sizes.last.is_some() {
@@ -73,9 +78,9 @@ impl LogBlock {
                 return Ok(ftl.ready(steps, &sizes));
             }
             let anchors = core::mem::take(&mut ftl.anchors);
-            let bad = ftl.ground.pool.bad;
+            let (bad, wear) = (ftl.ground.pool.bad, ftl.ground.pool.wear.take());
             ftl = Self::empty(&geometry, config, &sizes, anchors);
-            (ftl.ground.pool.recovering, ftl.ground.pool.bad) = (true, bad);
+            (ftl.ground.pool.recovering, ftl.ground.pool.bad, ftl.ground.pool.wear) = (true, bad, wear);
         }
 
         steps.begin("read map blocks");
@@ -104,7 +109,7 @@ impl LogBlock {
         let held = ftl.settle_blocks(&usable, &scan, &map, &counting);
         ftl.ground.pool.begin_session(scan.version_max, scan.seq_max);
         (steps.report.last_pages, steps.report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
-        steps.report.scratch_bytes = scan.bytes() + map.bytes() + log_bytes;
+        steps.report.scratch_bytes = scan.bytes() + map.bytes() + log_bytes + steps.first.bytes();
 
         steps.begin("write anew what may have been in flight");
         let before = ftl.ground.tally;

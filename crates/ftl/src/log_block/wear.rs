@@ -1,0 +1,199 @@
+//! Wear levelling by swapping hot and cold data (LAST++ section 4.9, which names Chang 2007 and leaves the rest open).
+//!
+//! - **Cold data are moved to worn blocks.** For each page that the host writes, the data block of one logical block is
+//!   looked at. Where it was erased fewer times than the most worn free block, by more than the *lag*, and nothing of its
+//!   logical block is in a log block, it is merged into that one: a full merge like any other, to power cuts as well. The
+//!   block that it leaves is free, and little worn.
+//! - **Everything else takes the least worn free block** of those that have been free for the longest.
+//!
+//! That is the swap of Chang's dual pool: the blocks of the hot pool are those that go through the pool of free blocks.
+//!
+//! As with page-mapped FTLs ([`crate::blocks`]) a block's erase count stands in `aux` of its first page, with the erase
+//! right before it; a power cut between the two loses it, and such a block is taken for the average. Here RAM has them all.
+//! A recovery reads them with the first page of every block. Nothing but levelling rests on any of it.
+
+use super::ground::Ground;
+use super::pool::Pool;
+use crate::blocks::FirstPages;
+use crate::{Counter, FtlError, RamLedger};
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Nand, Time};
+
+/// The most free blocks of a die that are looked at.
+const LOOKS: usize = 32;
+
+/// After a swap, so many host pages for each page moved before the next one: levelling stays a small part of the drive's
+/// work.
+const REST: u64 = 4;
+
+#[derive(Clone, Debug)]
+pub(super) struct Wear {
+    /// By how many erases a data block must be behind the most worn free block.
+    lag: u32,
+    /// By block.
+    erases: Vec<u32>,
+    /// The largest of them.
+    most: u32,
+    /// Whether the block that is opened next is for cold data.
+    for_cold: bool,
+    /// The logical block that is looked at next.
+    next: u32,
+    /// Host pages to be written before the next swap.
+    rest: u64,
+    swaps: u64,
+    pages_moved: u64,
+}
+
+impl Wear {
+    pub(super) fn new(blocks: u32, lag: u32) -> Self {
+        Self {
+            lag,
+            erases: vec![0; blocks as usize],
+            most: 0,
+            for_cold: false,
+            next: 0,
+            rest: 0,
+            swaps: 0,
+            pages_moved: 0,
+        }
+    }
+
+    /// A recovery has read the first pages. Blocks of which nothing is known are taken for the average.
+    pub(super) fn found(&mut self, first: &FirstPages) {
+        let known = || (0..self.erases.len() as u32).filter_map(|block| first.erases_of(Block(block)));
+        let (sum, count) = known().fold((0, 0), |(sum, count), erases| (sum + u64::from(erases), count + 1));
+        let average = u64::checked_div(sum, count).unwrap_or(0) as u32;
+        for (block, erases) in (0..).zip(&mut self.erases) {
+            *erases = first.erases_of(Block(block)).unwrap_or(average);
+        }
+        self.most = self.erases.iter().copied().max().unwrap_or(0);
+    }
+
+    /// A block was erased.
+    pub(super) fn erased(&mut self, block: Block) {
+        let erases = &mut self.erases[block.index()];
+        *erases = erases.saturating_add(1);
+        self.most = self.most.max(*erases);
+    }
+
+    /// What goes into `aux` of a block's first page.
+    pub(super) fn mark(&self, block: Block) -> u32 {
+        self.erases[block.index()]
+    }
+
+    /// Which of the free blocks of a die is to be taken, by its place among them.
+    pub(super) fn choice(&self, free: &VecDeque<Block>) -> Option<usize> {
+        self.chosen(free, self.for_cold)
+    }
+
+    fn chosen(&self, free: &VecDeque<Block>, for_cold: bool) -> Option<usize> {
+        let looked_at = || (0..).zip(free.iter().take(LOOKS).map(|block| self.mark(*block)));
+        // Of equals the one that has been free for longest.
+        let chosen = if for_cold { looked_at().max_by_key(|(place, erases)| (*erases, core::cmp::Reverse(*place))) } else { looked_at().min_by_key(|(_, erases)| *erases) };
+        chosen.map(|(place, _)| place)
+    }
+
+    pub(super) fn counters(&self, counters: &mut Vec<Counter>) {
+        counters.push(Counter::sum("wear_collections", self.swaps));
+        counters.push(Counter::sum("wear_pages_moved", self.pages_moved));
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("wear.erase_counts", self.erases.capacity() as u64 * 4);
+    }
+}
+
+impl Pool {
+    /// Whether the block that cold data of a channel would get is worn more than `block`, by more than the lag.
+    fn is_worth_a_swap(&self, block: Block, channel: Option<u32>) -> bool {
+        let Some(wear) = &self.wear else { return false };
+        let than = wear.mark(block).saturating_add(wear.lag);
+        if wear.most <= than {
+            return false;
+        }
+        let free = self.next_die(channel).map(|die| self.free_on(die));
+        let worn = free.and_then(|free| free.get(wear.chosen(free, true)?));
+        worn.is_some_and(|worn| wear.mark(*worn) > than)
+    }
+}
+
+impl Ground {
+    /// A step of levelling, before a page that the host writes: when that may be.
+    ///
+    /// # Errors
+    /// None where no block is left: no write depends on levelling.
+    #[inline]
+    pub(super) fn level_wear<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if self.pool.wear.is_some() { self.look_for_cold_data(nand, at) } else { Ok(at) }
+    }
+
+    #[inline(never)]
+    fn look_for_cold_data<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let logical_blocks = self.data.logical_blocks();
+        let Some(wear) = &mut self.pool.wear else { return Ok(at) };
+        if wear.rest > 0 {
+            wear.rest -= 1;
+            return Ok(at);
+        }
+        let logical_block = wear.next % logical_blocks;
+        wear.next = (logical_block + 1) % logical_blocks;
+        let Some(block) = self.data.block(logical_block) else { return Ok(at) };
+        let is_in_log = self.log.live_of(logical_block) > 0 || self.log.has_sequential(logical_block);
+        if is_in_log
+            || self.trims.has(logical_block)
+            || self.pool.free() <= self.merge_blocks
+            || !self.pool.is_worth_a_swap(block, self.layout.home(logical_block))
+        {
+            return Ok(at);
+        }
+        let copies = self.tally.page_copies;
+        self.set_for_cold(true);
+        let merged = self.gather(nand, logical_block, at);
+        self.set_for_cold(false);
+        let merged = match merged {
+            Ok(to) => self.switch_all(nand, &[(logical_block, to)], at),
+            Err(error) => Err(error),
+        };
+        let moved = self.tally.page_copies - copies;
+        if let Some(wear) = &mut self.pool.wear {
+            wear.rest = REST * moved;
+            wear.pages_moved += moved;
+            wear.swaps += 1;
+        }
+        match merged {
+            Err(FtlError::Full { .. }) => Ok(at),
+            merged => merged,
+        }
+    }
+
+    fn set_for_cold(&mut self, is_so: bool) {
+        if let Some(wear) = &mut self.pool.wear {
+            wear.for_cold = is_so;
+        }
+    }
+
+    /// Whether what is copied is copied for wear.
+    pub(super) fn is_levelling(&self) -> bool {
+        self.pool.wear.as_ref().is_some_and(|wear| wear.for_cold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cold_data_take_the_most_worn_block_and_all_else_the_least_worn_of_those_free_for_longest() {
+        let mut wear = Wear::new(40, 2);
+        for (block, erases) in [(7, 3), (8, 5), (9, 5), (35, 9)] {
+            (0..erases).for_each(|_| wear.erased(Block(block)));
+        }
+        let free: VecDeque<Block> = [9, 7, 1, 8, 2].map(Block).into();
+        assert_eq!((wear.chosen(&free, true), wear.chosen(&free, false)), (Some(0), Some(2)));
+        // Of more than are looked at the last ones are not.
+        let free: VecDeque<Block> = (0..40).map(Block).collect();
+        assert_eq!((wear.chosen(&free, true), wear.chosen(&VecDeque::new(), true)), (Some(8), None));
+    }
+}
