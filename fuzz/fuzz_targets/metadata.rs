@@ -25,7 +25,8 @@ struct Drive {
     metadata: Vec<(usize, usize, usize)>,
 }
 
-fn drive(preset: &Preset) -> Drive {
+/// A drive under a preset: one that lost its power, or one that was closed.
+fn drive(preset: &Preset, is_closed: bool) -> Drive {
     let options = CreateOptions { spare_slots: Some(SPARE_SLOTS as u32), ..CreateOptions::default() };
     // As large as it has to be.
     let (mut nand, config, blocks) = (24..)
@@ -54,7 +55,7 @@ fn drive(preset: &Preset) -> Drive {
             ftl.flush(&mut nand, Time::ZERO).expect("it has room");
         }
     }
-    let image = if config.composition.has_battery() {
+    let image = if is_closed || config.composition.has_battery() {
         ftl.close(&mut nand, Time::ZERO).expect("it has room");
         nand.close().expect("in memory")
     } else {
@@ -77,7 +78,9 @@ fn drive(preset: &Preset) -> Drive {
 
 fn drives() -> &'static [Drive] {
     static DRIVES: OnceLock<Vec<Drive>> = OnceLock::new();
-    DRIVES.get_or_init(|| PRESETS.iter().map(drive).collect())
+    // Of LAST++ also one that has a snapshot.
+    let closed = PRESETS.iter().filter(|preset| preset.name == "last++").map(|preset| drive(preset, true));
+    DRIVES.get_or_init(|| PRESETS.iter().map(|preset| drive(preset, false)).chain(closed).collect())
 }
 
 /// Another byte in a page of metadata, or in its spare area, with all checksums as they should be then.

@@ -1,12 +1,18 @@
 //! The snapshot that LAST++ writes when it is closed, and when a start believes it.
 
-use crate::common::{Host, chips, config, most_pages, scaled, small};
-use phelsuma_ftl::{Config, FtlError, RecoveryReport, recover};
+use crate::common::{Host, below, chips, config, most_pages, scaled, small};
+use phelsuma_ftl::{Config, FtlError, HostPage, RecoveryReport, recover};
 use phelsuma_nand::sim::Decay;
-use phelsuma_nand::{Geometry, Kind, Page, Purpose, Spare, Time};
+use phelsuma_nand::{
+    Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, Time,
+};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The label of a snapshot's pages.
 const SNAPSHOT: u8 = 5;
+
+const AT: Op = Op { at: Time::ZERO, purpose: Purpose::Host };
 
 /// One die, and four on two channels.
 fn geometries() -> [Geometry; 2] {
@@ -126,6 +132,61 @@ fn a_snapshot_that_cannot_be_read_in_full_is_none() {
             host.compare_all();
         }
     }
+}
+
+/// Pages that no FTL has written, with checksums that fit.
+#[test]
+fn whatever_a_snapshot_says_it_is_believed_or_not_and_nobody_panics() {
+    let mut host = used(small(16, 128, 1, 1), |_| ());
+    host.close().unwrap();
+    let pages = snapshot(&mut host);
+    let (seal, Spare { seq: last, .. }) = *pages.last().unwrap();
+    let base = host.plug.copy();
+    let mut read = base.clone();
+    let bytes_of = |read: &mut SimNand, page| match read.read(page, AT).0 {
+        PageRead::Written { content: Content::Bytes(bytes), .. } => bytes.to_vec(),
+        other => panic!("a page of a snapshot reads as {other:?}"),
+    };
+    let pages: Vec<(Spare, Vec<u8>)> =
+        pages.iter().map(|(page, spare)| (*spare, bytes_of(&mut read, *page))).collect();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+    let mut believed = 0;
+    for trial in 0..scaled(300, 30_000) {
+        let mut sim = base.clone();
+        let geometry = *sim.geometry();
+        let block = geometry.block_of(seal);
+        sim.erase(block, AT).unwrap();
+        let (which, edits) = (below(&mut rng, pages.len() as u64) as usize, trial % 4);
+        for (index, (spare, bytes)) in pages.iter().enumerate() {
+            let mut bytes = bytes.clone();
+            if index + 1 == pages.len() {
+                bytes[..8].copy_from_slice(&last.to_le_bytes());
+            }
+            for _ in 0..if index == which { edits } else { 0 } {
+                let at = 4 * below(&mut rng, bytes.len() as u64 / 4) as usize;
+                let from = 4 * below(&mut rng, bytes.len() as u64 / 4) as usize;
+                let word = match below(&mut rng, 4) {
+                    0 => 0u32.to_le_bytes(),
+                    1 => u32::MAX.to_le_bytes(),
+                    2 => (below(&mut rng, 4_000) as u32).to_le_bytes(),
+                    _ => [bytes[from], bytes[from + 1], bytes[from + 2], bytes[from + 3]],
+                };
+                bytes[at..at + 4].copy_from_slice(&word);
+            }
+            let (content, seq) = (Content::Bytes(&bytes), last + 1 + index as u64);
+            let spare = Spare { data_crc: content.crc(), seq, version: spare.version + 100, ..*spare };
+            sim.program(geometry.page(block, index as u32), content, &spare, AT).unwrap();
+        }
+        let Ok((mut ftl, report)) = recover(&mut sim, &host.config, Time::ZERO) else { continue };
+        believed += u32::from(is_from_snapshot(&report));
+        assert!(edits > 0 || is_from_snapshot(&report), "{report:?}");
+        let mut sink = |_: LogicalPage, _: HostPage<'_>| {};
+        let all = host.config.logical_pages;
+        ftl.read(&mut sim, LogicalPage(0), all, Purpose::Host, Time::ZERO, &mut sink).unwrap();
+        ftl.check(&mut sim);
+    }
+    let all = scaled(300, 30_000);
+    assert!(believed > all / 4 && believed < all, "{believed} of {all} are believed");
 }
 
 /// What comes up without the seal is what comes up with it.
