@@ -305,7 +305,8 @@ fn workloads_of_a_crash_experiment_are_counted_each_and_together() {
     for report in json(&format!("{line} --json")).as_array().unwrap() {
         let workloads = report["workloads"].as_array().unwrap();
         let names: Vec<&str> = workloads.iter().map(|w| w["workload"].as_str().unwrap()).collect();
-        let all = ["mixed", "reads", "trims", "hot", "slow", "restarts", "flushes", "large", "skewed", "wiped", "closes"];
+        let all =
+            ["mixed", "reads", "trims", "hot", "slow", "restarts", "flushes", "large", "skewed", "wiped", "closes"];
         assert_eq!(names, all);
         assert!(report["workload"].is_null());
         for key in ["writes", "restarts", "operations", "cut_points", "cuts", "covered_by_equality", "lost"] {

@@ -86,11 +86,7 @@ impl LogBlock {
     fn empty(geometry: &Geometry, config: &Config, sizes: &Sizes, anchors: Vec<Block>) -> Self {
         let mut ground = Ground::new(geometry, sizes, config.barriers());
         ground.pool.wear = config.composition.swap_lag().map(|lag| Wear::new(geometry.blocks(), lag));
-        Self {
-            ground,
-            scheme: Scheme::new(config.composition.scheme, geometry, sizes),
-            anchors,
-        }
+        Self { ground, scheme: Scheme::new(config.composition.scheme, geometry, sizes), anchors }
     }
 
     /// Every block that is neither bad nor the description's.

@@ -218,7 +218,8 @@ impl Writer<'_> {
             };
             let (to, at) = (geometry.page(block, index), ready.max(self.at));
             let written = pool.program(nand, to, Role::Snapshot, &page, Purpose::Checkpoint, at)?;
-            self.next = (written.is_some() && index + 1 < geometry.pages_per_block()).then_some((block, index + 1, ready));
+            self.next =
+                (written.is_some() && index + 1 < geometry.pages_per_block()).then_some((block, index + 1, ready));
             if written.is_some() {
                 return Ok(());
             }

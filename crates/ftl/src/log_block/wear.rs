@@ -91,7 +91,11 @@ impl Wear {
     fn chosen(&self, free: &VecDeque<Block>, for_cold: bool) -> Option<usize> {
         let looked_at = || (0..).zip(free.iter().take(LOOKS).map(|block| self.mark(*block)));
         // Of equals the one that has been free for longest.
-        let chosen = if for_cold { looked_at().max_by_key(|(place, erases)| (*erases, core::cmp::Reverse(*place))) } else { looked_at().min_by_key(|(_, erases)| *erases) };
+        let chosen = if for_cold {
+            looked_at().max_by_key(|(place, erases)| (*erases, core::cmp::Reverse(*place)))
+        } else {
+            looked_at().min_by_key(|(_, erases)| *erases)
+        };
         chosen.map(|(place, _)| place)
     }
 

@@ -3,9 +3,7 @@
 use crate::common::{Host, below, chips, config, most_pages, scaled, small};
 use phelsuma_ftl::{Config, FtlError, HostPage, RecoveryReport, recover};
 use phelsuma_nand::sim::Decay;
-use phelsuma_nand::{
-    Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, Time,
-};
+use phelsuma_nand::{Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -147,8 +145,7 @@ fn whatever_a_snapshot_says_it_is_believed_or_not_and_nobody_panics() {
         PageRead::Written { content: Content::Bytes(bytes), .. } => bytes.to_vec(),
         other => panic!("a page of a snapshot reads as {other:?}"),
     };
-    let pages: Vec<(Spare, Vec<u8>)> =
-        pages.iter().map(|(page, spare)| (*spare, bytes_of(&mut read, *page))).collect();
+    let pages: Vec<(Spare, Vec<u8>)> = pages.iter().map(|(page, spare)| (*spare, bytes_of(&mut read, *page))).collect();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
     let mut believed = 0;
     for trial in 0..scaled(300, 30_000) {

@@ -4,10 +4,10 @@
 //! Nothing is written, and neither log blocks nor what is stale in map blocks are read: a power cut meanwhile changes
 //! nothing.
 
+use super::super::LogBlock;
 use super::super::data_map::Entry;
 use super::super::pool::Role;
 use super::super::snapshot::{SEAL, Snapshot};
-use super::super::LogBlock;
 use super::map_scan::MapScan;
 use super::scan::Scan;
 use crate::barriers::Barrier;
@@ -58,13 +58,7 @@ impl LogBlock {
     }
 
     /// Reads the map.
-    fn restore_map<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        steps: &mut Steps,
-        scan: &Scan,
-        snapshot: &Snapshot,
-    ) -> bool {
+    fn restore_map<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, scan: &Scan, snapshot: &Snapshot) -> bool {
         let ground = &mut self.ground;
         let (geometry, trims) = (ground.geometry, ground.map.trims());
         let places = || snapshot.parts().filter(|(_, page)| u64::from(page.0) < geometry.pages());
@@ -135,12 +129,7 @@ fn is_snapshot(spare: &Spare) -> bool {
 }
 
 /// The last page of a block whose spare area says anything. What is blank is its end: pages are written one after the other.
-fn last_written<N: Nand>(
-    nand: &mut N,
-    steps: &mut Steps,
-    geometry: &Geometry,
-    block: Block,
-) -> Option<(Page, Spare)> {
+fn last_written<N: Nand>(nand: &mut N, steps: &mut Steps, geometry: &Geometry, block: Block) -> Option<(Page, Spare)> {
     let mut last = None;
     for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
         match steps.read_spare(nand, page) {
@@ -170,7 +159,9 @@ fn read_words<N: Nand>(
     }
     let mut words = vec![0; count as usize];
     let (mut number, mut pages) = (SEAL, count.div_ceil(per_page));
-    for page in blocks.iter().flat_map(|block| (0..geometry.pages_per_block()).map(|index| geometry.page(*block, index))) {
+    for page in
+        blocks.iter().flat_map(|block| (0..geometry.pages_per_block()).map(|index| geometry.page(*block, index)))
+    {
         if pages == 0 {
             break;
         }
