@@ -86,8 +86,10 @@ fn a_start_after_a_close_reads_the_snapshot_and_scans_nothing() {
     }
 }
 
+type Asked = fn(&mut Host) -> Result<(), FtlError>;
+
 /// A request, on a drive that was closed and stays in use or has come up from its snapshot, and the next start.
-fn behind_a_close(config: &dyn Fn(&mut Config), request: fn(&mut Host) -> Result<(), FtlError>) {
+fn behind_a_close(config: &dyn Fn(&mut Config), request: Asked) {
     for (geometry, starts) in geometries().into_iter().flat_map(|geometry| [(geometry, false), (geometry, true)]) {
         let mut host = used(geometry, config);
         host.close().unwrap();
@@ -102,7 +104,7 @@ fn behind_a_close(config: &dyn Fn(&mut Config), request: fn(&mut Host) -> Result
     }
 }
 
-const REQUESTS: [fn(&mut Host) -> Result<(), FtlError>; 5] = [
+const REQUESTS: [Asked; 5] = [
     |host| host.write(9, 1, true),
     |host| host.write(64, 20, false),
     |host| host.trim(0, 256),
