@@ -223,9 +223,9 @@ def _drawn(rows: List[Dict[str, str]]) -> bytes:
                 axes.set_ylabel("how many")
             elif draw == "cumulative":
                 for m, row in enumerate(rows):
-                    xs = [int(name[len("up_to_") :]) for name in columns]
+                    ends = [int(name[len("up_to_") :]) for name in columns]
                     shares = [read(row, name) for name in columns]
-                    axes.plot(xs, shares, marker=plot.MARKERS[m % 8], color=plot.CYCLE[m % 8], label=row["run"])
+                    axes.plot(ends, shares, marker=plot.MARKERS[m % 8], color=plot.CYCLE[m % 8], label=row["run"])
                 axes.set_xscale("log", base=2)
                 axes.set_xlabel("up to so many pages")
                 axes.set_ylabel("share")
