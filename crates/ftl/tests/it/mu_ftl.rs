@@ -96,9 +96,8 @@ fn an_onlooker_sees_the_extents_that_are_in_the_tree() {
     let of_class = |class| seen.iter().filter(|(_, pages)| pages.ilog2() == class).count() as u64;
     assert_eq!((0..6).map(of_class).collect::<Vec<_>>(), counters);
     look_at_all(&mut host);
-    let page = Host::new(chips(small(32, 64, 1, 1)), config("page", PAGES), 1);
-    let mut flash = chips(small(32, 64, 1, 1));
-    assert!(page.ftl.unwrap().look_at_extents(&mut flash).is_none(), "it has none");
+    let mut page = Host::new(chips(small(32, 64, 1, 1)), config("page", PAGES), 1);
+    assert!(page.ftl.as_ref().unwrap().look_at_extents(&mut page.plug).is_none(), "it has none");
 }
 
 #[test]
