@@ -80,7 +80,7 @@ fn lengths_of_extents_are_told_by_place_where_there_are_any() {
 fn every_page_that_becomes_stale_is_the_first_of_its_block_or_ends_a_period() {
     for ftl in ["page", "pl-greedy", "geckoftl"] {
         for spec in ["uniform", "mixed:trim=20,pages=1-9:uniform", "desktop:trim"] {
-            let Distributions { page_lifetimes, block_dormant_periods, first_invalidations } =
+            let Distributions { page_lifetimes, block_dormant_periods, first_invalidations, .. } =
                 observed(&config(ftl, spec));
             let stale = sum(&page_lifetimes.histogram_log2);
             assert!(stale > 1000 && first_invalidations > 0);
