@@ -196,6 +196,10 @@ def _drawn(rows: List[Dict[str, str]]) -> bytes:
     with matplotlib.rc_context({**plot.STYLE, "font.size": 9, "figure.dpi": 100}):
         if all(re.fullmatch(r"k\d+", name) for name in columns):
             panels, draw = [""], "histogram"
+        elif all(re.fullmatch(r"up_to_\d+", name) for name in columns):
+            panels, draw = [""], "cumulative"
+        elif all(re.fullmatch(r"place_\d+", name) for name in columns):
+            panels, draw = [row["run"] for row in rows], "map"
         else:
             groups: Dict[str, List[Dict[str, str]]] = {}
             series = len({row["run"] for row in rows}) < len(rows)
@@ -217,6 +221,26 @@ def _drawn(rows: List[Dict[str, str]]) -> bytes:
                 axes.set_xscale("log", base=2)
                 axes.set_xlabel("pages written by the host")
                 axes.set_ylabel("how many")
+            elif draw == "cumulative":
+                for m, row in enumerate(rows):
+                    ends = [int(name[len("up_to_") :]) for name in columns]
+                    shares = [read(row, name) for name in columns]
+                    axes.plot(ends, shares, marker=plot.MARKERS[m % 8], color=plot.CYCLE[m % 8], label=row["run"])
+                axes.set_xscale("log", base=2)
+                axes.set_xlabel("up to so many pages")
+                axes.set_ylabel("share")
+                axes.set_ylim(0, 1.02)
+                axes.legend(frameon=False)
+            elif draw == "map":
+                # As the paper draws it: the first place at the bottom left, to the right and then upwards; dark is long.
+                values = [read(rows[n], name) for name in columns]
+                side = int(len(values) ** 0.5)
+                image = axes.imshow(
+                    [values[k : k + side] for k in range(0, side * side, side)], cmap="Greys", vmin=0, origin="lower"
+                )
+                figure.colorbar(image, ax=axes, shrink=0.8)
+                axes.set_title(panel)
+                axes.set_axis_off()
             elif draw == "bars":
                 values = [read(row, panel) for row in rows]
                 axes.barh(range(len(rows)), values, color=plot.BLUE)

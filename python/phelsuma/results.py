@@ -114,6 +114,17 @@ class WriteAmplification:
 
 
 @dataclass(frozen=True)
+class ManagementSeconds:
+    """Time of the flash operations that the FTL asked for and not the host, by cause (µ-FTL's management overhead)."""
+
+    total: float
+    user: float
+    translation: float
+    validity: float
+    other: float
+
+
+@dataclass(frozen=True)
 class RamBytes:
     """RAM in bytes by structure, with the sum under `total`: as papers count it, and all of it."""
 
@@ -188,11 +199,12 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Distributions:
-    """Lifetimes of pages and dormant periods of blocks (figures 3 and 5 of Dual Greedy's paper)."""
+    """Lifetimes of pages and dormant periods of blocks (figures 3 and 5 of Dual Greedy's paper), and lengths of extents."""
 
     page_lifetimes: Distribution
     block_dormant_periods: Distribution
     first_invalidations: int
+    extent_pages_mean: Optional[List[float]] = None
 
 
 @dataclass(frozen=True)
@@ -277,6 +289,7 @@ class Result:
     host: HostCounts
     flash: Dict[str, FlashCounts]
     write_amplification: Optional[WriteAmplification]
+    management_seconds: ManagementSeconds
     ram_bytes: RamBytes
     erases: EraseCounts
     victim_choices: Optional[VictimChoices]
@@ -311,6 +324,7 @@ class Result:
             write_amplification=None
             if wa is None
             else _fields(WriteAmplification, wa, reads_weighted=_fields(ReadsWeighted, wa["reads_weighted"])),
+            management_seconds=_fields(ManagementSeconds, value["management_seconds"]),
             ram_bytes=_fields(RamBytes, value["ram_bytes"]),
             erases=_fields(EraseCounts, value["erases"]),
             victim_choices=perhaps(VictimChoices, value["victim_choices"]),
@@ -327,6 +341,7 @@ class Result:
                 _fields(Distribution, found["page_lifetimes"]),
                 _fields(Distribution, found["block_dormant_periods"]),
                 found["first_invalidations"],
+                found.get("extent_pages_mean"),
             ),
             raw=value,
         )

@@ -166,7 +166,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         writeln!(out, "{series}")?;
     }
     if let Some(distributions) = &result.distributions {
-        let Distributions { page_lifetimes, block_dormant_periods, first_invalidations } = distributions;
+        let Distributions { page_lifetimes, block_dormant_periods, first_invalidations, .. } = distributions;
         distribution(out, "lifetimes of pages", page_lifetimes)?;
         distribution(out, "dormant periods of blocks", block_dormant_periods)?;
         let first = count(*first_invalidations);

@@ -87,7 +87,7 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let shape = "--capacity 64MiB --pages-per-block 32";
     let run =
         json(&format!("run --ftl page --workload mixed:read=20:uniform {shape} --interval 4000 --cut-at-end --json"));
-    let observed = json(&format!("run --ftl page --workload uniform {shape} --distributions --json"));
+    let observed = json(&format!("run --ftl mu-ftl --workload uniform {shape} --distributions --json"));
     let of_trace = json(&format!("run --ftl page --trace {trace} --json"));
     let paged = json(&format!("run --ftl dftl --set wear=levelling --workload uniform {shape} --json"));
     let cut = json(&format!("run --ftl dftl-timeout --workload uniform {shape} --cut-at-end --json"));

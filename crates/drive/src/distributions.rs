@@ -12,12 +12,15 @@
 //! logical page and 8 for each block.
 
 use crate::result::{Distribution, Distributions};
+use phelsuma_ftl::ExtentLook;
 use phelsuma_nand::{Action, Event, Geometry, Kind, Nand, Observer, Page, Purpose, SimNand, Spare};
 use phelsuma_trace::LogHistogram;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const NOWHERE: u32 = u32::MAX;
 const NEVER: u64 = u64::MAX;
+/// Parts of the logical space whose extents are looked at apart.
+const PLACES: u64 = 256;
 
 /// Observes a drive from its first write on.
 #[derive(Clone)]
@@ -81,6 +84,7 @@ impl Watch {
             page_lifetimes: distribution(&seen.lifetimes),
             block_dormant_periods: distribution(&seen.dormant),
             first_invalidations: seen.first_invalidations,
+            extent_pages_mean: None,
         }
     }
 
@@ -88,6 +92,20 @@ impl Watch {
         // Nothing panics with it in hand, and counts are counts.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The mean length of the extents that begin in each of [`PLACES`] equal parts of the logical space, or in each page where
+/// there are fewer (µ-FTL figure 11); 0 where none does.
+pub(crate) fn extent_pages_mean(extents: &[ExtentLook], logical_pages: u32) -> Vec<f64> {
+    let places = u64::from(logical_pages).clamp(1, PLACES);
+    let mut sums = vec![(0u64, 0u64); places as usize];
+    for extent in extents {
+        let place = u64::from(extent.first.0) * places / u64::from(logical_pages.max(1));
+        if let Some((count, pages)) = sums.get_mut(place as usize) {
+            (*count, *pages) = (*count + 1, *pages + u64::from(extent.pages));
+        }
+    }
+    sums.iter().map(|(count, pages)| *pages as f64 / (*count).max(1) as f64).collect()
 }
 
 fn distribution(histogram: &LogHistogram) -> Distribution {

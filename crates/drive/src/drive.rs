@@ -3,7 +3,7 @@
 use crate::arrivals::Arrivals;
 use crate::capacity::does_not_fit;
 use crate::config::{Arrival, RunError};
-use crate::distributions::Watch;
+use crate::distributions::{Watch, extent_pages_mean};
 use crate::holdings::{Differences, Holdings};
 use crate::knowledge::Told;
 use crate::latency::LatencyHistogram;
@@ -85,7 +85,11 @@ impl Drive {
 
     /// What was observed since counting began, if anything was to be.
     pub fn distributions(&self) -> Option<Distributions> {
-        self.watch.as_ref().map(Watch::distributions)
+        let mut distributions = self.watch.as_ref()?.distributions();
+        let extents = self.ftl.look_at_extents(&mut self.nand.clone());
+        distributions.extent_pages_mean =
+            extents.map(|looks| extent_pages_mean(&looks, self.ftl.shape().logical_pages));
+        Some(distributions)
     }
 
     /// The power is going to be cut: on a drive just formatted, begins to note which logical pages hold data.

@@ -3,11 +3,11 @@
 use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
 use crate::result::{
-    ChannelResult, Channels, CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, RamBytes, RamColumn,
-    ReadsWeighted, RunResult, SeriesPoint, VictimChoices, WriteAmplification,
+    ChannelResult, Channels, CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, ManagementSeconds,
+    RamBytes, RamColumn, ReadsWeighted, RunResult, SeriesPoint, VictimChoices, WriteAmplification,
 };
 use phelsuma_ftl::Counter;
-use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time};
+use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time, Timing};
 use std::collections::BTreeMap;
 
 /// How many moments are remembered to tell whether the drive is steady.
@@ -187,6 +187,7 @@ impl Measurement {
                 })
                 .collect(),
             write_amplification: write_amplification(&stats, host.write_pages, delta),
+            management_seconds: management_seconds(&stats, &config.timing),
             ram_bytes: ram(drive),
             erases: self.erases(drive, geometry),
             victim_choices,
@@ -299,8 +300,8 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     }
 }
 
-/// What a program for this purpose counts as in a result's `write_amplification`. The parts are all there is: they add
-/// up to the total.
+/// What a program for this purpose counts as in a result's `write_amplification`, and any operation in its
+/// `management_seconds`. The parts are all there is: they add up to the total.
 pub fn write_part(purpose: Purpose) -> WritePart {
     match purpose {
         Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw | Purpose::Placement => {
@@ -369,6 +370,36 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
         by_reads_weighted: user + translation + validity + other,
         reads_weighted,
     })
+}
+
+fn management_seconds(stats: &FlashStats, timing: &Timing) -> ManagementSeconds {
+    let part = |part| {
+        let of_part = stats.iter().filter(|(purpose, _)| write_part(*purpose) == part);
+        let ns = of_part.map(|(purpose, counts)| {
+            let erases = counts.erases * timing.erase_ns;
+            match purpose {
+                // What the host asked for itself.
+                Purpose::Host => erases,
+                _ => {
+                    erases
+                        + counts.reads * (timing.read_ns + timing.transfer_ns)
+                        + counts.spare_reads * (timing.read_spare_ns + timing.transfer_spare_ns)
+                        + counts.programs * (timing.program_ns + timing.transfer_ns)
+                }
+            }
+        });
+        ns.sum::<u64>()
+    };
+    let [user, translation, validity, other] =
+        [WritePart::User, WritePart::Translation, WritePart::Validity, WritePart::Other].map(part);
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    ManagementSeconds {
+        total: seconds(user + translation + validity + other),
+        user: seconds(user),
+        translation: seconds(translation),
+        validity: seconds(validity),
+        other: seconds(other),
+    }
 }
 
 fn ram(drive: &Drive) -> RamBytes {

@@ -125,6 +125,23 @@ pub struct ReadsWeighted {
     pub other: f64,
 }
 
+/// Management overhead: the time that flash operations took which the FTL asked for and not the host, in seconds (µ-FTL
+/// section 5.2). One operation after the other, as if nothing went on at the same time; by cause as
+/// [`WriteAmplification`], and all erases count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ManagementSeconds {
+    /// All of it.
+    pub total: f64,
+    /// Moving user data and erasing blocks for it: gc, merge, wear, rmw, placement.
+    pub user: f64,
+    /// Translation pages.
+    pub translation: f64,
+    /// Validity metadata.
+    pub validity: f64,
+    /// Everything else.
+    pub other: f64,
+}
+
 /// RAM by structure, and its sum under `total`; bytes.
 pub type RamColumn = BTreeMap<String, u64>;
 
@@ -217,8 +234,8 @@ pub struct Distribution {
     pub p99_at_most: u64,
 }
 
-/// What figures 3 and 5 of Dual Greedy's paper show.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// What figures 3 and 5 of Dual Greedy's paper show, and figure 11 of µ-FTL's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Distributions {
     /// From the write of a page to the write or trim that makes it stale.
     pub page_lifetimes: Distribution,
@@ -226,6 +243,10 @@ pub struct Distributions {
     pub block_dormant_periods: Distribution,
     /// Pages that were the first of their block to become stale since it was erased: no period ends with them.
     pub first_invalidations: u64,
+    /// Mean length in pages of the extents that begin in each 256th of the logical space, 0 where none does (µ-FTL figure
+    /// 11); only there if the FTL has a µ-Tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extent_pages_mean: Option<Vec<f64>>,
 }
 
 /// What a channel did while it was counted.
@@ -338,6 +359,8 @@ pub struct RunResult {
     pub flash: BTreeMap<String, FlashCounts>,
     /// Programs per host page; none without host writes.
     pub write_amplification: Option<WriteAmplification>,
+    /// Time of the flash operations that the host did not ask for.
+    pub management_seconds: ManagementSeconds,
     /// RAM by structure.
     pub ram_bytes: RamBytes,
     /// Erases.

@@ -1,6 +1,6 @@
 //! The contract of every FTL: the [`Ftl`] trait.
 
-use crate::{BlockLook, Counter, Finding, FtlError, GeckoLook, RamLedger};
+use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
@@ -281,6 +281,13 @@ pub trait Ftl<N: Nand>: Send {
 
     /// Its Logarithmic Gecko, if it has one. For an onlooker, as [`Ftl::look_at_blocks`].
     fn look_at_gecko(&self) -> Option<GeckoLook> {
+        None
+    }
+
+    /// The extents of its µ-Tree in the order of their pages, if it has one. For an onlooker: the FTL stays as it is, but this
+    /// reads a great deal of flash, which counts and times it, so `nand` is to be a copy.
+    fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
+        let _ = nand;
         None
     }
 

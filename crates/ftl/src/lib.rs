@@ -40,7 +40,7 @@ pub use counter::Counter;
 pub use error::{FtlError, SetAside};
 pub use finding::{Disagreement, Finding};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
-pub use look::{BlockLook, BlockState, GeckoLook, RunLook};
+pub use look::{BlockLook, BlockState, ExtentLook, GeckoLook, RunLook};
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};

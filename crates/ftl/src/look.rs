@@ -1,9 +1,10 @@
-//! What an onlooker sees of an FTL: its blocks and its runs, as it knows them in its RAM.
+//! What an onlooker sees of an FTL: its blocks and its runs, as it knows them in its RAM, and its extents.
 //!
-//! For people who watch a drive at work. No FTL sees any of this, and looking costs no flash operation.
+//! For people who watch a drive at work. No FTL sees any of this, and looking costs no flash operation; but extents are on
+//! flash, so looking at them takes a copy of it.
 
 use alloc::vec::Vec;
-use phelsuma_nand::Kind;
+use phelsuma_nand::{Kind, LogicalPage};
 
 /// What is being done with a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,6 +32,15 @@ pub struct BlockLook {
     /// Pages of it that count as live; none where this FTL does not count those of this block. Stale pages that a lazy
     /// mapping has not identified count as live.
     pub live_pages: Option<u16>,
+}
+
+/// An extent of a µ-Tree: logical pages that follow each other on flash (µ-FTL section 4.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExtentLook {
+    /// The first of them.
+    pub first: LogicalPage,
+    /// How many there are.
+    pub pages: u32,
 }
 
 /// A run of Logarithmic Gecko, as its directory in RAM knows it.

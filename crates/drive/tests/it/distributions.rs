@@ -57,10 +57,30 @@ fn lifetimes_are_the_workloads_own_whatever_the_ftl_and_however_it_copies() {
 }
 
 #[test]
+fn lengths_of_extents_are_told_by_place_where_there_are_any() {
+    let mut config = config("mu-ftl", "mixed:pages=4:hotcold:90/10");
+    (config.warmup, config.passes) = (0.0, 0.01);
+    let result = done(&config);
+    let means = result.distributions.unwrap().extent_pages_mean.unwrap();
+    assert_eq!(means.len(), 256);
+    // A part has 38 pages here, so an extent of 128 begins in every third or fourth of the cold ones.
+    let (hot, cold) = means.split_at(26);
+    let longest = |of: &[f64]| of.iter().fold(0.0, |a: f64, b| a.max(*b));
+    assert_eq!((longest(cold), cold.iter().filter(|mean| **mean == 0.0).count() > 100), (128.0, true));
+    assert!(hot.iter().sum::<f64>() / 26.0 < 20.0, "{hot:?}");
+    // Looking changes nothing of the run.
+    config.distributions = false;
+    let same = done(&config);
+    assert_eq!((same.flash, same.counters, same.distributions), (result.flash, result.counters, None));
+    config = RunConfig { ftl: "page".into(), ..self::config("page", "uniform") };
+    assert_eq!(observed(&config).extent_pages_mean, None);
+}
+
+#[test]
 fn every_page_that_becomes_stale_is_the_first_of_its_block_or_ends_a_period() {
     for ftl in ["page", "pl-greedy", "geckoftl"] {
         for spec in ["uniform", "mixed:trim=20,pages=1-9:uniform", "desktop:trim"] {
-            let Distributions { page_lifetimes, block_dormant_periods, first_invalidations } =
+            let Distributions { page_lifetimes, block_dormant_periods, first_invalidations, .. } =
                 observed(&config(ftl, spec));
             let stale = sum(&page_lifetimes.histogram_log2);
             assert!(stale > 1000 && first_invalidations > 0);

@@ -379,6 +379,29 @@ fn a_result_has_the_keys_that_were_promised() {
 }
 
 #[test]
+fn on_one_die_management_overhead_is_the_time_that_the_hosts_own_pages_do_not_take() {
+    for ftl in ["page", "dftl", "geckoftl", "mu-ftl", "fast"] {
+        let mut config = workload("uniform");
+        config.ftl = ftl.into();
+        config.composition = phelsuma_ftl::Preset::named(ftl).unwrap().composition;
+        let result = done(&config);
+        let management = result.management_seconds;
+        // A page of the host's is written in 1 ms, and none is read.
+        let hosts = result.flash["host"].programs as f64 / 1000.0;
+        let expected = result.simulated_seconds - hosts;
+        let off = (management.total - expected).abs();
+        assert!(management.total > 0.0 && off < 0.001 * expected, "{ftl}: {} and not {expected} s", management.total);
+        let parts = management.user + management.translation + management.validity + management.other;
+        assert!((parts - management.total).abs() < 1e-6, "{ftl}: {parts} and not {} s", management.total);
+        let has = [("page", [true, false, false]), ("dftl", [true, true, false]), ("mu-ftl", [true, true, true])];
+        for (_, expected) in has.iter().filter(|(name, _)| *name == ftl) {
+            let parts = [management.user, management.translation, management.validity];
+            assert_eq!(parts.map(|part| part > 0.0), *expected, "{ftl}");
+        }
+    }
+}
+
+#[test]
 fn a_cut_at_the_end_meets_the_cache_as_the_last_request_left_it() {
     let mut config = workload("uniform");
     config.ftl = "dftl".into();

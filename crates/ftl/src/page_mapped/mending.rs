@@ -15,7 +15,7 @@ use crate::config::{MappingPart, PlacementPart};
 use crate::mu_tree::MuTree;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Geometry, Nand, Page, Time};
+use phelsuma_nand::{Block, Geometry, Nand, Page, Time};
 
 /// Logical pages of a partition; all where there are none.
 pub(super) fn partition_of(config: &Config) -> u32 {
@@ -133,6 +133,17 @@ impl PageMapped {
         }
     }
 
+    /// Full blocks of user pages some of which are stale, and not all.
+    fn partly_stale_blocks(&self) -> u64 {
+        let geometry = self.blocks.geometry();
+        let is_partly_stale = |block: &Block| {
+            let is_closed = self.blocks.use_of(*block) == BlockUse::Closed;
+            let live = u32::from(self.blocks.counters.live(*block));
+            is_closed && !self.blocks.is_metadata(self.blocks.stream_of(*block)) && live < geometry.pages_per_block()
+        };
+        (0..geometry.blocks()).map(Block).filter(is_partly_stale).count() as u64
+    }
+
     pub(super) fn counters_of_tree(&self, out: &mut Vec<Counter>) {
         if let Some(tree) = &self.tree {
             let counts = tree.counts();
@@ -146,6 +157,7 @@ impl PageMapped {
                 Counter::sum("mu_tree_flushes", counts.flushes),
                 Counter::level("mu_tree_height", tree.height() as u64),
                 Counter::sum("mu_trees_written_anew", self.tally.trees_written_anew),
+                Counter::level("partly_stale_blocks", self.partly_stale_blocks()),
             ]);
         }
     }

@@ -30,7 +30,7 @@ use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, We
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
 use crate::mu_tree::MuTree;
-use crate::{BlockLook, Counter, Finding, FtlError, GeckoLook, PageParts, RamLedger, anchor};
+use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, PageParts, RamLedger, anchor};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -707,6 +707,13 @@ impl<N: Nand> Ftl<N> for PageMapped {
         match &self.validity {
             Validity::Gecko(gecko) => Some(gecko.look()),
             Validity::Ram(_) | Validity::Flash(_) | Validity::Log(_) | Validity::Mu(_) => None,
+        }
+    }
+
+    fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
+        match (&self.mapping, &self.tree) {
+            (Mapping::Mu(extents), Some(tree)) => Some(extents.look(nand, tree)),
+            _ => None,
         }
     }
 

@@ -83,6 +83,24 @@ fn extents_end_with_their_partition_and_each_partition_has_blocks_of_its_own() {
 }
 
 #[test]
+fn an_onlooker_sees_the_extents_that_are_in_the_tree() {
+    let mut host = filled(&[]);
+    host.write(10, 4, true).unwrap();
+    host.write(62, 4, true).unwrap();
+    let counters = lengths(&mut host);
+    let ftl = host.ftl.as_ref().unwrap();
+    let looks = ftl.look_at_extents(&mut host.plug).unwrap();
+    let seen: Vec<(u32, u32)> = looks.iter().map(|look| (look.first.0, look.pages)).collect();
+    assert_eq!(seen[..6], [(0, 10), (10, 4), (14, 18), (32, 30), (62, 4), (66, 30)]);
+    assert_eq!(seen.iter().map(|(_, pages)| pages).sum::<u32>(), PAGES);
+    let of_class = |class| seen.iter().filter(|(_, pages)| pages.ilog2() == class).count() as u64;
+    assert_eq!((0..6).map(of_class).collect::<Vec<_>>(), counters);
+    look_at_all(&mut host);
+    let mut page = Host::new(chips(small(32, 64, 1, 1)), config("page", PAGES), 1);
+    assert!(page.ftl.as_ref().unwrap().look_at_extents(&mut page.plug).is_none(), "it has none");
+}
+
+#[test]
 fn a_block_whose_last_page_becomes_stale_is_given_back_at_once_and_nothing_goes_to_the_tree() {
     let mut host = filled(&[]);
     let free = host.counter("free_blocks");
@@ -104,6 +122,8 @@ fn invalid_extents_leave_the_cache_when_it_is_full_and_when_their_bucket_has_a_v
     host.write(130, 2, true).unwrap();
     assert_eq!((host.counter("invalid_extents"), host.counter("bitmap_cache_flushes")), (1, 1));
     assert_eq!(host.counter("invalid_extents_flushed"), 4);
+    // An entry for each of four blocks; of the fifth the cache alone knows.
+    assert_eq!((host.counter("bitmap_entries"), host.counter("partly_stale_blocks")), (4, 5));
     look_at_all(&mut host);
     while host.counter("collections") == 0 {
         host.write(host.counter("invalid_pages_cached") as u32 * 7 % PAGES, 1, true).unwrap();

@@ -72,6 +72,8 @@ pub(crate) struct BitmapCache {
     flushed: u64,
     dropped: u64,
     switch_merges: u64,
+    /// Bitmap entries in the tree.
+    in_tree: u32,
     /// An entry could not be read.
     unreadable: bool,
 }
@@ -94,6 +96,7 @@ impl BitmapCache {
             flushed: 0,
             dropped: 0,
             switch_merges: 0,
+            in_tree: 0,
             unreadable: false,
         }
     }
@@ -204,7 +207,7 @@ impl BitmapCache {
                 let (block, index) = (geometry.block_of(Page(page)), geometry.index_of(Page(page)));
                 let this = bitmap_key(&geometry, block, index / PART_PAGES);
                 if key.is_some_and(|key| key != this) {
-                    result = result.and_then(|()| add(io, key, bits));
+                    result = result.and_then(|()| self.add(io, key, bits));
                     bits = 0;
                 }
                 key = Some(this);
@@ -214,7 +217,7 @@ impl BitmapCache {
                 done += 1;
             }
         }
-        result = result.and_then(|()| add(io, key, bits));
+        result = result.and_then(|()| self.add(io, key, bits));
         self.flushed += done;
         if result.is_err() {
             // They stay: what is in the tree as well does no harm.
@@ -224,6 +227,19 @@ impl BitmapCache {
             }
         }
         result
+    }
+
+    /// Adds bits to an entry of the tree.
+    fn add<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: Option<u32>, bits: u32) -> Result<(), FtlError> {
+        let Some(key) = key else { return Ok(()) };
+        let before = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0);
+        let all = before | u64::from(bits);
+        if all == before {
+            return Ok(());
+        }
+        let before = io.tree(|tree, io| tree.insert(io, key, all)).map_err(of_tree)?;
+        self.in_tree += u32::from(before.is_none());
+        Ok(())
     }
 
     /// Everything goes to the tree.
@@ -257,7 +273,8 @@ impl BitmapCache {
         self.freed(block);
         for part in 0..parts_of_block(&self.geometry) {
             let key = bitmap_key(&self.geometry, block, part);
-            io.tree(|tree, io| tree.remove(io, key)).map_err(of_tree)?;
+            let before = io.tree(|tree, io| tree.remove(io, key)).map_err(of_tree)?;
+            self.in_tree = self.in_tree.saturating_sub(before.is_some().into());
         }
         Ok(())
     }
@@ -314,7 +331,8 @@ impl BitmapCache {
             let bits = stale.fold(0u64, |bits, index| bits | 1 << (index % PART_PAGES));
             let key = bitmap_key(&self.geometry, block, part);
             if bits != 0 {
-                io.tree(|tree, io| tree.insert(io, key, bits)).map_err(of_tree)?;
+                let before = io.tree(|tree, io| tree.insert(io, key, bits)).map_err(of_tree)?;
+                self.in_tree += u32::from(before.is_none());
             }
         }
         Ok(())
@@ -337,17 +355,7 @@ impl BitmapCache {
             Counter::sum("invalid_extents_dropped", self.dropped),
             Counter::sum("switch_merges", self.switch_merges),
             Counter::level("invalid_extents", self.used.into()),
+            Counter::level("bitmap_entries", self.in_tree.into()),
         ]);
     }
-}
-
-/// Adds bits to an entry of the tree.
-fn add<N: Nand>(io: &mut MetaIo<'_, N>, key: Option<u32>, bits: u32) -> Result<(), FtlError> {
-    let Some(key) = key else { return Ok(()) };
-    let before = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0);
-    let all = before | u64::from(bits);
-    if all == before {
-        return Ok(());
-    }
-    io.tree(|tree, io| tree.insert(io, key, all)).map(drop).map_err(of_tree)
 }

@@ -19,6 +19,7 @@
 mod cut;
 mod extent;
 mod lengths;
+mod look;
 
 pub(crate) use extent::{EXTENT_PAGES_MAX, Extent, PART_PAGES, Records, bitmap_key, parts_of_block};
 
