@@ -132,11 +132,13 @@ def _claim(claim: Dict[str, Any]) -> str:
     shown = "\n".join(f"phelsuma {_text(command)}" for command in commands)
     word = "command" if len(commands) == 1 else f"{len(commands)} commands"
     why = f'<p class="why">{_text(claim["why"])}</p>' if claim["why"] else ""
+    # Results of before kinds were told have none.
+    kind = {"formula": " (a formula)", "constant": " (a constant of the drive)"}.get(claim.get("kind") or "", "")
     again = f"<details><summary>{word}</summary><pre>{shown}</pre></details>" if commands else ""
     return (
         f'<article style="--verdict: {colour}" id="{_text(claim["id"])}"><h4>{_text(claim["says"])}</h4>'
         f'<p class="at">{_text(claim["id"])}, {_text(claim["at"])}</p>{_bars(claim)}'
-        f"<p>Paper: {_text(_stated(claim))}. Measured: {_text(_number(claim['measured'], claim['unit']))}. "
+        f"<p>Paper: {_text(_stated(claim))}. Measured: {_text(_number(claim['measured'], claim['unit']))}{kind}. "
         f'<span class="verdict">{_text(claim["verdict"])}</span>.</p>{why}{again}</article>'
     )
 

@@ -27,6 +27,8 @@ def test_every_claim_of_every_paper_is_on_the_page_with_its_verdict_and_commands
             claims += 1
             article = re.search(rf'<article [^>]*id="{re.escape(claim["id"])}">.*?</article>', page, flags=re.S)
             assert article and f'<span class="verdict">{claim["verdict"]}</span>' in article[0]
+            assert ("(a formula)" in article[0]) == (claim.get("kind") == "formula"), claim["id"]
+            assert ("(a constant of the drive)" in article[0]) == (claim.get("kind") == "constant"), claim["id"]
             assert article[0].count("phelsuma run") + article[0].count("phelsuma limits") == len(claim["runs"])
         for figure in found["figures"]:
             assert f'<figure id="{figure}"><img alt="' in page

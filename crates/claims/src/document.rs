@@ -117,6 +117,29 @@ pub enum Operator {
     Between,
 }
 
+/// What the number that tries a claim is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// What an FTL did on a drive, or declared there.
+    Measured,
+    /// Arithmetic: nothing of it was run.
+    Formula,
+    /// What the drive was told to be, such as the time of a read: it comes out as it went in.
+    Constant,
+}
+
+impl Kind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Formula => "formula",
+            Self::Constant => "constant",
+        }
+    }
+}
+
 /// What a paper says, and how it is tried.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -129,6 +152,8 @@ pub struct Claim {
     pub says: String,
     /// How the measured value comes out of results.
     pub measure: ByScale,
+    /// What the measured value is; none: a formula where all that it stands on are formulas, and else measured.
+    pub kind: Option<Kind>,
     /// How it is compared with the paper's number.
     pub operator: Operator,
     /// The paper's number.

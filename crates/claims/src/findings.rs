@@ -1,6 +1,6 @@
 //! What was measured, and the verdicts: `results-quick.json` and `results-full.json`.
 
-use crate::document::{Claim, Operator, Scale};
+use crate::document::{Claim, Kind, Operator, Scale};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -72,6 +72,9 @@ pub struct Finding {
     pub unit: String,
     /// The measured number.
     pub measured: Option<f64>,
+    /// What that number is; none where there is none, and in results of before this was told.
+    #[serde(default)]
+    pub kind: Option<Kind>,
     /// Whether the claim holds.
     pub verdict: Verdict,
     /// Why it does not, or cannot be run.

@@ -1,6 +1,6 @@
 //! From results to a verdict.
 
-use crate::document::{Claim, Operator};
+use crate::document::{Claim, Kind, Operator};
 use crate::expression::Expression;
 use crate::findings::{Finding, RunOf, Verdict};
 use crate::lookup;
@@ -31,6 +31,9 @@ pub fn judge(claim: &Claim, plan: &Plan, results: &Results) -> Finding {
         }
         Err(why) => (None, Verdict::CannotBeRun, Some(why)),
     };
+    let runs: BTreeMap<String, RunOf> = runs.collect();
+    // Formulas are computed at once, so only what was run has a file.
+    let derived = if runs.values().all(|run| run.key.is_none()) { Kind::Formula } else { Kind::Measured };
     Finding {
         id: claim.id.clone(),
         at: claim.at.clone(),
@@ -41,9 +44,10 @@ pub fn judge(claim: &Claim, plan: &Plan, results: &Results) -> Finding {
         tolerance: claim.tolerance,
         unit: claim.unit.clone(),
         measured,
+        kind: measured.map(|_| claim.kind.unwrap_or(derived)),
         verdict,
         why,
-        runs: runs.collect(),
+        runs,
     }
 }
 
@@ -98,6 +102,7 @@ mod tests {
             id: "a".into(),
             at: String::new(),
             says: String::new(),
+            kind: None,
             measure: ByScale::Same("1".into()),
             operator,
             value,

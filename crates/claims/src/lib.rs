@@ -21,7 +21,7 @@ mod lookup;
 mod plan;
 mod store;
 
-pub use document::{ByScale, Claim, Document, Figure, Operator, Runs, Scale};
+pub use document::{ByScale, Claim, Document, Figure, Kind, Operator, Runs, Scale};
 pub use error::ClaimsError;
 pub use expression::Expression;
 pub use figures::csv;

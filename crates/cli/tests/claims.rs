@@ -132,6 +132,9 @@ fn verdicts_are_computed_stored_and_checked() {
     assert_eq!(why(2), "unknown FTL 'nonsense'");
     assert!(why(3).starts_with("page: the result has no number 'wings'; it has channels, composition"), "{}", why(3));
     assert_eq!(why(5), "there is nothing to run at the quick scale");
+    // What was run, what was computed, and what is no number at all.
+    let kinds: Vec<Option<&str>> = (0..6).map(|n| found["claims"][n]["kind"].as_str()).collect();
+    assert_eq!(kinds, [Some("measured"), Some("measured"), None, None, Some("formula"), None]);
     // What was printed is what is stored.
     let stored = fs::read_to_string(papers.join("tiny/results-quick.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), found);
@@ -162,7 +165,9 @@ fn verdicts_are_computed_stored_and_checked() {
     assert!(said.contains("all-programs: stored as 'holds', and it is 'does not hold here'"), "{said}");
     fs::write(&path, run).unwrap();
     prints(&claims("run", &papers, ""));
-    assert_eq!(prints(&claims("check", &papers, "")).lines().count(), 1);
+    let checked = prints(&claims("check", &papers, ""));
+    assert_eq!(checked.lines().count(), 1);
+    assert!(checked.contains("cannot be run here; 1 of them are formulas, 0 constants"), "{checked}");
 }
 
 #[test]
@@ -189,6 +194,11 @@ fn a_check_notices_what_has_changed() {
         ("value = 64\n", "value = 65\n", "bitmap: stored as 'holds', and it is 'does not hold here'"),
         ("/ 2^20", "/ 2^20 * 1", ""),
         ("measure = \"page.write_amplification.total\"", "measure = \"2 * page.write_amplification.total\"", "no-amp"),
+        (
+            "id = \"bitmap\"",
+            "kind = \"constant\"\nid = \"bitmap\"",
+            "bitmap: stored as 'formula', and it is 'constant'",
+        ),
         // Which run it stands on.
         ("--warmup 0.2", "--warmup 0.3", "all-programs: its run page is another now: run it again"),
         ("id = \"bitmap\"", "id = \"bits\"", "bits: it has no verdict yet"),
@@ -256,6 +266,7 @@ fn what_is_wrong_with_the_files_is_one_line() {
         ("title = ", "titel = ", "titel"),
         ("operator = \"<\"", "operator = \"less\"", "less"),
         ("id = \"bitmap\"", "id = \"all-programs\"", "claim 'all-programs' is there twice"),
+        ("id = \"bitmap\"", "id = \"bitmap\"\nkind = \"guessed\"", "guessed"),
         ("tolerance = 0.001\n", "", "'about' needs a tolerance"),
         ("most = 9\n", "", "'between' needs a most"),
         ("unit = \"MiB\"\n", "tolerance = 0.1\n", "tolerance goes with 'about'"),

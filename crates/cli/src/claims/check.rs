@@ -4,7 +4,7 @@ use super::task::{Task, task};
 use super::{PaperArgs, ScaleArg, summary};
 use crate::errors::{Failure, Outcome};
 use crate::output;
-use phelsuma_claims::{Claim, Finding, Plan, Results, SOURCES, Scale, Store, VERSION, judge};
+use phelsuma_claims::{Claim, Finding, Kind, Plan, Results, SOURCES, Scale, Store, VERSION, judge};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -133,6 +133,9 @@ fn problem_with(
         Some(format!("stored as '{}', and it is '{}'", finding.verdict.name(), now.verdict.name()))
     } else if !same(now.measured, finding.measured) {
         Some(format!("stored as measuring {}, and it measures {}", number(finding), number(&now)))
+    } else if finding.kind.is_some() && finding.kind != now.kind {
+        let kind = |finding: &Finding| finding.kind.map_or("nothing", Kind::name);
+        Some(format!("stored as '{}', and it is '{}'", kind(finding), kind(&now)))
     } else {
         None
     })

@@ -7,7 +7,7 @@ mod task;
 
 use crate::errors::Outcome;
 use clap::{Subcommand, ValueEnum};
-use phelsuma_claims::{Finding, Scale, Store, Verdict};
+use phelsuma_claims::{Finding, Kind, Scale, Store, Verdict};
 use std::path::PathBuf;
 
 /// Options of `claims`.
@@ -77,9 +77,15 @@ pub(crate) fn main(args: &Args) -> Outcome {
     }
 }
 
-/// How many of these have which verdict.
+/// How many of these have which verdict, and how many of them nothing was run for.
 fn summary<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> String {
     let count = |verdict| findings.clone().filter(|finding| finding.verdict == verdict).count();
     let [holds, does_not, cannot] = [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeRun].map(count);
-    format!("{} claims: {holds} hold, {does_not} do not hold here, {cannot} cannot be run here", findings.count())
+    let of_kind = |kind| findings.clone().filter(|finding| finding.kind == Some(kind)).count();
+    let not_run = match [Kind::Formula, Kind::Constant].map(of_kind) {
+        [0, 0] => String::new(),
+        [formulas, constants] => format!("; {formulas} of them are formulas, {constants} constants"),
+    };
+    let claims = findings.count();
+    format!("{claims} claims: {holds} hold, {does_not} do not hold here, {cannot} cannot be run here{not_run}")
 }

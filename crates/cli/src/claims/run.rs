@@ -6,8 +6,8 @@ use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::{output, table};
 use phelsuma_claims::{
-    Claim, Document, Finding, Findings, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun, VERSION, csv, judge,
-    key,
+    Claim, Document, Finding, Findings, Kind, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun, VERSION, csv,
+    judge, key,
 };
 use phelsuma_drive::{RunConfig, RunError};
 use phelsuma_nand::Geometry;
@@ -201,7 +201,11 @@ fn write_figures(
 fn as_text(claims: &[&Claim], found: &[Finding]) -> String {
     let rows = claims.iter().zip(found).map(|(claim, finding)| {
         let unit = if claim.unit.is_empty() { "" } else { " " };
-        let measured = finding.measured.map_or_else(|| "-".into(), |x| format!("{}{unit}{}", digits(x), claim.unit));
+        let mut measured =
+            finding.measured.map_or_else(|| "-".into(), |x| format!("{}{unit}{}", digits(x), claim.unit));
+        if let Some(kind @ (Kind::Formula | Kind::Constant)) = finding.kind {
+            measured += &format!(" ({})", kind.name());
+        }
         [claim.id.clone(), claim.to_string(), measured, finding.verdict.name().to_string()]
     });
     let table = table::texts(["claim", "paper", "measured", "verdict"], rows);
