@@ -241,6 +241,7 @@ fn every_counter_and_structure_is_in_the_document_and_no_other() {
         "dftl --set validity=flash-bitmap",
         "page --set wear=levelling",
         "page --set victim=sampled",
+        "last++ --set last.wear=swap",
         "dual-greedy --set placement.on-random=greedy",
         "geckoftl --set placement=dual-greedy --set placement.unknown=fetch",
     ];
