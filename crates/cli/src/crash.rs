@@ -167,9 +167,11 @@ impl Args {
 
     fn heading(&self, configs: &[LabConfig], workloads: &[Workload], not_set: &[String]) -> String {
         let page = size::show(self.lab.page.into());
+        let blocks = || configs.iter().map(|config| u64::from(config.geometry.blocks()));
+        let (least, most) = (blocks().min().unwrap_or(BLOCKS), blocks().max().unwrap_or(BLOCKS));
         let mut text = format!(
             "{} blocks of {} pages of {page} at ratio {}, {}{}, seed {}\n",
-            configs.first().map_or(BLOCKS, |config| config.geometry.blocks().into()),
+            if least == most { most.to_string() } else { format!("{least} to {most}") },
             self.pages_per_block,
             self.ratio,
             match self.operations {
@@ -244,16 +246,29 @@ impl Args {
 
     /// The experiments, and what is set for some of their FTLs alone.
     fn configs(&self) -> Outcome<(Vec<LabConfig>, Vec<String>)> {
-        let mut made = self.configs_with(self.blocks.unwrap_or(BLOCKS))?;
-        let mut blocks = BLOCKS;
-        while self.blocks.is_none()
-            && blocks < BLOCKS_MAX
-            && !made.0.iter().all(|config| fits(&config.geometry, &config.ftl))
-        {
-            blocks *= 2;
-            made = self.configs_with(blocks)?;
+        if let Some(blocks) = self.blocks {
+            return self.configs_with(blocks);
         }
-        Ok(made)
+        let has_room = |config: &&LabConfig| fits(&config.geometry, &config.ftl);
+        let mut tried: Vec<Vec<LabConfig>> = Vec::new();
+        let mut blocks = BLOCKS;
+        loop {
+            let (mut made, not_set) = self.configs_with(blocks)?;
+            if made.iter().all(|config| has_room(&config)) {
+                return Ok((made, not_set));
+            }
+            if blocks >= BLOCKS_MAX {
+                // Nothing suits all of them: a µ-Tree has less room the more blocks there are. Each has its own then.
+                for (nth, config) in made.iter_mut().enumerate() {
+                    if let Some(smaller) = tried.iter().map(|configs| &configs[nth]).find(has_room) {
+                        *config = smaller.clone();
+                    }
+                }
+                return Ok((made, not_set));
+            }
+            tried.push(made);
+            blocks *= 2;
+        }
     }
 
     fn configs_with(&self, blocks: u64) -> Outcome<(Vec<LabConfig>, Vec<String>)> {
