@@ -59,15 +59,15 @@ fn lifetimes_are_the_workloads_own_whatever_the_ftl_and_however_it_copies() {
 #[test]
 fn lengths_of_extents_are_told_by_place_where_there_are_any() {
     let mut config = config("mu-ftl", "mixed:pages=4:hotcold:90/10");
-    (config.warmup, config.passes) = (0.0, 0.01);
+    (config.warmup, config.passes) = (0.0, 0.2);
     let result = done(&config);
     let means = result.distributions.unwrap().extent_pages_mean.unwrap();
     assert_eq!(means.len(), 256);
-    // A part has 38 pages here, so an extent of 128 begins in every third or fourth of the cold ones.
+    // Parts in which no extent begins have none.
     let (hot, cold) = means.split_at(26);
-    let longest = |of: &[f64]| of.iter().fold(0.0, |a: f64, b| a.max(*b));
-    assert_eq!((longest(cold), cold.iter().filter(|mean| **mean == 0.0).count() > 100), (128.0, true));
-    assert!(hot.iter().sum::<f64>() / 26.0 < 20.0, "{hot:?}");
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.iter().filter(|pages| **pages > 0.0).count() as f64;
+    assert!(mean(hot) < mean(cold) / 2.0, "{means:?}");
+    assert!(means.iter().all(|pages| *pages == 0.0 || (1.0..=128.0).contains(pages)));
     // Looking changes nothing of the run.
     config.distributions = false;
     let same = done(&config);

@@ -150,10 +150,10 @@ fn a_drive_whose_records_have_40_bits_holds_its_data_over_cuts_as_well() {
     for round in 0..4 {
         (0..PAGES / 8).for_each(|n| host.write((n * 56 + round) % (PAGES - 8), 5, true).unwrap());
         look_at_all(&mut host);
+        assert!(host.counter("invalid_extents_flushed") > 0);
         host.cut_and_damage(|_| ()).unwrap();
         look_at_all(&mut host);
     }
-    assert!(host.counter("invalid_extents_flushed") > 0 && host.counter("mu_tree_splits") > 0);
 }
 
 #[test]
