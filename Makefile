@@ -88,7 +88,7 @@ test-python: python-package
 python-doc: python-package
 	$(PY_VENV)/bin/python -m pdoc -d google -o $(or $(CARGO_TARGET_DIR),target)/python-doc phelsuma
 gallery: python-package
-	$(PY_VENV)/bin/python python/gallery.py
+	$(PY_VENV)/bin/python docs/gallery.py
 
 # Every claim of the papers tried anew, with nothing that is stored, and a page of HTML of what came of it.
 REPORT := $(or $(CARGO_TARGET_DIR),target)/report
@@ -104,7 +104,7 @@ report: python-package
 # Another Python's package may be tried as well.
 PY := $(PY_VENV)/bin/python
 python-checks:
-	@$(PY) -m ruff check --no-cache --quiet python && $(PY) -m ruff format --no-cache --quiet --check python
+	@$(PY) -m ruff check --no-cache --quiet python docs/gallery.py && $(PY) -m ruff format --no-cache --quiet --check python docs/gallery.py
 	@PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma $(PY) -m pytest -q -p no:cacheprovider python/tests
 
 # Everything CI runs.

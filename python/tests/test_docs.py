@@ -89,7 +89,7 @@ def test_the_table_of_pictures_has_every_function() -> None:
 
 def test_the_gallery_has_every_function_and_its_lines_draw_them() -> None:
     pytest.importorskip("matplotlib").use("agg")
-    sys.path.insert(0, str(ROOT / "python"))
+    sys.path.insert(0, str(ROOT / "docs"))
     from test_plot import overlapping
 
     import gallery

@@ -1,6 +1,6 @@
 """Draws the pictures of docs/GALLERY.md anew: what the last line of each of its blocks draws, under its function's name.
 
-python3 python/gallery.py [FOLDER]
+python3 docs/gallery.py [FOLDER]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, Iterator, Tuple
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "GALLERY.md"
+PAGE = Path(__file__).resolve().parent / "GALLERY.md"
 
 
 def pictures() -> Iterator[Tuple[str, Any]]:
