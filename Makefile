@@ -86,7 +86,7 @@ test-python: python-package
 
 # Pages of HTML of what the package has, from its docstrings; and the pictures of docs/GALLERY.md.
 python-doc: python-package
-	$(PY_VENV)/bin/python -m pdoc -d google -o $(or $(CARGO_TARGET_DIR),target)/python-doc phelsuma
+	$(PY_VENV)/bin/python -m pdoc -d google -o $(or $(CARGO_TARGET_DIR),target)/python-doc phelsuma phelsuma.plot
 gallery: python-package
 	$(PY_VENV)/bin/python docs/gallery.py
 
