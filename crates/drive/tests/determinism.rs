@@ -307,7 +307,9 @@ fn crash(config: &Config, geometry: Geometry) -> Value {
         serde_json::to_value(Sweep::new(&config).run().unwrap()).unwrap()
     };
     let one = sweep(1);
-    assert_eq!(one, sweep(5), "5 threads");
+    for threads in [2, 5] {
+        assert_eq!(one, sweep(threads), "{threads} threads");
+    }
     one
 }
 

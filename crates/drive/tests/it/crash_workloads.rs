@@ -13,9 +13,6 @@ fn config(name: &str, workload: Workload, writes: u32, depth: u32, dies: (u32, u
         ("geckoftl" | "mu-ftl-pvb", true) => (256, 0.4),
         ("mu-ftl-pvb" | "ib-ftl", false) => (128, 0.4),
         ("ib-ftl", true) => (256, 0.3),
-        // What a recovery costs goes with the pages that there are: each looks them up, and writes a tree of them.
-        ("mu-ftl", false) => (64, 0.2),
-        ("mu-ftl", true) => (64, 0.1),
         ("lazyftl" | "dftl", true) => (128, 0.4),
         ("lazyftl" | "dftl", false) => (64, 0.5),
         (_, true) => (64, 0.25),
