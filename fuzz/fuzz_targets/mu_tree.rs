@@ -47,6 +47,11 @@ fuzz_target!(|data: &[u8]| {
             2 => tree.floor(&mut store, key).map(|found| found == model.range(..=key).next_back().map(|(k, v)| (*k, *v))),
             3 => tree.ceiling(&mut store, key).map(|found| found == model.range(key..).next().map(|(k, v)| (*k, *v))),
             4 => tree.flush(&mut store).map(|()| true),
+            6 => {
+                let (keys, mut found) = (key..key + u32::from(step[3]), Vec::new());
+                let shown = tree.for_each(&mut store, keys.clone(), |entry| found.push(entry));
+                shown.map(|()| found.into_iter().eq(model.range(keys).map(|(k, v)| (*k, *v))))
+            }
             5 if step[0] > 200 && !store.pages.is_empty() => {
                 // A byte of some page is another from now on.
                 sound = false;

@@ -13,14 +13,19 @@ pub(super) struct Slot {
     pub(super) written: Option<u32>,
 }
 
+/// Instead of a page's number: the flash has no such page.
+const NOTHING: u32 = u32::MAX;
+
 /// Pages of a tree in RAM.
 #[derive(Clone, Debug)]
 pub(super) struct Caches {
     pub(super) layout: Layout,
-    /// What each page of the read cache is; none where there is nothing yet.
-    pages: Vec<Option<u32>>,
-    /// When each was used last.
+    /// What each page of the read cache is, or [`NOTHING`].
+    pages: Vec<u32>,
+    /// When each was used last; 0 where there is nothing.
     used: Vec<u64>,
+    /// Where the one that was used last is: as a rule it is the next one as well.
+    last: usize,
     clock: u64,
     bytes: Vec<u8>,
     pub(super) writes: Vec<Option<Slot>>,
@@ -35,8 +40,9 @@ impl Caches {
         let read_pages = read_pages.max(1);
         Self {
             layout,
-            pages: vec![None; read_pages],
+            pages: vec![NOTHING; read_pages],
             used: vec![0; read_pages],
+            last: 0,
             clock: 0,
             bytes: vec![0; read_pages * layout.page_bytes()],
             writes: Vec::new(),
@@ -66,38 +72,52 @@ impl Caches {
     }
 
     /// Where in the read cache a page is.
+    #[inline]
     fn read<S: PageStore>(&mut self, store: &mut S, at: u32) -> Result<usize, TreeError<S::Error>> {
-        self.clock += 1;
-        if let Some(index) = self.pages.iter().position(|page| *page == Some(at)) {
-            self.used[index] = self.clock;
+        let found = if self.pages[self.last] == at { Some(self.last) } else { self.find(at) };
+        if let Some(index) = found {
+            self.touch(index);
             self.hits += 1;
             return Ok(index);
         }
+        self.read_from_flash(store, at)
+    }
+
+    fn read_from_flash<S: PageStore>(&mut self, store: &mut S, at: u32) -> Result<usize, TreeError<S::Error>> {
         let index = self.oldest();
-        self.pages[index] = None;
+        (self.pages[index], self.used[index]) = (NOTHING, 0);
         self.reads += 1;
         let out = &mut self.bytes[index * self.layout.page_bytes()..][..self.layout.page_bytes()];
         if !store.read(at, out) || !self.layout.is_page(out) {
             return Err(TreeError::Unreadable(at));
         }
-        self.pages[index] = Some(at);
-        self.used[index] = self.clock;
+        self.pages[index] = at;
+        self.touch(index);
         Ok(index)
     }
 
+    fn find(&self, at: u32) -> Option<usize> {
+        self.pages.iter().position(|page| *page == at)
+    }
+
+    #[inline]
+    fn touch(&mut self, index: usize) {
+        self.clock += 1;
+        self.used[index] = self.clock;
+        self.last = index;
+    }
+
     fn oldest(&self) -> usize {
-        let oldest = (0..self.pages.len()).min_by_key(|index| (self.pages[*index].is_some(), self.used[*index]));
-        oldest.unwrap_or(0)
+        (0..self.used.len()).min_by_key(|index| self.used[*index]).unwrap_or(0)
     }
 
     /// A page has just been programmed.
     pub(super) fn programmed(&mut self, at: u32, bytes: &[u8]) {
-        self.clock += 1;
         // A stale page that stood there may have been looked at since it was given up.
         self.forget(at);
         let index = self.oldest();
-        self.pages[index] = Some(at);
-        self.used[index] = self.clock;
+        self.pages[index] = at;
+        self.touch(index);
         self.bytes[index * self.layout.page_bytes()..][..self.layout.page_bytes()].copy_from_slice(bytes);
     }
 
@@ -131,8 +151,8 @@ impl Caches {
     }
 
     fn forget(&mut self, at: u32) {
-        for page in self.pages.iter_mut().filter(|page| **page == Some(at)) {
-            *page = None;
+        if let Some(index) = self.find(at) {
+            (self.pages[index], self.used[index]) = (NOTHING, 0);
         }
     }
 
@@ -145,7 +165,7 @@ impl Caches {
 
     /// RAM of what says which page is where.
     pub(super) fn index_bytes(&self) -> u64 {
-        let reads = self.pages.len() * (size_of::<Option<u32>>() + size_of::<u64>());
+        let reads = self.pages.len() * (size_of::<u32>() + size_of::<u64>());
         let writes = self.writes.len().max(self.writes_max) * size_of::<Option<Slot>>();
         (reads + writes) as u64
     }

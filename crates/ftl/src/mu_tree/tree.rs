@@ -5,6 +5,7 @@ use super::layout::{Entry, HEIGHT_MAX, HERE, Layout};
 use super::{PageStore, TreeError};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// What a tree has done.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -190,6 +191,28 @@ impl MuTree {
             }
         }
         Ok(None)
+    }
+
+    /// Shows `each` the entries of these keys, in their order. A leaf is read once, however many of them it has.
+    ///
+    /// # Errors
+    /// A page on the way cannot be read.
+    pub fn for_each<S: PageStore>(
+        &mut self,
+        store: &mut S,
+        keys: Range<u32>,
+        mut each: impl FnMut(Entry),
+    ) -> Result<(), TreeError<S::Error>> {
+        let mut next = Some(keys.start);
+        while let Some(from) = next {
+            let Some(leaf) = self.find_leaf(store, from)? else { break };
+            let layout = self.caches.layout;
+            let node = layout.node(self.caches.page(store, leaf.at, 1)?, 1);
+            let first = from.checked_sub(1).map_or(0, |before| node.up_to(before));
+            node.iter().skip(first).take_while(|(key, _)| *key < keys.end).for_each(&mut each);
+            next = leaf.high.filter(|high| *high > from && *high < keys.end);
+        }
+        Ok(())
     }
 
     /// The leaf that `key` is in, if it is anywhere.

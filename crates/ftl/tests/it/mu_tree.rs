@@ -123,6 +123,10 @@ proptest! {
                     assert_eq!(tree.get(&mut store, key).unwrap(), model.get(&key).copied());
                     assert_eq!(tree.floor(&mut store, key).unwrap(), model.range(..=key).next_back().map(pair));
                     assert_eq!(tree.ceiling(&mut store, key).unwrap(), model.range(key..).next().map(pair));
+                    let keys = key..key.saturating_add(programs as u32 % 7 * 60);
+                    let mut found = Vec::new();
+                    tree.for_each(&mut store, keys.clone(), |entry| found.push(entry)).unwrap();
+                    assert!(found.into_iter().eq(model.range(keys).map(pair)));
                 }
                 Step::Flush => {
                     tree.flush(&mut store).unwrap();

@@ -36,16 +36,12 @@ impl MuMapping {
     pub(crate) fn look<N: Nand>(&self, nand: &mut N, tree: &MuTree) -> Vec<ExtentLook> {
         let (mut tree, mut store) = (tree.clone(), Onlooker(nand));
         let mut looks = Vec::new();
-        let mut next = Some(0);
-        while let Some(key) = next
-            && let Ok(Some(extent)) =
-                tree.ceiling(&mut store, key).map(|entry| entry.and_then(|entry| self.records.extent(entry)))
-        {
-            if matches!(extent.place, Place::At(_)) {
+        // What can be read is shown.
+        let _ = tree.for_each(&mut store, 0..self.logical_pages, |entry| {
+            if let Some(extent) = self.records.extent(entry).filter(|extent| matches!(extent.place, Place::At(_))) {
                 looks.push(ExtentLook { first: LogicalPage(extent.first), pages: extent.pages });
             }
-            next = extent.first.checked_add(1);
-        }
+        });
         looks
     }
 }

@@ -358,21 +358,25 @@ impl MuMapping {
 
     /// Fills the bitmap with what the tree says of `region`; whether any page of it is trimmed.
     fn make_bitmap<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, region: u32) -> Result<bool, FtlError> {
-        self.trims.bitmap.fill(0);
         let pages = self.trims.pages_of(region);
+        // An extent in it may begin before it.
+        let before = self.floor(io, pages.start)?;
+        let (records, trims) = (self.records, &mut self.trims);
+        trims.bitmap.fill(0);
         let mut any = false;
-        let mut key = pages.start;
-        while key < pages.end {
-            let Some(piece) = self.find(io, key)?.cut(key, pages.end) else { break };
-            key = piece.end();
-            if piece.place == Place::Trimmed {
-                any = true;
-                for bit in piece.first - pages.start..piece.end() - pages.start {
-                    self.trims.bitmap[bit as usize / 8] |= 1 << (bit % 8);
-                }
+        let mut mark = |extent: Option<Extent>| {
+            let piece = extent.and_then(|extent| extent.cut(pages.start, pages.end));
+            let Some(piece) = piece.filter(|piece| piece.place == Place::Trimmed) else { return };
+            any = true;
+            for bit in piece.first - pages.start..piece.end() - pages.start {
+                trims.bitmap[bit as usize / 8] |= 1 << (bit % 8);
             }
-        }
-        Ok(any)
+        };
+        mark(before);
+        let read = io.tree(|tree, io| tree.for_each(io, pages.clone(), |entry| mark(records.extent(entry))));
+        let read = read.map_err(of_tree);
+        self.damaged |= matches!(read, Err(TREE_UNREADABLE));
+        read.map(|()| any)
     }
 
     /// Moves what is live in a victim: tombstone pages are written anew, and leaves of the tree with their paths.
