@@ -135,9 +135,7 @@ fn experiment(config: &mut LabConfig, args: &Args, bars: &Bars, several: (bool, 
     let sweep = if args.replay.is_some() { sweep } else { sweep.shortening() };
     let report = sweep.telling(&|now| counter.count("branches", now.branches)).run();
     bar.done();
-    report
-        .and_then(|report| replayed_in_full(config, report))
-        .map_err(|error| about(config, factory_bad > 0, error, several))
+    report.map_err(|error| about(config, factory_bad > 0, error, several))
 }
 
 impl Args {
@@ -285,10 +283,7 @@ impl Args {
             (None, Some(cuts)) => Points::Some(cuts),
             (None, None) => Points::Every,
         };
-        let depth = match &self.replay {
-            Some(path) => path.0.len().max(1) as u32,
-            None => self.depth.unwrap_or(if self.nested { 2 } else { 1 }),
-        };
+        let depth = self.depth.unwrap_or(if self.nested { 2 } else { 1 });
         let lab = |name: &str| {
             let (ftl, lacking) = self.lab.ftl(name, &geometry, logical_pages)?;
             let config = LabConfig {
@@ -323,7 +318,7 @@ impl Args {
             faults.extend(Fault::named(name.trim()).map_err(Failure::Input)?);
         }
         // In the order in which they are listed, each once.
-        Ok(known().filter(|fault| faults.contains(fault)).collect())
+        Ok(Fault::every().filter(|fault| faults.contains(fault)).collect())
     }
 }
 
@@ -347,16 +342,6 @@ fn about(config: &LabConfig, factory_bad: bool, error: LabError, (ftls, workload
         Failure::Input(text) if (ftls || workloads) && !names_it => Failure::Input(format!("{name}: {text}")),
         Failure::Failed(text) => Failure::Failed(format!("{name}: {text}")),
         other => other,
-    }
-}
-
-/// A branch whose first cut exists need not have the others.
-fn replayed_in_full(config: &LabConfig, report: CrashReport) -> Result<CrashReport, LabError> {
-    match &config.points {
-        Points::Replay(path) if !report.failed() && report.defects + report.nested_cuts + 1 < path.0.len() as u64 => {
-            Err(LabError::NoSuchBranch(path.clone()))
-        }
-        _ => Ok(report),
     }
 }
 

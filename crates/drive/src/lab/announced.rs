@@ -6,6 +6,7 @@ use super::branch::{Shared, branch};
 use super::cut_nand::CutNand;
 use super::model::{Expectation, Model};
 use super::panics::in_branch;
+use super::path::Fault;
 use super::points::{CutPoints, Points};
 use super::seen::Way;
 use super::verify::{Failure, FailureKind};
@@ -25,14 +26,15 @@ pub(crate) fn cut_announced(
     at: Time,
 ) {
     let wanted = match &shared.config.points {
-        Points::Replay(path) => path.0.first().is_some_and(|cut| cut.fault == "announced"),
+        Points::Replay(path) => path.0.first().is_some_and(|cut| cut.is(Fault::Announced)),
         _ => true,
     };
     if !points.take(number) || !wanted {
         return;
     }
     let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
-    let step = Way::BEGIN.step(number, 0, 0);
+    let fault = shared.config.faults.iter().position(|fault| *fault == Fault::Announced).unwrap_or(0);
+    let step = Way::BEGIN.step(number, fault, 0);
     shared.counts.cuts.fetch_add(1, Ordering::Relaxed);
     let mut nand = CutNand::new(nand.sim.clone(), expectation.clone());
     // On a copy of FTL and flash.

@@ -194,15 +194,15 @@ impl CutNand {
         }
     }
 
-    /// The block that was programmed last grows bad: its next program fails.
-    pub(crate) fn break_last_programmed(&mut self) {
-        if let Some(block) = self.last_programmed {
-            self.settle_die(self.sim.geometry().die_of(block));
-            self.sim.break_at_program(block);
-            if let Some(settled) = &mut self.settled {
-                settled.break_at_program(block);
-            }
+    /// The block that was programmed last, since the power came up, grows bad: its next program fails. Whether there is one.
+    pub(crate) fn break_last_programmed(&mut self) -> bool {
+        let Some(block) = self.last_programmed else { return false };
+        self.settle_die(self.sim.geometry().die_of(block));
+        self.sim.break_at_program(block);
+        if let Some(settled) = &mut self.settled {
+            settled.break_at_program(block);
         }
+        true
     }
 
     /// Operations that fit are done for sure.

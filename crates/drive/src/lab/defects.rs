@@ -59,7 +59,7 @@ impl Defects {
     fn defects(&self) -> Vec<(usize, Defect)> {
         let config = &self.shared.config;
         let wanted = |fault: &Fault| match &config.points {
-            Points::Replay(path) => path.0.first().is_some_and(|cut| cut.fault == fault.name()),
+            Points::Replay(path) => path.0.first().is_some_and(|cut| cut.is(*fault)),
             _ => true,
         };
         let defects = config.faults.iter().enumerate().filter(|(_, fault)| wanted(fault));

@@ -50,9 +50,19 @@ impl Fault {
         programs.chain(EraseFault::ALL.iter().map(|f| Self::Erase(*f))).collect()
     }
 
+    /// All that can befall a drive: of programs and erases, of requests, and defects, in the order in which they are listed.
+    pub fn every() -> impl Iterator<Item = Self> {
+        Self::all().into_iter().chain([Self::Announced]).chain(Self::defects())
+    }
+
     /// All defects.
     pub fn defects() -> impl Iterator<Item = Self> {
         Defect::ALL.into_iter().map(Self::Defect)
+    }
+
+    /// Whether the power stays on.
+    pub fn is_defect(self) -> bool {
+        matches!(self, Self::Defect(_))
     }
 
     /// The fault's name on the command line and in ids. `not-started` and `unacknowledged` name one of each kind.
@@ -70,10 +80,9 @@ impl Fault {
     /// # Errors
     /// One line with the names there are.
     pub fn named(name: &str) -> Result<Vec<Self>, String> {
-        let known = || Self::all().into_iter().chain([Self::Announced]).chain(Self::defects());
-        let found: Vec<Self> = known().filter(|f| f.name() == name).collect();
+        let found: Vec<Self> = Self::every().filter(|f| f.name() == name).collect();
         if found.is_empty() {
-            let mut names: Vec<&str> = known().map(Self::name).collect();
+            let mut names: Vec<&str> = Self::every().map(Self::name).collect();
             names.dedup();
             names.sort_unstable();
             names.dedup();
@@ -94,6 +103,13 @@ pub struct Cut {
     pub fault: &'static str,
     /// Which choice among the fates of operations beside it; 0 is all of them done.
     pub beside: u16,
+}
+
+impl Cut {
+    /// Whether this is what became of it.
+    pub(crate) fn is(&self, fault: Fault) -> bool {
+        self.fault == fault.name()
+    }
 }
 
 /// What stands for no cut at all: the workload itself fails.

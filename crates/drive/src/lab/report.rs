@@ -21,7 +21,8 @@ pub struct Failed {
     pub workload: &'static str,
     /// With this seed.
     pub seed: u64,
-    /// What replays it, with this workload; `uncut` is the workload itself.
+    /// What replays it, with this workload; `uncut` is the workload itself. It takes the same factory-bad blocks, and where
+    /// recoveries were cut again and again the same number of times.
     pub id: Path,
     /// `lost`, `corrupt`, `stuck` or `panic`.
     pub kind: FailureKind,
@@ -49,7 +50,7 @@ pub struct CrashReport {
     pub writes: u32,
     /// Power cuts of the workload itself.
     pub restarts: u32,
-    /// Programs and erases of preconditioning and workload: ids count them from 0.
+    /// Programs and erases of preconditioning and workload, or with a battery their requests: ids count them from 0.
     pub operations: u32,
     /// Those of them that fill the drive until collection is at work, before the workload.
     pub preconditioning_operations: u32,
@@ -155,7 +156,7 @@ impl CrashReport {
 pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> CrashReport {
     let (config, counts) = (&shared.config, &shared.counts);
     let promised = |path: &Path| {
-        let by = path.0.iter().flat_map(|cut| config.faults.iter().filter(|fault| fault.name() == cut.fault));
+        let by = path.0.iter().flat_map(|cut| config.faults.iter().filter(|fault| cut.is(**fault)));
         by.map(|fault| config.ftl.promise(*fault)).all(|promise| !matches!(promise, Promise::Nothing(_)))
     };
     let (found, not_promised): (Vec<_>, Vec<_>) =

@@ -7,7 +7,7 @@ use std::fmt;
 /// One request of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// Pages written, all with one tag.
+    /// Pages written, each with a tag of its own.
     Write {
         /// First logical page.
         first: u32,

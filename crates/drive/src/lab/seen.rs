@@ -111,10 +111,13 @@ impl Seen {
 
     /// The branch `key` failed, before or after it settled.
     pub(crate) fn fail(&self, key: Key, settled: Option<Key>, failure: Failure) {
-        match settled {
-            None => self.shard(key).failed.insert(key, failure),
-            Some(settled) => self.shard(settled).failed_settled.insert(settled, failure),
+        let mut shard = self.shard(settled.unwrap_or(key));
+        let failed = match settled {
+            None => shard.failed.entry(key),
+            Some(settled) => shard.failed_settled.entry(settled),
         };
+        // Where several fail there it does not depend on threads which of them is told of.
+        failed.and_modify(|known| *known = known.clone().min(failure.clone())).or_insert(failure);
     }
 
     /// The workload failed although nothing was cut but what it cuts itself.

@@ -39,9 +39,9 @@ pub(crate) fn shortest(
     // Programs that fail do so at parts of a script, and parts are others in a shorter one.
     let extras = Extras { program_failures: 0, ..extras };
     let uncut = run_uncut(&config, extras, None).ok()?;
-    let named = |fault: &Fault| path.0.iter().any(|cut| cut.fault == fault.name());
+    let named = |fault: &Fault| path.0.iter().any(|cut| cut.is(*fault));
     config.faults.retain(named);
-    let has_defect = config.faults.iter().any(|fault| matches!(fault, Fault::Defect(_)));
+    let has_defect = config.faults.iter().any(|fault| fault.is_defect());
     let at = match path.0.first() {
         None => script.requests.len().min(uncut.begins.len()) - 1,
         Some(cut) if battery && !has_defect => cut.operation as usize,
@@ -90,7 +90,7 @@ impl Shrink<'_> {
         };
         let shared =
             Arc::new(Shared { config: self.config.clone(), again: 0, seen: Seen::new(), counts: Default::default() });
-        let has_defects = self.config.faults.iter().any(|fault| matches!(fault, Fault::Defect(_)));
+        let has_defects = self.config.faults.iter().any(|fault| fault.is_defect());
         let defects = Defects { shared: Arc::clone(&shared), points: operations, begins: Arc::new(uncut.begins) };
         let watch = match has_defects {
             true => Watch::nobody(self.config.ftl.has_battery()),

@@ -143,7 +143,8 @@ pub enum Promise {
     /// So does everything that was flushed; what was written since may be as it was at any time since, or a read error
     /// ([`Subject::may_lose_what_is_not_flushed`]).
     Flushed,
-    /// What is gone is a read error, for the pages concerned and no others, and the drive can be written.
+    /// What is gone is a read error, for the pages concerned and no others, and the drive can be written. (Of decayed metadata:
+    /// or what the page held before, where nothing on flash can tell.)
     Detected,
     /// Nothing, and why.
     Nothing(&'static str),

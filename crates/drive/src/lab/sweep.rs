@@ -180,20 +180,23 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     /// # Errors
     /// [`LabError`]: the workload does not run even without cuts, or the id replays nothing.
     pub fn run(&self) -> Result<CrashReport, LabError> {
-        if !(1..=3).contains(&self.config.depth) {
-            return Err(LabError::Depth(self.config.depth));
-        }
-        let mut config = self.config.on_any();
+        let (mut config, mut again) = (self.config.on_any(), self.again);
         if let Points::Replay(path) = &config.points {
             config.depth = path.0.len().max(1) as u32;
             config.threads = 1;
+            if path.0.len() > 1 {
+                // What is cut again and again are recoveries from the workload's cuts.
+                again = 0;
+            }
+        }
+        if !(1..=3).contains(&config.depth) {
+            return Err(LabError::Depth(config.depth));
         }
         if let Some(why) = config.ftl.why_not_survivable() {
             return Err(LabError::NotPromised(config.ftl.name().into(), why));
         }
         let battery = config.ftl.has_battery();
-        let (defects, mut cuts): (Vec<Fault>, Vec<Fault>) =
-            config.faults.iter().partition(|fault| matches!(fault, Fault::Defect(_)));
+        let (defects, mut cuts): (Vec<Fault>, Vec<Fault>) = config.faults.iter().partition(|fault| fault.is_defect());
         if battery && cuts == Fault::all() {
             cuts = vec![Fault::Announced];
         }
@@ -210,11 +213,11 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
         let points = if uncut.failure.is_some() { &Points::Some(0) } else { &config.points };
         let has = |of: fn(&Fault) -> bool| config.faults.iter().any(of);
         let or_none = |has: bool| if has { points.clone() } else { Points::Some(0) };
-        let defect_points = or_none(has(|fault| matches!(fault, Fault::Defect(_))));
+        let defect_points = or_none(has(|fault| fault.is_defect()));
         let defect_points = Arc::new(CutPoints::new(&defect_points, uncut.flash_operations));
-        let points = or_none(has(|fault| !matches!(fault, Fault::Defect(_))));
+        let points = or_none(has(|fault| !fault.is_defect()));
         let points = Arc::new(CutPoints::new(&points, uncut.operations));
-        let shared = Arc::new(Shared { config, again: self.again, seen: Seen::new(), counts: Default::default() });
+        let shared = Arc::new(Shared { config, again, seen: Seen::new(), counts: Default::default() });
         match &uncut.failure {
             // What comes of cuts in a workload that fails without them says nothing.
             Some(failure) => shared.seen.fail_uncut(failure.clone()),

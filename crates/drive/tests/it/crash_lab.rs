@@ -208,8 +208,11 @@ fn an_id_that_is_not_in_the_experiment_is_refused() {
 #[test]
 fn an_id_whose_second_cut_does_not_happen_is_refused() {
     let points = Points::Replay("3.torn-seen/9999.unstable".parse().unwrap());
-    let error = Sweep::new(&LabConfig { points, ..config("page", 20, 1, (1, 1)) }).run().unwrap_err();
-    assert!(matches!(error, LabError::NoSuchBranch(_)), "{error}");
+    let config = LabConfig { points, ..config("page", 20, 1, (1, 1)) };
+    for again in [0, 1] {
+        let error = Sweep::new(&config).cutting_recoveries_again(again).run().unwrap_err();
+        assert!(matches!(error, LabError::NoSuchBranch(_)), "{error}");
+    }
 }
 
 /// `dftl` with a cache of 64 entries, cut after every request.

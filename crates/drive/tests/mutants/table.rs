@@ -3,6 +3,7 @@
 use super::experiments::{ELSEWHERE, UNNOTICED};
 use super::trap::{Caught, Trap};
 use phelsuma_ftl::Barrier;
+use std::collections::HashSet;
 use std::fmt;
 
 /// The document, of all that was caught.
@@ -24,8 +25,7 @@ finding: the id of a branch (`uncut`: the workload alone showed it), or a life a
 
 impl fmt::Display for Table<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut names: Vec<Barrier> = self.0.iter().map(|(barrier, ..)| *barrier).collect();
-        names.dedup();
+        let names: HashSet<Barrier> = self.0.iter().map(|(barrier, ..)| *barrier).collect();
         writeln!(out, "{INTRODUCTION}\n## Caught by the laboratory: {} mutants\n", names.len())?;
         writeln!(out, "| mutant: the rule that is forgotten | FTL | experiment | caught as | cuts | first |")?;
         writeln!(out, "| --- | --- | --- | --- | --: | --- |")?;

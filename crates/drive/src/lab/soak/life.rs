@@ -16,7 +16,7 @@ use crate::lab::verify::{
 };
 use phelsuma_ftl::{Ftl, FtlError, Step};
 use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Block, Geometry, LogicalPage, SimNand, Time, Timing};
+use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, SimNand, Time, Timing};
 use std::sync::Arc;
 
 /// What a life is of.
@@ -61,7 +61,7 @@ pub(crate) struct Life<'a> {
     nand: CutNand,
     model: Model,
     at: Time,
-    /// The number of the next write.
+    /// The number of the next request.
     write: u32,
     /// It cannot be written any more.
     pub(crate) is_over: bool,
@@ -117,15 +117,17 @@ impl<'a> Life<'a> {
             let decayed = decay(&mut self.nand.sim, &mut self.model, self.species.ftl.as_ref(), decays);
             self.tally.decayed += u64::from(decayed);
         }
-        match cycle.breaks {
+        let breaks = match cycle.breaks {
             Some(Breaks::AtProgram) => self.nand.break_last_programmed(),
             Some(Breaks::AtErase(number)) => {
                 let block = Block(number % self.species.geometry.blocks());
+                let is_good = !Nand::is_bad(&self.nand.sim, block);
                 self.nand.sim.break_at_erase(block);
+                is_good
             }
-            None => {}
-        }
-        self.tally.grown_bad += u64::from(cycle.breaks.is_some());
+            None => false,
+        };
+        self.tally.grown_bad += u64::from(breaks);
         let announced = self.species.ftl.has_battery();
         let cut = (!announced).then(|| self.arm(&cycle.cut));
         let mut failed = None;
@@ -269,7 +271,10 @@ impl<'a> Life<'a> {
         }
         match self.ftl.background_step(&mut self.nand, self.at) {
             Ok(Step::Did(done)) => self.at = self.at.max(done),
-            Ok(Step::Nothing) => {}
+            Ok(Step::Nothing) => {
+                let message = "something is due, and nothing is done".into();
+                return Err(Failure { kind: FailureKind::Stuck, message }.into());
+            }
             Err(FtlError::Full { bad_blocks }) if bad_blocks >= BAD_BLOCKS_BORNE => return Err(Stop::EndOfLife),
             Err(error) => {
                 let message = format!("what is due fails: {error}");

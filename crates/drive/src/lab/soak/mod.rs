@@ -90,7 +90,7 @@ pub struct SoakState {
     pub recovery_cuts: u64,
     /// Pages that decayed.
     pub decayed: u64,
-    /// Blocks that grew bad.
+    /// Blocks that were made to fail, at their next program or erase.
     pub grown_bad: u64,
     /// Lives that showed something wrong.
     pub failed: u64,
@@ -150,10 +150,10 @@ struct Lived {
 impl<F: Subject + Clone + 'static> SoakConfig<F> {
     /// All that makes lives what they are, in a line.
     fn describe(&self) -> String {
-        let Self { geometry: g, ftl, seed, decay, bad, .. } = self;
+        let Self { geometry: g, timing, ftl, seed, decay, bad, .. } = self;
         format!(
-            "{} {} on {} blocks of {} pages of {} B, {} channels of {} dies, {} logical pages, seed {seed}, decay 1/{decay}, \
-             bad 1/{bad}",
+            "{} {} on {} blocks of {} pages of {} B, {} channels of {} dies, {} logical pages, {timing:?}, seed {seed}, \
+             decay 1/{decay}, bad 1/{bad}",
             ftl.name(),
             ftl.about(),
             g.blocks(),
@@ -180,9 +180,6 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         cycles: u64,
         tell: &mut dyn FnMut(&SoakState) -> bool,
     ) -> Result<(), LabError> {
-        if let Some(why) = self.ftl.why_not_survivable() {
-            return Err(LabError::NotPromised(self.ftl.name().into(), why));
-        }
         quiet_in_branches();
         while state.cycles < cycles {
             let begun = Instant::now();
@@ -214,6 +211,9 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
 
     /// `tells_all`: what is wrong is found also where nothing else was promised.
     fn live(&self, number: u64, tells_all: bool) -> Result<Lived, LabError> {
+        if let Some(why) = self.ftl.why_not_survivable() {
+            return Err(LabError::NotPromised(self.ftl.name().into(), why));
+        }
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let workload = Workload::ALL[(rng.next_u64() >> 32) as usize % Workload::OF_SOAKS];
         let plan = Plan {
