@@ -4,10 +4,13 @@ CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm: what a scan finds, or map blocks; and translation pages, which take
 # longer.
-FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock,last++,mu-ftl
+FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock,last++
 # What is more than another one on several channels alone.
 MM    := ftl-mm:block,ftl-mm:bast,ftl-mm:fast,ftl-mm:superblock
 PAGED := dftl-noflush,dftl-page,dftl-timeout,dftl-req,lazyftl,ib-ftl,geckoftl
+# A tree that is looked into for each page takes ten times as long on the drives of the others.
+MU    := mu-ftl
+ON_MU := --ftl $(MU) --blocks 64 --pages-per-block 16 --ratio 0.4
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
@@ -23,7 +26,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page \
-	mutants mutants-table thorough overnight lint bench bench-serve no-std determinism determinism-32 doc \
+	mutants mutants-table thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc \
 	thorough-tests thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -144,35 +147,51 @@ thorough-python:
 # Every program and erase of a workload, every fault; then some of every workload, recoveries cut as well.
 thorough-crash:
 	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --operations 3500 --seed 1
+	$(PHELSUMA) crash $(ON_MU) --operations 3500 --seed 1
 	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --workload all --writes 1000 --cuts 1 --nested --seed 1
+	$(PHELSUMA) crash $(ON_MU) --workload all --writes 1000 --cuts 1 --nested --seed 1
 
 # Hours: every program and erase of every workload with two seeds, pairs of cuts, and soaks, as docs/TESTING.md has them.
 # Each FTL, or those alone that SWEEP names: SWEEP=bast,fast
-SWEEP ?= $(FTLS),$(BATTERY),$(PAGED)
-overnight:
-	$(PHELSUMA) crash --ftl $(SWEEP) --workload all --operations 3500
-	$(PHELSUMA) crash --ftl $(SWEEP) --workload all --operations 3500 --seed 2 --pages-per-block 16
-	$(PHELSUMA) crash --ftl $(SWEEP) --workload mixed,restarts --writes 60 --nested --faults not-started,torn-seen
-	$(PHELSUMA) crash --ftl $(SWEEP) --workload all --writes 1000 --cuts 10 --nested
-	$(PHELSUMA) soak --ftl $(SWEEP) --cycles 100000
+SWEEP ?= $(FTLS),$(MU),$(BATTERY),$(PAGED)
+comma := ,
+SWEPT  = $(subst $(comma), ,$(SWEEP))
+overnight: $(if $(filter-out $(MU),$(SWEPT)),overnight-most) $(if $(filter $(MU),$(SWEPT)),overnight-mu-ftl)
+overnight-most: MOST = $(subst $() ,$(comma),$(strip $(filter-out $(MU),$(SWEPT))))
+overnight-most:
+	$(PHELSUMA) crash --ftl $(MOST) --workload all --operations 3500
+	$(PHELSUMA) crash --ftl $(MOST) --workload all --operations 3500 --seed 2 --pages-per-block 16
+	$(PHELSUMA) crash --ftl $(MOST) --workload mixed,restarts --writes 60 --nested --faults not-started,torn-seen
+	$(PHELSUMA) crash --ftl $(MOST) --workload all --writes 1000 --cuts 10 --nested
+	$(PHELSUMA) soak --ftl $(MOST) --cycles 100000
+
+overnight-mu-ftl:
+	$(PHELSUMA) crash $(ON_MU) --workload all --operations 3500
+	$(PHELSUMA) crash --ftl $(MU) --blocks 96 --pages-per-block 8 --ratio 0.4 --workload all --operations 3500 --seed 2
+	$(PHELSUMA) crash $(ON_MU) --workload mixed,restarts --writes 60 --nested --faults not-started,torn-seen
+	$(PHELSUMA) crash $(ON_MU) --workload all --writes 1000 --cuts 12 --nested
+	$(PHELSUMA) soak --ftl $(MU) --cycles 1000000
 
 # What befalls a drive besides power cuts; and recoveries that are cut again and again.
-EACH  := page,dual-greedy,dac,block,bast,fast,superblock,last++,mu-ftl,$(BATTERY),$(PAGED)
+EACH  := page,dual-greedy,dac,block,bast,fast,superblock,last++,$(BATTERY),$(PAGED)
 thorough-defects:
 	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 100 --defects --factory-bad 5 \
 		--ratio 0.4 --seed 1
-	$(PHELSUMA) crash --ftl page,bast,fast,superblock,last++,mu-ftl,$(PAGED) --writes 300 --cuts 20 --again 300 \
+	$(PHELSUMA) crash $(ON_MU) --workload all --writes 300 --cuts 100 --defects --factory-bad 5 --seed 1
+	$(PHELSUMA) crash --ftl page,bast,fast,superblock,last++,$(PAGED) --writes 300 --cuts 20 --again 300 \
 		--faults torn-seen,not-started --seed 1
+	$(PHELSUMA) crash $(ON_MU) --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --seed 1
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
-	$(PHELSUMA) crash --ftl $(PAGED) --writes 1000 --cuts 1000 --channels 2 --dies 2 --ratio 0.25 --seed 2
+	$(PHELSUMA) crash --ftl $(MU),$(PAGED) --writes 1000 --cuts 1000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --workload all --writes 1000 --cuts 200 --channels 2 --blocks 128 --ratio 0.4 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --writes 300 --cuts 30 --nested --channels 2 --blocks 128 --ratio 0.4 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --workload all --writes 300 --cuts 60 --defects --channels 2 --blocks 128 --ratio 0.4
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
+	$(PHELSUMA) crash $(ON_MU) --writes 300 --cuts 8 --nested --depth 3 --seed 3 --faults not-started,torn-seen
 
 # Servers of drives in files that are killed in the middle of their load, and drives whose power is cut there: 1,000 times
 # each with geckoftl, 100 times with each other FTL, or with those alone that PLUG names: PLUG=bast,fast
