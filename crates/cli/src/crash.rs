@@ -41,17 +41,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     faults: Vec<String>,
     /// Try defects as well, at the same operations: the program or erase fails and its block is bad from then on, or a
-    /// page decays; cuts follow on them
+    /// page decays; cuts follow on them, with those of not-started, torn-seen and partial-mixed that are
+    /// among --faults
     #[arg(long)]
     defects: bool,
     /// So many percent of the blocks are bad from the factory
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=5))]
     factory_bad: u32,
-    /// Cut during each recovery as well; with a battery a recovery writes nothing, and there is nothing to cut
+    /// Cut during each recovery as well; with a battery a recovery writes only what has decayed, and is not cut (but by
+    /// soak)
     #[arg(long, conflicts_with = "replay")]
     nested: bool,
-    /// Cut each recovery at each of its operations, and the next recovery at the same, N times in a row; with a battery
-    /// there is nothing to cut
+    /// Cut each recovery at each of its operations, and the next recovery at the same, N times in a row; not with a
+    /// battery
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     again: u32,
     /// How deep cuts are nested: 1 cuts the workload alone, 2 the recoveries from that as well, which is what --nested
@@ -88,6 +90,10 @@ struct Found {
 pub(crate) fn main(args: &Args) -> Outcome {
     let workloads = args.workloads()?;
     let (configs, not_set) = args.configs()?;
+    // Before the first of them is begun.
+    for config in &configs {
+        config.what_meets_it().map_err(|error| about(config, false, error, (configs.len() > 1, false)))?;
+    }
     let bars = Bars::new();
     let mut found = Vec::with_capacity(configs.len());
     for config in &configs {
@@ -96,12 +102,13 @@ pub(crate) fn main(args: &Args) -> Outcome {
         let each = workloads.iter().flat_map(|workload| seeds.clone().map(|seed| (*workload, seed)));
         for (workload, seed) in each {
             let mut config = LabConfig { workload, seed, ..config.clone() };
+            config.ftl.seed = seed;
             let several = (configs.len() > 1, workloads.len() > 1);
             let begun = Instant::now();
             reports.push(experiment(&mut config, args, &bars, several)?);
             seconds.push(begun.elapsed().as_secs_f64());
         }
-        found.extend(CrashReports::of(reports).map(|reports| Found { reports, seconds }));
+        found.extend(CrashReports::of(config.describe(), reports).map(|reports| Found { reports, seconds }));
     }
     if args.lab.json || args.replay.is_some() {
         not_set.iter().for_each(|remark| output::remark(remark));
@@ -188,6 +195,15 @@ impl Args {
         if configs.iter().any(|config| config.ftl.composition.knowledge().is_some()) {
             text += &(table::wrapped(remarks::ABOUT_ORACLES, table::PROSE_WIDTH_MAX) + "\n");
         }
+        for config in configs.iter().filter(|_| !self.faults.is_empty()) {
+            let met = config.what_meets_it().unwrap_or_default();
+            let mut missing: Vec<_> =
+                config.faults.iter().filter(|fault| !met.contains(fault)).map(|f| f.name()).collect();
+            missing.dedup();
+            if !missing.is_empty() {
+                text += &format!("{} is not met by {}\n", config.ftl.name, missing.join(", "));
+            }
+        }
         let ftls = configs.iter().map(|config| &config.ftl);
         let changed = ftls.filter_map(|ftl| remarks::changed_of(&ftl.name, &ftl.composition));
         for remark in changed.chain(not_set.iter().cloned()) {
@@ -199,7 +215,7 @@ impl Args {
     /// Where the cuts were.
     fn about_cuts(&self, configs: &[LabConfig], found: &[Found]) -> String {
         let mut text = String::new();
-        for (config, Found { reports: CrashReports { sum: r, workloads }, .. }) in configs.iter().zip(found) {
+        for (config, Found { reports: CrashReports { sum: r, workloads, .. }, .. }) in configs.iter().zip(found) {
             let battery = config.ftl.composition.has_battery();
             let mut line = format!(
                 "{}: cut {} {} of {} {}, {} of these before the workload, while the drive is filled and overwritten",
@@ -234,7 +250,7 @@ impl Args {
             if battery {
                 line += "; it has a battery, so its cuts are announced";
                 if config.depth > 1 {
-                    line += ", and its recovery writes nothing that a nested cut could meet";
+                    line += ", and its recoveries, which write only where metadata have decayed, are not cut";
                 }
             }
             text += &(table::wrapped(&line, table::PROSE_WIDTH_MAX) + "\n");
@@ -368,7 +384,12 @@ fn replayed(path: &Path, found: &[Found]) -> String {
         let name = called(report, report.workload.unwrap_or_default());
         match report.failures.first() {
             Some(failed) => _ = writeln!(text, "{name}: {path}: {}: {}", failed.kind, failed.message),
-            None => _ = writeln!(text, "{name}: {path} holds"),
+            None => match report.failures_not_promised.first() {
+                Some(failed) => {
+                    _ = writeln!(text, "{name}: {path}: not promised: {}: {}", failed.kind, failed.message);
+                }
+                None => _ = writeln!(text, "{name}: {path} holds"),
+            },
         }
     }
     text
@@ -425,6 +446,9 @@ fn as_text(found: &[Found]) -> String {
         let mut name = called(report, report.workload.unwrap_or_default());
         if several_seeds {
             name += &format!(", seed {}", report.seed);
+        }
+        for failed in &report.failures_not_promised[..report.failures_not_promised.len().min(1)] {
+            let _ = writeln!(text, "{name}: {}: not promised: {}: {}", failed.id, failed.kind, failed.message);
         }
         for failed in &report.failures {
             let _ = writeln!(text, "{name}: {}: {}: {}", failed.id, failed.kind, failed.message);

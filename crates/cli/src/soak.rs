@@ -5,22 +5,30 @@ use crate::lab_args::{LabArgs, room};
 use crate::progress::Bars;
 use crate::table::number;
 use crate::{output, remarks, table};
+use phelsuma_claims::SOURCES;
 use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{LabError, SoakConfig, SoakFound, SoakState};
 use phelsuma_ftl::FtlError;
 use phelsuma_options::{check_cache_is_used, count, ratio, size};
 use std::fmt::Write;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Of the largest drive that fits, how much is used where nothing else is asked for: the rest bears bad blocks.
 const SHARE: f64 = 0.75;
+
+/// Whoever asks it to stop.
+const SIGNALS: [i32; 3] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
 
 /// Options of `soak`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     lab: LabArgs,
-    /// Go on until there are so many cycles of each FTL: each is some requests, a power cut and a look at everything
+    /// Go on until there are so many cycles of each FTL, those in --state included: each is some requests, a power cut and a
+    /// look at everything
     #[arg(
         long,
         value_name = "N",
@@ -35,7 +43,7 @@ pub(crate) struct Args {
     /// A block grows bad in one cycle of N; 0: never
     #[arg(long, value_name = "N", default_value_t = 0)]
     bad: u32,
-    /// Keep how far it is in this file, and go on where a soak of the same has left it
+    /// Keep how far it is in this file, every few lives, and go on where a soak of the same has left it
     #[arg(long, value_name = "FILE", conflicts_with = "life")]
     state: Option<PathBuf>,
     /// Live this life alone once more
@@ -58,7 +66,9 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if let Some(life) = args.life {
         return relive(args, &configs, life);
     }
+    let lock = args.state.as_deref().map(locked).transpose()?;
     let mut kept = args.state.as_deref().map_or(Ok(Vec::new()), read)?;
+    let stop = stop_when_told()?;
     let bars = Bars::new();
     let mut states = Vec::new();
     for config in &configs {
@@ -68,27 +78,56 @@ pub(crate) fn main(args: &Args) -> Outcome {
         let bar = bars.add(&config.ftl.name);
         let mut not_written = Ok(());
         let others: Vec<SoakState> = states.iter().chain(&kept).cloned().collect();
+        if state.cycles < args.cycles && !state.builds.iter().any(|build| build == SOURCES) {
+            state.builds.push(SOURCES.into());
+        }
         config
             .soak(&mut state, args.cycles, &mut |state| {
                 bar.count("cycles", state.cycles);
                 if let Some(path) = &args.state {
                     not_written = write(path, others.iter().chain([state]));
                 }
-                not_written.is_ok()
+                not_written.is_ok() && !stop.load(Ordering::Relaxed)
             })
             .map_err(|error| refused(config, error))?;
         bar.done();
         not_written?;
         states.push(state);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
     }
+    drop(lock);
     let failed = states.iter().any(|state| state.failed > 0);
+    let all = states.len() == configs.len() && states.iter().all(|state| state.cycles >= args.cycles);
     if args.lab.json {
         not_set.iter().for_each(|remark| output::remark(remark));
         output::json(&states)?;
     } else {
         output::print(&(args.heading(&configs, &not_set) + &as_text(&configs, &states)))?;
     }
+    if !all {
+        let asked = count(args.cycles);
+        return Err(Failure::Failed(match &args.state {
+            Some(path) => {
+                format!("stopped before {asked} cycles; the same command goes on from what is in {}", path.display())
+            }
+            None => format!("stopped before {asked} cycles; with --state FILE the same command would go on from there"),
+        }));
+    }
     if failed { Err(Failure::Shown) } else { Ok(()) }
+}
+
+/// Set when a signal asks to stop. At the second one it stops at once.
+fn stop_when_told() -> Outcome<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in SIGNALS {
+        // In this order: the first one finds the flag not set.
+        signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| Failure::Failed(format!("cannot be told to stop: {error}")))?;
+    }
+    Ok(stop)
 }
 
 fn refused(config: &SoakConfig, error: LabError) -> Failure {
@@ -105,10 +144,38 @@ fn refused(config: &SoakConfig, error: LabError) -> Failure {
 fn read(path: &Path) -> Outcome<Vec<SoakState>> {
     let about = |error: &dyn std::fmt::Display| Failure::Input(format!("{}: {error}", path.display()));
     match std::fs::read_to_string(path) {
-        Ok(text) => serde_json::from_str(&text).map_err(|error| about(&format!("no state of a soak: {error}"))),
+        Ok(text) => {
+            let states: Vec<SoakState> =
+                serde_json::from_str(&text).map_err(|error| about(&format!("no state of a soak: {error}")))?;
+            match states.iter().find_map(SoakState::what_is_wrong) {
+                Some(wrong) => Err(about(&format!("no state of a soak: {wrong}"))),
+                None => Ok(states),
+            }
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(about(&error)),
     }
+}
+
+/// Beside the state, for as long as a soak writes it: two would count what the other one has not done.
+fn locked(path: &Path) -> Outcome<File> {
+    let beside = with_end(path, ".lock");
+    let about = |error: std::io::Error| Failure::Input(format!("{}: {error}", beside.display()));
+    let file = File::options().create(true).append(true).open(&beside).map_err(about)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Failure::Input(format!(
+            "{}: another soak writes it; another --state, or to wait until that has ended, would be right",
+            path.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(about(error)),
+    }
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(end);
+    beside.into()
 }
 
 /// Beside it first, so that it is whole whenever this ends.
@@ -116,8 +183,7 @@ fn write<'s>(path: &Path, states: impl Iterator<Item = &'s SoakState>) -> Outcom
     let about = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
     let states: Vec<&SoakState> = states.collect();
     let text = serde_json::to_string_pretty(&states).map_err(|error| about(&error))?;
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
+    let beside = with_end(path, ".new");
     std::fs::write(&beside, text + "\n").and_then(|()| std::fs::rename(&beside, path)).map_err(|error| about(&error))
 }
 
@@ -215,6 +281,7 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
         "cuts of recoveries",
         "decayed",
         "bad blocks",
+        "worn out",
         "failed",
         "not promised",
         "cycles/s",
@@ -230,12 +297,21 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
             count(s.recovery_cuts),
             count(s.decayed),
             count(s.grown_bad),
+            count(s.worn_out),
             count(s.failed),
             count(s.not_promised),
             number(s.cycles as f64 / s.seconds.max(1e-9)),
         ]);
     }
     let mut text = format!("{table}\n");
+    for state in states.iter().filter(|state| state.builds.len() > 1) {
+        let builds = count(state.builds.len() as u64);
+        text += &format!("{}: these cycles are of {builds} builds of phelsuma, from different sources\n", state.ftl);
+    }
+    for state in states {
+        let Some(first) = state.lives_not_promised.first() else { continue };
+        text += &format!("{}: --life {first} is the first that showed what is not promised\n", state.ftl);
+    }
     for (config, state) in configs.iter().zip(states) {
         state.found.iter().for_each(|found| text += &in_short(&config.ftl.name, found));
     }

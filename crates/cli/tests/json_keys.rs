@@ -118,8 +118,10 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
         message: "page 7".into(),
         script: vec!["write 7".into()],
     };
-    crash[0]["workloads"][0]["failures"] = serde_json::to_value([&failed]).unwrap();
-    crash[0]["failures"] = serde_json::to_value([failed]).unwrap();
+    for key in ["failures", "failures_not_promised"] {
+        crash[0]["workloads"][0][key] = serde_json::to_value([&failed]).unwrap();
+        crash[0][key] = serde_json::to_value([&failed]).unwrap();
+    }
     check(
         "phelsuma.crash/1",
         &[
@@ -133,6 +135,7 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let (kind, message, script) = ("lost".into(), "page 7".into(), vec!["trim 1".into()]);
     let found = SoakFound { life: 1, cycle: 2, kind, message, script, promised: true };
     soak[0]["found"] = serde_json::to_value([found]).unwrap();
+    soak[0]["lives_not_promised"] = serde_json::to_value([7]).unwrap();
     check("phelsuma.soak/1", &[soak]);
 
     check(

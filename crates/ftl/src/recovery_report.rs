@@ -12,7 +12,7 @@ pub struct RecoveryStep {
     pub reads: u64,
     /// Spare areas read alone.
     pub spare_reads: u64,
-    /// Pages programmed.
+    /// Pages programmed. Programs that failed, and what was done about the blocks that they spoilt, need not be among them.
     pub programs: u64,
     /// Simulated time that the step took, in nanoseconds.
     pub nanos: u64,

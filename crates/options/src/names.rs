@@ -33,7 +33,9 @@ fn program_fault(fault: ProgramFault) -> &'static str {
         ProgramFault::Unacknowledged => "the page is written in full, only nobody was told",
         ProgramFault::TornSeen => "data and spare area read as uncorrectable",
         ProgramFault::TornUnseen => "the data are a prefix or noise and the chip's ECC is content: only a CRC can tell",
-        ProgramFault::TornSpare => "the data are whole, the spare area is not what was written",
+        ProgramFault::TornSpare => {
+            "the data are whole, the spare area is not what was written: a read error, as torn-seen"
+        }
         ProgramFault::LooksErased => {
             "the page reads as erased, but programming it without an erase leaves it unreadable"
         }

@@ -85,6 +85,14 @@ impl Written {
         others.all(is_saved).then_some(behind.unwrap_or(u64::MAX))
     }
 
+    /// Whether none of its kind and key was written later; one that was torn does not count.
+    fn is_newest(&self, page: Page, spare: &Spare) -> bool {
+        let mut others = self.pages.iter().filter(|(other, of)| {
+            (of.kind, of.key) == (spare.kind, spare.key) && *other != page && !self.torn.contains(other)
+        });
+        others.all(|(_, of)| (of.version, of.seq) < (spare.version, spare.seq))
+    }
+
     /// Of the copies of a translation page the newest: when it was synchronized, and when programmed.
     fn newest_of(&self, translation_page: u32) -> Option<(u64, u64)> {
         let is_copy = |(page, spare): &&(Page, Spare)| {
@@ -160,7 +168,7 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
             }
         }
         // Which pages are trimmed nothing else says.
-        Kind::Tombstone => {
+        Kind::Tombstone if written.is_newest(page, &spare) => {
             let trimmed: Vec<u32> = (0..all).filter(|page| model.now(*page) == 0).collect();
             trimmed.into_iter().for_each(|page| model.doubt(page, Doubt::Forgotten));
         }

@@ -10,7 +10,7 @@ use super::points::{CutPoints, Operations};
 use super::script::{Request, Script};
 use super::subject::{Any, Subject};
 use super::sweep::{LabConfig, LabError};
-use super::verify::{Failure, FailureKind, compare, consistent, exactly, observe, read_pages, within_bound};
+use super::verify::{Counted, Failure, FailureKind, compare, consistent, exactly, observe, read_pages, within_bound};
 use phelsuma_ftl::{Ftl, FtlError, HostData, Step, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, LogicalPage, Nand, SimNand, Time};
@@ -311,11 +311,12 @@ impl<'a> Host<'a> {
         self.uncut.restarts += 1;
         save(self.ftl.as_mut(), &mut self.nand, self.at)?;
         self.nand.restart();
+        let counted = Counted::on(&self.nand.sim);
         let (ftl, report) = self.subject.recover(&mut self.nand, self.at).map_err(|error| Failure {
             kind: FailureKind::Stuck,
             message: format!("the drive does not come up after {before} power cuts of the workload and one: {error}"),
         })?;
-        within_bound(&report)?;
+        within_bound(&counted, &self.nand.sim, &report)?;
         self.ftl = ftl;
         self.uncut.worst_recovery = self.uncut.worst_recovery.max(Time(report.done.0.saturating_sub(self.at.0)));
         let when = format!("after recovery {before} of the workload (request {number})");

@@ -120,6 +120,14 @@ const UNCUT: &str = "uncut";
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Path(pub Vec<Cut>);
 
+impl Path {
+    /// How many of these are power cuts: what comes first may be a defect.
+    pub(crate) fn cuts(&self) -> u32 {
+        let is_defect = |cut: &&Cut| Fault::defects().any(|defect| cut.is(defect));
+        (self.0.len() - self.0.iter().filter(is_defect).count()) as u32
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {

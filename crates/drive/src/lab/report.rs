@@ -6,7 +6,7 @@ use super::path::Path;
 use super::points::CutPoints;
 use super::subject::Promise;
 use super::taken_back::TakenBackReport;
-use super::verify::FailureKind;
+use super::verify::{Failure, FailureKind};
 use phelsuma_nand::Time;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
@@ -76,7 +76,7 @@ pub struct CrashReport {
     pub stuck: u64,
     /// Branches in which the FTL panicked.
     pub panics: u64,
-    /// Branches that failed, and in which the design promises nothing; those that panicked are among the failures.
+    /// Branches that lost data or got stuck, and in which the design promises nothing.
     pub not_promised: u64,
     /// What cuts took back that was acknowledged and not flushed, of an FTL that does not promise to keep it; none of
     /// others.
@@ -92,6 +92,9 @@ pub struct CrashReport {
     pub faults: Vec<&'static str>,
     /// The first failures, in the order of their cuts.
     pub failures: Vec<Failed>,
+    /// The same of branches in which nothing else was promised.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures_not_promised: Vec<Failed>,
 }
 
 impl CrashReport {
@@ -107,19 +110,21 @@ pub struct CrashReports {
     /// All of them together: counts added up, and the longest recovery of all.
     #[serde(flatten)]
     pub sum: CrashReport,
+    /// What was cut, in a line: FTL, flash, logical pages. An id is of this one.
+    pub of: String,
     /// Each alone, in the order in which they were done.
     pub workloads: Vec<CrashReport>,
 }
 
 impl CrashReports {
-    /// Of one workload or several; none at all gives none.
-    pub fn of(workloads: Vec<CrashReport>) -> Option<Self> {
+    /// Of one workload or several, on what [`LabConfig::describe`](super::LabConfig::describe) says; none at all gives none.
+    pub fn of(of: String, workloads: Vec<CrashReport>) -> Option<Self> {
         let (first, others) = workloads.split_first()?;
         let sum = others.iter().fold(first.clone(), |mut sum, other| {
             sum.add(other);
             sum
         });
-        Some(Self { sum, workloads })
+        Some(Self { sum, of, workloads })
     }
 }
 
@@ -148,6 +153,8 @@ impl CrashReport {
         self.writes += other.writes;
         self.failures.extend(other.failures.iter().cloned());
         self.failures.truncate(SHOWN_MAX);
+        self.failures_not_promised.extend(other.failures_not_promised.iter().cloned());
+        self.failures_not_promised.truncate(SHOWN_MAX);
         self.replay = self.failures.first().map(|f| f.id.clone());
     }
 }
@@ -159,24 +166,24 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
         let by = path.0.iter().flat_map(|cut| config.faults.iter().filter(|fault| cut.is(**fault)));
         by.map(|fault| config.ftl.promise(*fault)).all(|promise| !matches!(promise, Promise::Nothing(_)))
     };
-    let (found, not_promised): (Vec<_>, Vec<_>) =
-        shared.seen.failures(&config.faults).into_iter().partition(|(path, failure)| {
-            // Whatever is on flash, an FTL has an answer.
-            failure.kind == FailureKind::Panic || promised(path)
-        });
+    let (found, not_promised): (Vec<_>, Vec<_>) = shared
+        .seen
+        .failures(&config.faults)
+        .into_iter()
+        .partition(|(path, failure)| failure.kind.is_never_excused() || promised(path));
     let count = |kind| found.iter().filter(|(_, f)| f.kind == kind).count() as u64;
-    let failures: Vec<Failed> = found
-        .iter()
-        .take(SHOWN_MAX)
-        .map(|(path, f)| Failed {
+    let first = |found: &[(Path, Failure)]| -> Vec<Failed> {
+        let shown = found.iter().take(SHOWN_MAX).map(|(path, f)| Failed {
             workload: config.workload.name(),
             seed: config.seed,
             id: path.clone(),
             kind: f.kind,
             message: f.message.clone(),
             script: Vec::new(),
-        })
-        .collect();
+        });
+        shown.collect()
+    };
+    let failures = first(&found);
     let mut faults: Vec<&'static str> = config.faults.iter().map(|f| f.name()).collect();
     faults.sort_unstable();
     faults.dedup();
@@ -208,5 +215,6 @@ pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> Cras
         depth: config.depth,
         faults,
         failures,
+        failures_not_promised: first(&not_promised),
     }
 }

@@ -6,7 +6,7 @@ use super::path::{Defect, Fault};
 use phelsuma_ftl::{
     Composition, Config, Ftl, FtlError, Hint, Knowledge, LogParts, LogScheme, PowerPart, RecoveryReport, ValidityPart,
 };
-use phelsuma_nand::Time;
+use phelsuma_nand::{Geometry, Time, Timing};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -150,6 +150,21 @@ pub enum Promise {
     Nothing(&'static str),
 }
 
+/// An FTL on a flash, in a line.
+pub(crate) fn described(ftl: &dyn Subject, g: &Geometry, timing: &Timing) -> String {
+    format!(
+        "{} {} on {} blocks of {} pages of {} B, {} channels of {} dies, {} logical pages, {timing:?}",
+        ftl.name(),
+        ftl.about(),
+        g.blocks(),
+        g.pages_per_block(),
+        g.page_bytes(),
+        g.channels(),
+        g.dies() / g.channels(),
+        ftl.logical_pages()
+    )
+}
+
 impl Subject for Config {
     fn name(&self) -> &str {
         &self.name
@@ -226,7 +241,7 @@ impl Subject for Config {
             Fault::Defect(Defect::MetadataDecays) if self.composition.page_mapped().is_none() => {
                 Promise::Nothing(match self.composition {
                     Composition::LogBlock(LogParts { scheme: LogScheme::Superblock(_), .. }) => {
-                        "a map page that goes bad is made anew of spare areas, which know of no trims"
+                        "of a superblock whose map page goes bad only an older one tells, and spare areas of what is younger"
                     }
                     _ => "of where data blocks are only map pages tell, and nobody rebuilds one",
                 })

@@ -11,7 +11,7 @@ use super::report::{CrashReport, Failed, report};
 use super::script::{Plan, Script};
 use super::seen::Seen;
 use super::shrink;
-use super::subject::{Any, Subject, entries_drawn_for};
+use super::subject::{Any, Subject, described, entries_drawn_for};
 use super::workload::Workload;
 use phelsuma_ftl::{Config, FtlError};
 use phelsuma_nand::{Geometry, Timing};
@@ -52,6 +52,19 @@ pub struct LabConfig<F = Config> {
 }
 
 impl<F: Subject + Clone + 'static> LabConfig<F> {
+    /// The FTL and the flash that it is on, in a line.
+    pub fn describe(&self) -> String {
+        described(&self.ftl, &self.geometry, &self.timing)
+    }
+
+    /// Of the faults those that can meet this FTL: announced cuts where it has a battery, else all others; and defects.
+    ///
+    /// # Errors
+    /// What cannot be tried: nothing meets it, it survives no cut, or cuts nested as deep as this.
+    pub fn what_meets_it(&self) -> Result<Vec<Fault>, LabError> {
+        what_meets(&self.ftl, &self.faults, self.depth)
+    }
+
     /// The same experiment; which type of FTL it is on is nobody's business from here on.
     fn on_any(&self) -> LabConfig<Any> {
         let Self { geometry, timing, workload, writes, depth, seed, threads, .. } = *self;
@@ -59,6 +72,28 @@ impl<F: Subject + Clone + 'static> LabConfig<F> {
         let ftl = Arc::new(self.ftl.clone());
         LabConfig { geometry, timing, ftl, workload, writes, points, faults, depth, seed, threads }
     }
+}
+
+/// Of `faults` those that can meet `ftl`.
+fn what_meets(ftl: &dyn Subject, faults: &[Fault], depth: u32) -> Result<Vec<Fault>, LabError> {
+    if !(1..=3).contains(&depth) {
+        return Err(LabError::Depth(depth));
+    }
+    if let Some(why) = ftl.why_not_survivable() {
+        return Err(LabError::NotPromised(ftl.name().into(), why));
+    }
+    let battery = ftl.has_battery();
+    let (defects, mut cuts): (Vec<Fault>, Vec<Fault>) = faults.iter().partition(|fault| fault.is_defect());
+    if battery && cuts == Fault::all() {
+        cuts = vec![Fault::Announced];
+    }
+    cuts.retain(|fault| (*fault == Fault::Announced) == battery);
+    cuts.extend(defects);
+    if cuts.is_empty() {
+        let why = if battery { "it has a battery, and only cuts that are announced" } else { "it has no battery" };
+        return Err(LabError::NoFault(ftl.name().into(), why));
+    }
+    Ok(cuts)
 }
 
 impl LabConfig<Any> {
@@ -182,31 +217,14 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
     pub fn run(&self) -> Result<CrashReport, LabError> {
         let (mut config, mut again) = (self.config.on_any(), self.again);
         if let Points::Replay(path) = &config.points {
-            config.depth = path.0.len().max(1) as u32;
+            config.depth = path.cuts().max(1);
             config.threads = 1;
             if path.0.len() > 1 {
                 // What is cut again and again are recoveries from the workload's cuts.
                 again = 0;
             }
         }
-        if !(1..=3).contains(&config.depth) {
-            return Err(LabError::Depth(config.depth));
-        }
-        if let Some(why) = config.ftl.why_not_survivable() {
-            return Err(LabError::NotPromised(config.ftl.name().into(), why));
-        }
-        let battery = config.ftl.has_battery();
-        let (defects, mut cuts): (Vec<Fault>, Vec<Fault>) = config.faults.iter().partition(|fault| fault.is_defect());
-        if battery && cuts == Fault::all() {
-            cuts = vec![Fault::Announced];
-        }
-        cuts.retain(|fault| (*fault == Fault::Announced) == battery);
-        config.faults = cuts;
-        config.faults.extend(defects);
-        if config.faults.is_empty() {
-            let why = if battery { "it has a battery, and only cuts that are announced" } else { "it has no battery" };
-            return Err(LabError::NoFault(config.ftl.name().into(), why));
-        }
+        config.faults = what_meets(config.ftl.as_ref(), &config.faults, config.depth)?;
         quiet_in_branches();
         // Once without cuts but those of the workload itself: how many operations there are.
         let uncut = run_uncut(&config, self.extras, None)?;

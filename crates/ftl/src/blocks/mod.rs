@@ -84,10 +84,20 @@ pub(crate) struct NewPage<'a> {
     pub(crate) aux: u32,
 }
 
+/// Flash operations of parts that keep metadata, for a recovery's report.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    pub(crate) reads: u64,
+    pub(crate) spare_reads: u64,
+    pub(crate) programs: u64,
+}
+
 /// The blocks of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     geometry: Geometry,
+    /// What was done since a recovery asked last; nobody else does.
+    pub(crate) metadata: Counts,
     uses: Vec<BlockUse>,
     /// The stream that a block was last written by.
     streams: Vec<u8>,
@@ -158,6 +168,7 @@ impl Blocks {
         let slots = usize::from(streams) * geometry.dies() as usize;
         Self {
             geometry,
+            metadata: Counts::default(),
             uses: vec![BlockUse::Fixed; geometry.blocks() as usize],
             streams: vec![0; geometry.blocks() as usize],
             failing: Vec::new(),

@@ -3,7 +3,7 @@
 use super::LogBlock;
 use super::lane::Lane;
 use super::pool::Use;
-use crate::finding::Finding;
+use crate::finding::{Disagreement, Finding};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -38,7 +38,8 @@ impl LogBlock {
                 // Where nothing is written any more RAM has the map, and a page of it that was read may never be again.
                 && !spare(nand, page).map_or(ground.pool.stopped, |spare| spare.kind == kind && spare.key == part)
             {
-                findings.push(format!("part {part} of the map is not at {}", lane.page(page)).into());
+                let line = format!("part {part} of the map is not at {}", lane.page(page));
+                findings.push(Finding::new(Disagreement::MappedAnother, line));
             }
         }
         // A drive that came up to be read has no use for its scheme.

@@ -5,7 +5,7 @@
 
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, Blocks, NewPage, ScanFrom};
+use crate::blocks::{BlockUse, Blocks, Counts, NewPage, ScanFrom};
 use crate::mu_tree::{MuTree, PageStore, TreeError};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 
@@ -17,23 +17,14 @@ pub(crate) struct MetaIo<'a, N: Nand> {
     purpose: Purpose,
     now: Time,
     done: Time,
-    counts: Counts,
     /// The tree of the composition, if it has one.
     tree: Option<&'a mut MuTree>,
-}
-
-/// Flash operations, for a recovery's report.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Counts {
-    pub(crate) reads: u64,
-    pub(crate) spare_reads: u64,
-    pub(crate) programs: u64,
 }
 
 impl<'a, N: Nand> MetaIo<'a, N> {
     /// Flash for the part that writes to `stream`; nothing starts before `at`.
     pub(crate) fn new(nand: &'a mut N, blocks: &'a mut Blocks, stream: u8, purpose: Purpose, at: Time) -> Self {
-        Self { nand, blocks, stream, purpose, now: at, done: at, counts: Counts::default(), tree: None }
+        Self { nand, blocks, stream, purpose, now: at, done: at, tree: None }
     }
 
     /// Lends the tree as well.
@@ -86,7 +77,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         if let Some((_, spare, bytes)) = self.blocks.read_before.iter().find(|(other, ..)| *other == page && !again) {
             return PageRead::Written { content: Content::Bytes(bytes), spare: *spare, corrected: 0 };
         }
-        self.counts.reads += 1;
+        self.blocks.metadata.reads += 1;
         let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
         self.now = self.now.max(ready);
         self.done = self.done.max(ready);
@@ -94,7 +85,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     pub(crate) fn read_spare(&mut self, page: Page) -> SpareRead {
-        self.counts.spare_reads += 1;
+        self.blocks.metadata.spare_reads += 1;
         let (read, ready) = self.nand.read_spare(page, Op::new(self.now, self.purpose));
         self.done = self.done.max(ready);
         read
@@ -128,7 +119,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {
-        self.counts.programs += 1;
+        self.blocks.metadata.programs += 1;
         let (to, safe) = self.blocks.append(self.nand, self.stream, page, self.purpose, self.now)?;
         self.done = self.done.max(safe);
         Ok(to)
@@ -235,7 +226,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
 
     /// What was done here so far; counting begins anew.
     pub(crate) fn take_counts(&mut self) -> Counts {
-        core::mem::take(&mut self.counts)
+        core::mem::take(&mut self.blocks.metadata)
     }
 
     /// When everything done here has completed.

@@ -60,6 +60,7 @@ pub struct SimNand {
     payload: Payload,
     odd: BTreeMap<u32, OddPage>,
     stats: FlashStats,
+    failed_programs: u64,
     cycles_max: u32,
     fingerprint: Option<Fingerprint>,
     observer: Option<Box<dyn Observer>>,
@@ -76,6 +77,7 @@ impl Clone for SimNand {
             payload: self.payload.clone(),
             odd: self.odd.clone(),
             stats: self.stats,
+            failed_programs: self.failed_programs,
             cycles_max: self.cycles_max,
             fingerprint: self.fingerprint.clone(),
             observer: None,
@@ -95,6 +97,7 @@ impl SimNand {
             payload: Payload::new(&geometry, config.tagged, !config.fingerprint),
             odd: BTreeMap::new(),
             stats: FlashStats::default(),
+            failed_programs: 0,
             cycles_max: config.cycles_max.unwrap_or(u32::MAX),
             fingerprint: config.fingerprint.then(|| Fingerprint::new(geometry.blocks() as usize)),
             observer: None,
@@ -109,6 +112,11 @@ impl SimNand {
     /// Operations by purpose since the chip set was made.
     pub fn stats(&self) -> &FlashStats {
         &self.stats
+    }
+
+    /// Programs that have failed since the chip set was made; [`SimNand::stats`] has them among its programs.
+    pub fn failed_programs(&self) -> u64 {
+        self.failed_programs
     }
 
     /// What each channel has done since the chip set was made.
@@ -272,6 +280,7 @@ impl Nand for SimNand {
             Ok(place) => place,
             Err(error) => {
                 if let ProgramError::Failed(_) = error {
+                    self.failed_programs += 1;
                     self.fail_program(page, content, spare, op);
                 }
                 return Err(error);

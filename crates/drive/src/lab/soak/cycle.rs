@@ -19,6 +19,15 @@ pub(crate) struct Cut {
     pub(crate) seed: u64,
 }
 
+impl Cut {
+    /// The same where a battery lets the operations in progress finish: each is done, and the next one not begun.
+    pub(crate) fn between_operations(self) -> Self {
+        // The upper half chooses what became of operations on other dies, and 0 that all are done.
+        let seed = self.seed & u64::from(u32::MAX);
+        Self { program: ProgramFault::NotStarted, erase: EraseFault::NotStarted, seed, ..self }
+    }
+}
+
 /// A block grows bad.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Breaks {

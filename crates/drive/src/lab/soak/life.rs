@@ -12,7 +12,7 @@ use crate::lab::path::{Defect, Fault};
 use crate::lab::script::Request;
 use crate::lab::subject::{Any, Promise};
 use crate::lab::verify::{
-    Checked, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages, within_bound,
+    Checked, Counted, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages, within_bound,
 };
 use phelsuma_ftl::{Ftl, FtlError, Step};
 use phelsuma_nand::sim::SimConfig;
@@ -179,7 +179,12 @@ impl<'a> Life<'a> {
                 flash
             }
         };
-        self.power_on(flash, if announced { &[] } else { &cycle.recovery_cuts })?;
+        if announced {
+            let between: Vec<Cut> = cycle.recovery_cuts.iter().map(|cut| cut.between_operations()).collect();
+            self.power_on(flash, &between)?;
+        } else {
+            self.power_on(flash, &cycle.recovery_cuts)?;
+        }
         let expectation = Expectation { model: Arc::new(self.model.clone()), in_progress };
         consistent(self.ftl.as_mut(), &mut self.nand, &self.model, "after recovery")?;
         let _ = observe(self.ftl.as_mut(), &mut self.nand, &expectation, &mut self.model, "after recovery")?;
@@ -244,6 +249,7 @@ impl<'a> Life<'a> {
         for cut in cuts.iter().map(Some).chain([None]) {
             self.nand = CutNand::new(flash, nothing_expected());
             let armed = cut.map(|cut| self.arm(cut));
+            let before = Counted::on(&self.nand.sim);
             let recovered = self.species.ftl.recover(&mut self.nand, Time::ZERO);
             self.nand.stop_watching();
             match (armed.as_ref().and_then(CutFlash::take), recovered) {
@@ -252,7 +258,7 @@ impl<'a> Life<'a> {
                     flash = cut;
                 }
                 (None, Ok((ftl, report))) => {
-                    within_bound(&report)?;
+                    within_bound(&before, &self.nand.sim, &report)?;
                     (self.ftl, self.at) = (ftl, report.done);
                     return Ok(());
                 }
@@ -275,13 +281,20 @@ impl<'a> Life<'a> {
                 let message = "something is due, and nothing is done".into();
                 return Err(Failure { kind: FailureKind::Stuck, message }.into());
             }
-            Err(FtlError::Full { bad_blocks }) if bad_blocks >= BAD_BLOCKS_BORNE => return Err(Stop::EndOfLife),
+            Err(FtlError::Full { bad_blocks }) if self.may_end(bad_blocks) => return Err(Stop::EndOfLife),
             Err(error) => {
                 let message = format!("what is due fails: {error}");
                 return Err(Failure { kind: FailureKind::Stuck, message }.into());
             }
         }
         Ok(true)
+    }
+
+    /// Whether an FTL that counts so many bad blocks may give up: it need not be believed.
+    fn may_end(&self, bad_blocks: u32) -> bool {
+        let all = (0..self.species.geometry.blocks()).map(Block);
+        let bad = all.filter(|block| Nand::is_bad(&self.nand.sim, *block)).count() as u32;
+        bad_blocks.min(bad) >= BAD_BLOCKS_BORNE
     }
 
     fn request(&mut self, request: &Request, number: u32) -> Result<Time, Stop> {
@@ -303,7 +316,7 @@ impl<'a> Life<'a> {
             Request::Cut => Ok(at),
         };
         done.map_err(|error| match error {
-            FtlError::Full { bad_blocks } if bad_blocks >= BAD_BLOCKS_BORNE => Stop::EndOfLife,
+            FtlError::Full { bad_blocks } if self.may_end(bad_blocks) => Stop::EndOfLife,
             error => Failure { kind: FailureKind::Stuck, message: format!("{request:?} fails: {error}") }.into(),
         })
     }

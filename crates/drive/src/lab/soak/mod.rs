@@ -10,9 +10,9 @@ mod shrink;
 
 use super::panics::{in_branch, quiet_in_branches};
 use super::script::{Plan, Request, Script};
-use super::subject::{Any, Subject, entries_drawn_for};
+use super::subject::{Any, Subject, described, entries_drawn_for};
 use super::sweep::LabError;
-use super::verify::{Failure, FailureKind};
+use super::verify::Failure;
 use super::workload::Workload;
 use cycle::{Chance, Cycle, Odds};
 use life::{Life, Species, Tally};
@@ -70,13 +70,22 @@ fn yes() -> bool {
     true
 }
 
+/// Of what a soak keeps.
+const SCHEMA: &str = "phelsuma.soak/1";
+
 /// How far a soak is; `phelsuma.soak/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SoakState {
     /// `phelsuma.soak/1`.
     pub schema: String,
+    /// The FTL.
+    #[serde(default)]
+    pub ftl: String,
     /// What soaks, and in what: counts of equal ones add up.
     pub of: String,
+    /// Which builds it was done with: whatever tells whoever calls [`SoakConfig::soak`] one from another, in their order.
+    #[serde(default)]
+    pub builds: Vec<String>,
     /// Whether it is told what no real FTL knows.
     #[serde(default)]
     pub oracle: bool,
@@ -92,12 +101,18 @@ pub struct SoakState {
     pub decayed: u64,
     /// Blocks that were made to fail, at their next program or erase.
     pub grown_bad: u64,
+    /// Lives that came to their end: so many blocks were bad that the drive could only be read.
+    #[serde(default)]
+    pub worn_out: u64,
     /// Lives that showed something wrong.
     pub failed: u64,
-    /// Lives that did so after something had befallen the drive for which its design promises nothing
-    /// ([`Subject::promise`](super::Subject::promise)); those that panicked are among the failed.
+    /// Lives that lost data or got stuck after something had befallen the drive for which its design promises nothing
+    /// ([`Subject::promise`](super::Subject::promise)).
     #[serde(default)]
     pub not_promised: u64,
+    /// The first of those; [`SoakConfig::relive`] tells what they showed.
+    #[serde(default)]
+    pub lives_not_promised: Vec<u64>,
     /// Seconds that it took.
     pub seconds: f64,
     /// The first of what is wrong.
@@ -108,7 +123,9 @@ impl SoakState {
     /// Of a soak that has not begun.
     pub fn new<F: Subject + Clone + 'static>(config: &SoakConfig<F>) -> Self {
         Self {
-            schema: "phelsuma.soak/1".into(),
+            schema: SCHEMA.into(),
+            ftl: config.ftl.name().into(),
+            builds: Vec::new(),
             of: config.describe(),
             oracle: config.ftl.is_oracle(),
             lives: 0,
@@ -117,14 +134,33 @@ impl SoakState {
             recovery_cuts: 0,
             decayed: 0,
             grown_bad: 0,
+            worn_out: 0,
             failed: 0,
             not_promised: 0,
+            lives_not_promised: Vec::new(),
             seconds: 0.0,
             found: Vec::new(),
         }
     }
 
+    /// Why no soak has left this, if that can be seen.
+    pub fn what_is_wrong(&self) -> Option<String> {
+        if self.schema != SCHEMA {
+            return Some(format!("schema '{}'; '{SCHEMA}' would be right", self.schema));
+        }
+        let most = |what: &str, n: u64, of: &str, all: u64| (n > all).then(|| format!("{n} {what} of {all} {of}"));
+        // A life that fails may have ended before its first cycle did.
+        most("cuts", self.cuts, "cycles", self.cycles)
+            .or_else(|| most("lives without a failure", self.lives.saturating_sub(self.failed), "cycles", self.cycles))
+            .or_else(|| most("failed lives", self.failed, "lives", self.lives))
+            .or_else(|| most("lives found", self.found.len() as u64, "failed ones", self.failed))
+            .or_else(|| most("cycles", self.cycles, "that can be counted", u64::MAX / 2))
+    }
+
     fn add(&mut self, lived: Lived) {
+        if lived.ended_unpromised && self.lives_not_promised.len() < FOUND_MAX {
+            self.lives_not_promised.push(self.lives);
+        }
         self.lives += 1;
         let Tally { cycles, cuts, recovery_cuts, decayed, grown_bad } = lived.tally;
         self.cycles += cycles;
@@ -132,6 +168,7 @@ impl SoakState {
         self.recovery_cuts += recovery_cuts;
         self.decayed += decayed;
         self.grown_bad += grown_bad;
+        self.worn_out += u64::from(lived.worn_out);
         self.failed += u64::from(lived.found.is_some());
         self.not_promised += u64::from(lived.ended_unpromised);
         self.found.extend(lived.found);
@@ -145,24 +182,15 @@ struct Lived {
     found: Option<SoakFound>,
     /// Something is wrong, and nothing else was promised.
     ended_unpromised: bool,
+    /// It could only be read in the end.
+    worn_out: bool,
 }
 
 impl<F: Subject + Clone + 'static> SoakConfig<F> {
     /// All that makes lives what they are, in a line.
     fn describe(&self) -> String {
-        let Self { geometry: g, timing, ftl, seed, decay, bad, .. } = self;
-        format!(
-            "{} {} on {} blocks of {} pages of {} B, {} channels of {} dies, {} logical pages, {timing:?}, seed {seed}, \
-             decay 1/{decay}, bad 1/{bad}",
-            ftl.name(),
-            ftl.about(),
-            g.blocks(),
-            g.pages_per_block(),
-            g.page_bytes(),
-            g.channels(),
-            g.dies() / g.channels(),
-            ftl.logical_pages()
-        )
+        let Self { geometry, timing, ftl, seed, decay, bad, .. } = self;
+        format!("{}, seed {seed}, decay 1/{decay}, bad 1/{bad}", described(ftl, geometry, timing))
     }
 
     fn species(&self) -> Species {
@@ -185,8 +213,9 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
             let begun = Instant::now();
             let threads = self.threads.max(1) as u64;
             let lived: Vec<Result<Lived, LabError>> = std::thread::scope(|scope| {
-                let lives: Vec<_> =
-                    (state.lives..state.lives + threads).map(|n| scope.spawn(move || self.live(n, false))).collect();
+                let lives: Vec<_> = (state.lives..state.lives.saturating_add(threads))
+                    .map(|n| scope.spawn(move || self.live(n, false)))
+                    .collect();
                 lives.into_iter().map(|l| l.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
             });
             for lived in lived {
@@ -231,8 +260,8 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         let species = self.species();
         let mut life = Life::new(&species)?;
         let failed = live(&mut life, &requests[..preconditioning], &cycles);
-        let tally = life.tally;
-        let is_promised = |failed: &Failed| failed.failure.kind == FailureKind::Panic || life.is_promised();
+        let (tally, worn_out) = (life.tally, life.is_over);
+        let is_promised = |failed: &Failed| failed.failure.kind.is_never_excused() || life.is_promised();
         let ended_unpromised = failed.as_ref().is_some_and(|failed| !is_promised(failed));
         let failed = failed.filter(|_| !ended_unpromised || tells_all);
         let found = failed.map(|failed| {
@@ -246,7 +275,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
                 promised: !ended_unpromised,
             }
         });
-        Ok(Lived { tally, found, ended_unpromised })
+        Ok(Lived { tally, found, ended_unpromised, worn_out })
     }
 }
 

@@ -114,7 +114,8 @@ impl Superblocks {
         let map_page = self.map.place(superblock).filter(|_| kept.is_none());
         let made = map_page.map(|page| self.spare(nand, page));
         if made.is_some_and(|made| !made.is_some_and(|made| made.kind == Kind::Map && made.key == superblock)) {
-            findings.push(format!("the map of superblock {superblock} is not where it is said to be").into());
+            let line = format!("the map of superblock {superblock} is not where it is said to be");
+            findings.push(Finding::new(Disagreement::MappedAnother, line));
             return;
         }
         let made = kept.or(made.flatten().map(|spare| spare.version)).unwrap_or(0);

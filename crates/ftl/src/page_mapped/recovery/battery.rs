@@ -173,6 +173,7 @@ impl PageMapped {
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
         if ftl.restore(nand, &mut steps, &usable) {
             ftl.hear_news(nand, steps.now)?;
+            steps.count_rest(&mut ftl.blocks);
             steps.end();
             let mut report = steps.report;
             report.done = steps.now;
@@ -262,6 +263,7 @@ impl PageMapped {
                 ftl.write_lost(nand, &mut steps)?;
             }
         }
+        steps.count_rest(&mut ftl.blocks);
         steps.end();
         let mut report = steps.report;
         let newest = scan.newest.len() * size_of::<Option<(Page, u64, u64)>>();
@@ -322,8 +324,9 @@ impl PageMapped {
     fn write_lost<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
-        steps.step.programs += paged.write_lost(io)?;
-        steps.now = steps.now.max(io.done()).max(self.blocks.clock.horizon());
+        paged.write_lost(io)?;
+        steps.count(io);
+        steps.now = steps.now.max(self.blocks.clock.horizon());
         self.hear_news(nand, steps.now)
     }
 }

@@ -160,6 +160,7 @@ impl PageMapped {
             ftl.blocks.release(block);
         }
         let scratch = parts.map_or(Ok(0), |parts| ftl.write_tree(nand, &mut steps, parts))?;
+        steps.count_rest(&mut ftl.blocks);
         steps.end();
         let mut report = steps.report;
         report.scratch_bytes = u64::from(geometry.blocks()) * 9 + scratch;
@@ -202,8 +203,9 @@ impl PageMapped {
         self.let_go_if_out_of_blocks(holding);
         let Mapping::Ram(table) = &mut self.mapping else { return Err(NOT_A_TABLE) };
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
-        steps.step.programs += table.write_pending(io)?;
-        steps.now = steps.now.max(io.done()).max(self.blocks.clock.horizon());
+        table.write_pending(io)?;
+        steps.count(io);
+        steps.now = steps.now.max(self.blocks.clock.horizon());
         self.hear_news(nand, steps.now)
     }
 

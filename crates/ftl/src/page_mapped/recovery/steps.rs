@@ -1,7 +1,7 @@
 //! What the recoveries of page-mapped FTLs add to the table of steps.
 
 use super::{Found, PageMapped};
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Counts};
 use crate::page_mapped::meta_io::MetaIo;
 pub(super) use crate::steps::{Owned, Steps};
 use phelsuma_nand::{Nand, Purpose};
@@ -9,11 +9,19 @@ use phelsuma_nand::{Nand, Purpose};
 impl Steps {
     /// Counts what was done through `io`, and goes on when it has completed.
     pub(super) fn count<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
-        let counts = io.take_counts();
+        self.add(io.take_counts());
+        self.now = self.now.max(io.done());
+    }
+
+    /// Counts what was done by then through any [`MetaIo`] besides, at the recovery's end.
+    pub(super) fn count_rest(&mut self, blocks: &mut Blocks) {
+        self.add(core::mem::take(&mut blocks.metadata));
+    }
+
+    fn add(&mut self, counts: Counts) {
         self.step.reads += counts.reads;
         self.step.spare_reads += counts.spare_reads;
         self.step.programs += counts.programs;
-        self.now = self.now.max(io.done());
     }
 
     /// Does something through a [`MetaIo`], and counts it.

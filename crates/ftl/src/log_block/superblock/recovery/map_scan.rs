@@ -101,20 +101,33 @@ impl MapScan {
             drop(good);
             let superblock = newest.superblock;
             ftl.map.placed(&geometry, superblock, newest.page);
-            self.made[superblock as usize] = page_map::made(&bytes);
-            // A block that holds another superblock's pages is not this one's, whatever the map says: that has gone bad
-            // since, and an older version of it was read.
-            let is_own = |block: &Block| owners[block.index()].is_none_or(|owner| owner == superblock);
+
+            // A block that was written anew since the map was made, for another superblock or another use, or erased, is not
+            // this one's, whatever the map says: that has gone bad since, and an older version of it was read.
+            let made = page_map::made(&bytes);
+            self.made[superblock as usize] = made;
             entries.fill(page_map::NOWHERE);
             page_map::entries(&bytes, &mut entries[..ftl.layout.pages_in(superblock) as usize]);
-            let members = page_map::members(&geometry, &bytes).into_iter();
-            let members = members.map(|member| member.filter(|(block, _)| is_own(block)));
-            let members: Vec<Option<Member>> = members
-                .map(|member| {
-                    let (block, next) = member?;
-                    Some(Member { next, from: next, closed: true, ..Member::new(block) })
-                })
-                .collect();
+            let mut members: Vec<Option<Member>> = Vec::new();
+            for member in page_map::members(&geometry, &bytes) {
+                let own = match member {
+                    Some((block, next)) if !self.named.contains(&block) => {
+                        let is_own = match scan.role(block) {
+                            Some(Role::Log) => {
+                                owners[block.index()] == Some(superblock)
+                                    && (next == 0 || scan.first_seq(block) <= made)
+                            }
+                            Some(_) => false,
+                            // Nothing in it can be read, or it is blank.
+                            None => next == 0 || steps.read_spare(nand, geometry.page(block, 0)) != SpareRead::Erased,
+                        };
+                        is_own.then_some((block, next))
+                    }
+                    _ => None,
+                };
+                let member = own.map(|(block, next)| Member { next, from: next, closed: true, ..Member::new(block) });
+                members.push(member);
+            }
             let of = &mut ftl.superblocks[superblock as usize];
             of.members = members;
             of.members.resize(ftl.layout.slots() as usize, None);

@@ -164,6 +164,7 @@ impl PageMapped {
         ftl.hear_news(nand, steps.now)?;
         (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
+        steps.count_rest(&mut ftl.blocks);
         steps.end();
         let mut report = steps.report;
         let user = user.capacity() * size_of::<BlockInformation>();

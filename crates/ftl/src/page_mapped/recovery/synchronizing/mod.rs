@@ -189,6 +189,7 @@ impl PageMapped {
             Mapping::Ram(_) | Mapping::Mu(_) => {}
         });
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
+        steps.count_rest(&mut ftl.blocks);
         steps.end();
         let mut report = steps.report;
         report.lost_entries = g.lost.len() as u64;
