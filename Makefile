@@ -184,13 +184,13 @@ thorough-defects:
 
 # Cuts that meet several dies at work, and recoveries of recoveries.
 thorough-dies:
-	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
-	$(PHELSUMA) crash --ftl $(MU),$(PAGED) --writes 1000 --cuts 1000 --channels 2 --dies 2 --ratio 0.25 --seed 2
+	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 600 --channels 2 --dies 2 --ratio 0.25 --seed 2
+	$(PHELSUMA) crash --ftl $(MU),$(PAGED) --writes 1000 --cuts 200 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --workload all --writes 1000 --cuts 200 --channels 2 --blocks 128 --ratio 0.4 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --writes 300 --cuts 30 --nested --channels 2 --blocks 128 --ratio 0.4 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --workload all --writes 300 --cuts 60 --defects --channels 2 --blocks 128 --ratio 0.4
 	$(PHELSUMA) crash --ftl $(BATTERY) --writes 3000 --channels 2 --dies 2 --ratio 0.25 --seed 2
-	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 120 --nested --depth 3 --seed 3
+	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 30 --nested --depth 3 --seed 3 --faults not-started,torn-seen
 	$(PHELSUMA) crash $(ON_MU) --writes 300 --cuts 8 --nested --depth 3 --seed 3 --faults not-started,torn-seen
 
 # Servers of drives in files that are killed in the middle of their load, and drives whose power is cut there: 1,000 times

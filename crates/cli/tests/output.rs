@@ -226,7 +226,12 @@ fn a_crash_table_says_where_the_cuts_were() {
     let text = prints("crash --ftl page,dftl --writes 20 --cuts 9 --nested").replace('\n', " ");
     assert!(text.contains("page: cut at 9 of 2,332 programs and erases, "), "{text}");
     assert!(text.contains("before the workload, while the drive is filled and overwritten"), "{text}");
-    assert!(text.contains("its cuts are announced, and its recovery writes nothing"), "{text}");
+    assert!(
+        text.contains(
+            "its cuts are announced, and its recoveries, which write only where metadata have decayed, are not cut"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -429,4 +434,51 @@ fn an_oracle_is_called_one_and_wins_nothing() {
     assert!(!text.contains("with --set placement=oracle") && text.contains("wins nothing"), "{text}");
     let text = prints("soak --ftl oracle --cycles 1");
     assert!(text.contains("oracle (oracle)") && text.contains("wins nothing"), "{text}");
+}
+
+#[test]
+fn a_soak_that_is_told_to_stop_says_how_far_it_is_and_goes_on_from_there() {
+    let folder = std::env::temp_dir().join(format!("phelsuma-soak-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let state = folder.join("state.json");
+    let soak = |cycles: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_phelsuma"));
+        command.args(words(&format!("soak --ftl page --cycles {cycles} --json --state")).iter()).arg(&state);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command
+    };
+    let cycles_of = |out: &std::process::Output| {
+        let printed: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(printed[0]["ftl"], "page");
+        assert_eq!(printed[0]["builds"].as_array().unwrap().len(), 1);
+        printed[0]["cycles"].as_u64().unwrap()
+    };
+    let running = soak("1000000000").spawn().unwrap();
+    // It has written its state once: it runs, and whoever else would write it waits.
+    let begun = std::time::Instant::now();
+    while !state.exists() {
+        assert!(begun.elapsed().as_secs() < 60);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let other = soak("1000000000").output().unwrap();
+    let error = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert_eq!((other.status.code(), error.contains("another soak writes it")), (Some(2), true), "{error}");
+
+    let pid = running.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let out = running.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!((out.status.code(), error.contains("the same command goes on")), (Some(1), true), "{error}");
+    let cycles = cycles_of(&out);
+    assert!(cycles > 0);
+    let out = soak(&(cycles + 100).to_string()).output().unwrap();
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(cycles_of(&out) >= cycles + 100);
+
+    let text = std::fs::read_to_string(&state).unwrap();
+    std::fs::write(&state, text.replace("phelsuma.soak/1", "phelsuma.soak/9")).unwrap();
+    let out = soak("1").output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("'phelsuma.soak/1' would be right"));
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -137,7 +137,7 @@ fn what_is_asked_wrongly_is_one_line() {
         ),
         (format!("search --ftl page {on} --set victim=greedy,fifo --top 0"), "from 1"),
         (format!("search --ftl page {on} --set victim=greedy,fifo --jobs 0"), "from 1 to 1024"),
-        (format!("search --ftl page {on} --set victim=greedy,fifo --cache 4KiB"), "have no cache"),
+        (format!("search --ftl page {on} --set victim=greedy,fifo --cache 4KiB"), "have no cache of mapping entries"),
         (format!("search --ftl page {on} --set placement=one-stream,host-gc --ratio 0.999"), "63.93 MiB"),
         ("search --ftl page --trace /nonexistent/file --set victim=greedy,fifo".to_string(), "/nonexistent/file"),
         // One of the combinations has too little room, and it is named.

@@ -75,7 +75,9 @@ pub fn set_cache(composition: &mut Composition, bytes: u64) -> Outcome {
 pub fn check_cache_is_used<'c>(cache: Option<u64>, mut compositions: impl Iterator<Item = &'c Composition>) -> Outcome {
     match cache {
         Some(_) if !compositions.any(|c| c.has_cache()) => Err(Failure::Input(
-            "--cache: the FTLs here keep their whole mapping in RAM and have no cache; dftl has one".into(),
+            "--cache: the FTLs here have no cache of mapping entries; dftl has one, and mu-ftl's is of pages of its tree (--set \
+             mapping.read-pages=N, mapping.write-pages=N)"
+                .into(),
         )),
         _ => Ok(()),
     }

@@ -133,6 +133,46 @@ fn pages_that_decay() {
     }
 }
 
+/// An older map page names blocks that were written anew since, for another superblock or the map: lives 4, 5 and 6 among
+/// these once had blocks with two uses, and a free one with live pages. What is lost then is not promised.
+#[test]
+fn a_superblock_whose_map_page_decayed_takes_no_block_of_anothers() {
+    let state = soak(&SoakConfig { decay: 3, ..config("superblock", (1, 1)) }, 4_000);
+    assert!(state.found.is_empty(), "{:#?}", state.found);
+    assert!(state.not_promised > 0 && state.lives_not_promised.len() > 1, "{state:?}");
+}
+
+#[test]
+fn recoveries_that_a_battery_hears_the_end_of_may_be_cut_between_operations() {
+    for name in ["dftl", "mu-ftl-pvb"] {
+        let state = soak(&SoakConfig { decay: 3, ..config(name, (1, 1)) }, 4_000);
+        assert!(state.found.is_empty(), "{name}: {:#?}", state.found);
+        assert!(state.recovery_cuts > 0, "{name}: {state:?}");
+    }
+}
+
+#[test]
+fn lives_that_end_are_counted() {
+    let state = soak(&SoakConfig { bad: 2, ..config("page", (1, 1)) }, 500);
+    assert!(state.worn_out > 0 && state.found.is_empty(), "{state:?}");
+    assert_eq!(soak(&config("page", (1, 1)), 500).worn_out, 0);
+}
+
+#[test]
+fn what_no_soak_has_left_is_told() {
+    let whole = soak(&config("page", (1, 1)), 100);
+    assert_eq!(whole.what_is_wrong(), None);
+    let wrong = |change: &dyn Fn(&mut SoakState)| {
+        let mut state = whole.clone();
+        change(&mut state);
+        state.what_is_wrong().unwrap()
+    };
+    assert!(wrong(&|state| state.schema = "phelsuma.soak/9".into()).contains("phelsuma.soak/1"));
+    assert!(wrong(&|state| state.lives = u64::MAX).contains("lives"));
+    assert!(wrong(&|state| state.failed = state.lives + 1).contains("failed"));
+    assert!(wrong(&|state| state.cuts = state.cycles + 1).contains("cuts"));
+}
+
 /// Lives that once showed something wrong after pages had decayed: no free block was left; places had two owners, or were
 /// stale and mapped; what was read was held against a translation page that a cut had torn; a translation page written as
 /// lost claimed to know what was dirty; an older copy of one claimed what others had written since; and where several

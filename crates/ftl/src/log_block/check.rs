@@ -94,7 +94,8 @@ impl LogBlock {
                         || spare.version > ground.data.version(logical_block))
                 {
                     let (page, spare) = (lane.page(page), lane.spare(&spare));
-                    findings.push(format!("{page} of the data block of {logical_block} holds {spare:?}").into());
+                    let line = format!("{page} of the data block of {logical_block} holds {spare:?}");
+                    findings.push(Finding::new(Disagreement::MappedAnother, line));
                 }
             }
         }
@@ -112,7 +113,8 @@ impl LogBlock {
             let merged = ground.data.version(logical_block);
             if spare(nand, page).is_some_and(|s| s.kind != Kind::User || s.key != key || s.version <= merged) {
                 let (page, key) = (lane.page(page), lane.key(key));
-                findings.push(format!("{page} is no page of {key} younger than {merged}").into());
+                let line = format!("{page} is no page of {key} younger than {merged}");
+                findings.push(Finding::new(Disagreement::MappedAnother, line));
             }
             if ground.trims.is_trimmed(logical_block, offset) {
                 findings.push(format!("{} is trimmed, and in a log block", lane.key(key)).into());

@@ -119,8 +119,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {
-        self.blocks.metadata.programs += 1;
         let (to, safe) = self.blocks.append(self.nand, self.stream, page, self.purpose, self.now)?;
+        self.blocks.metadata.programs += 1;
         self.done = self.done.max(safe);
         Ok(to)
     }
