@@ -20,7 +20,8 @@ an experiment must catch each, and must find nothing on the FTL that forgets non
 A *sweep* is named by its workload; the power is cut at operations spread over it, with each fault, and a cut counts for
 each fault tried. In a *soak* drives live through random cuts, and it counts how many there were until the mutant was
 caught. *Percent* are logical pages, in a sweep of all pages, in a soak of as many as fit. What comes last replays the
-finding: the id of a branch (`uncut`: the workload alone showed it), or a life and the cycle in it.
+finding: the id of a branch (`uncut`: the workload alone showed it), or a life and the cycle in it. What is caught as *panic* an
+assertion of the FTL's own has caught: tests have them, releases have not.
 ";
 
 impl fmt::Display for Table<'_> {
