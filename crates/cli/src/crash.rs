@@ -108,7 +108,13 @@ pub(crate) fn main(args: &Args) -> Outcome {
             reports.push(experiment(&mut config, args, &bars, several)?);
             seconds.push(begun.elapsed().as_secs_f64());
         }
-        found.extend(CrashReports::of(config.describe(), reports).map(|reports| Found { reports, seconds }));
+        let of = format!(
+            "{}, {} % of the blocks bad from the factory, recoveries cut again {} times",
+            config.describe(),
+            args.factory_bad,
+            args.again
+        );
+        found.extend(CrashReports::of(of, reports).map(|reports| Found { reports, seconds }));
     }
     if args.lab.json || args.replay.is_some() {
         not_set.iter().for_each(|remark| output::remark(remark));
@@ -192,6 +198,15 @@ impl Args {
                 n => format!("{} and the {} after it", self.lab.seed, n - 1),
             }
         );
+        if self.factory_bad > 0 {
+            text += &format!("{} % of the blocks are bad from the factory\n", self.factory_bad);
+        }
+        if self.again > 0 {
+            text += &format!(
+                "recoveries cut again at each of their operations, {} times in a row\n",
+                count(self.again.into())
+            );
+        }
         if configs.iter().any(|config| config.ftl.composition.knowledge().is_some()) {
             text += &(table::wrapped(remarks::ABOUT_ORACLES, table::PROSE_WIDTH_MAX) + "\n");
         }
@@ -249,7 +264,7 @@ impl Args {
             }
             if battery {
                 line += "; it has a battery, so its cuts are announced";
-                if config.depth > 1 {
+                if config.depth > 1 || self.again > 0 {
                     line += ", and its recoveries, which write only where metadata have decayed, are not cut";
                 }
             }

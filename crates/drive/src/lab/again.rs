@@ -6,6 +6,7 @@ use super::branch::Shared;
 use super::cut_nand::CutNand;
 use super::model::Expectation;
 use super::panics::in_branch;
+use super::path::Fault;
 use super::seen::Step;
 use super::verify::{Failure, bring_up, verify};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
@@ -13,7 +14,7 @@ use phelsuma_nand::{SimNand, Time};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What becomes of the operation, in turn.
+/// What becomes of the operation, in turn: of these what is among the faults asked for, and all if none is.
 const FATES: [(ProgramFault, EraseFault); 3] = [
     (ProgramFault::TornSeen, EraseFault::PartialMixed),
     (ProgramFault::NotStarted, EraseFault::NotStarted),
@@ -64,7 +65,13 @@ fn cut_once(
     number: u32,
 ) -> Result<Option<SimNand>, Failure> {
     let seed = shared.config.seed ^ u64::from(number);
-    let (program, erase) = FATES[number as usize % FATES.len()];
+    let is_asked_for = |(program, erase): &&(ProgramFault, EraseFault)| {
+        let faults = &shared.config.faults;
+        faults.contains(&Fault::Program(*program)) || faults.contains(&Fault::Erase(*erase))
+    };
+    let asked_for: Vec<_> = FATES.iter().filter(is_asked_for).copied().collect();
+    let fates = if asked_for.is_empty() { &FATES } else { asked_for.as_slice() };
+    let (program, erase) = fates[number as usize % fates.len()];
     let mut nand = CutNand::new(flash, expectation.clone());
     let left = nand.cut_at(operation, move |point| {
         let mut flash = point.flash.clone();

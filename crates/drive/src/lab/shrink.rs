@@ -34,7 +34,7 @@ pub(crate) fn shortest(
     kind: FailureKind,
 ) -> Option<Vec<String>> {
     let mut config = LabConfig { points: Points::Every, threads: 1, ..config.clone() };
-    config.depth = path.0.len().max(1) as u32;
+    config.depth = path.cuts().max(1);
     let battery = config.ftl.has_battery();
     // Programs that fail do so at parts of a script, and parts are others in a shorter one.
     let extras = Extras { program_failures: 0, ..extras };

@@ -77,7 +77,8 @@ pub trait Subject: Debug + Send + Sync {
     /// [`FtlError::DoesNotFit`], or what the flash refuses.
     fn format(&self, nand: &mut CutNand, at: Time) -> Ready<Time>;
 
-    /// Brings up the drive that is on the flash, from flash alone. An error is a finding: *stuck*.
+    /// Brings up the drive that is on the flash, from flash alone. An error is a finding: *stuck*. So is a report whose bound is
+    /// less than what the flash counts, or whose steps, if it has any, come to something else.
     ///
     /// # Errors
     /// Why the drive does not come up.
@@ -131,7 +132,7 @@ pub trait Subject: Debug + Send + Sync {
 
     /// What it promises where this befalls it. What is not promised is tried all the same, and counted apart.
     fn promise(&self, _fault: Fault) -> Promise {
-        Promise::Kept
+        if self.may_lose_what_is_not_flushed() { Promise::Flushed } else { Promise::Kept }
     }
 }
 

@@ -152,6 +152,15 @@ fn recoveries_that_a_battery_hears_the_end_of_may_be_cut_between_operations() {
 }
 
 #[test]
+fn how_many_threads_live_lives_makes_no_difference() {
+    let told = |threads| {
+        let state = soak(&SoakConfig { threads, ..config("page", (1, 1)) }, 1_000);
+        (state.lives, state.cycles, state.cuts, state.recovery_cuts)
+    };
+    assert_eq!(told(1), told(7));
+}
+
+#[test]
 fn lives_that_end_are_counted() {
     let state = soak(&SoakConfig { bad: 2, ..config("page", (1, 1)) }, 500);
     assert!(state.worn_out > 0 && state.found.is_empty(), "{state:?}");

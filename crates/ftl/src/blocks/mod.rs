@@ -84,7 +84,7 @@ pub(crate) struct NewPage<'a> {
     pub(crate) aux: u32,
 }
 
-/// Flash operations of parts that keep metadata, for a recovery's report.
+/// Flash operations of whoever does not know of a recovery's steps, for its report.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Counts {
     pub(crate) reads: u64,
@@ -97,7 +97,7 @@ pub(crate) struct Counts {
 pub(crate) struct Blocks {
     geometry: Geometry,
     /// What was done since a recovery asked last; nobody else does.
-    pub(crate) metadata: Counts,
+    pub(crate) untold: Counts,
     uses: Vec<BlockUse>,
     /// The stream that a block was last written by.
     streams: Vec<u8>,
@@ -168,7 +168,7 @@ impl Blocks {
         let slots = usize::from(streams) * geometry.dies() as usize;
         Self {
             geometry,
-            metadata: Counts::default(),
+            untold: Counts::default(),
             uses: vec![BlockUse::Fixed; geometry.blocks() as usize],
             streams: vec![0; geometry.blocks() as usize],
             failing: Vec::new(),
@@ -440,6 +440,7 @@ impl Blocks {
             self.free -= 1;
             if self.barriers.forget(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
+                self.untold.spare_reads += 1;
                 if nand.read_spare(first, Op::new(at, purpose)).0 == SpareRead::Erased {
                     self.uses[block.index()] = BlockUse::Open;
                     return Ok(OpenBlock { block, next: 0, first_seq: 0, ready: at });

@@ -222,6 +222,7 @@ impl Blocks {
         let mut seen = Sums::default();
         for (erases, block) in found.iter_mut().zip(pool.iter().take(wear.looks as usize)) {
             let (read, done) = nand.read_spare(self.geometry.page(*block, 0), Op::new(at, purpose));
+            self.untold.spare_reads += 1;
             ready = ready.max(done);
             *erases = erases_of(read, wear.is_new);
             if let Some(erases) = *erases {

@@ -87,6 +87,8 @@ pub(super) struct Pool {
     pub(super) bad: u32,
     /// A recovery is at work: what it writes says so.
     pub(super) recovering: bool,
+    /// Spare areas that this has read, for the recovery's report: who forgets a barrier looks at blocks before it takes them.
+    pub(super) untold_spare_reads: u64,
     /// Nothing is written any more, see [`Ground::stop_writing`](super::ground::Ground::stop_writing).
     pub(super) stopped: bool,
     barriers: Barriers,
@@ -109,6 +111,7 @@ impl Pool {
             clock: Clock::new(geometry.dies(), 0, 0),
             bad: 0,
             recovering: false,
+            untold_spare_reads: 0,
             stopped: false,
             barriers,
             wear: None,
@@ -247,6 +250,7 @@ impl Pool {
             };
             if self.barriers.forget(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
+                self.untold_spare_reads += 1;
                 if nand.read_spare(first, Op::new(at, purpose)).0 == SpareRead::Erased {
                     return Ok((block, at));
                 }

@@ -77,7 +77,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         if let Some((_, spare, bytes)) = self.blocks.read_before.iter().find(|(other, ..)| *other == page && !again) {
             return PageRead::Written { content: Content::Bytes(bytes), spare: *spare, corrected: 0 };
         }
-        self.blocks.metadata.reads += 1;
+        self.blocks.untold.reads += 1;
         let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
         self.now = self.now.max(ready);
         self.done = self.done.max(ready);
@@ -85,7 +85,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     pub(crate) fn read_spare(&mut self, page: Page) -> SpareRead {
-        self.blocks.metadata.spare_reads += 1;
+        self.blocks.untold.spare_reads += 1;
         let (read, ready) = self.nand.read_spare(page, Op::new(self.now, self.purpose));
         self.done = self.done.max(ready);
         read
@@ -120,7 +120,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
 
     fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {
         let (to, safe) = self.blocks.append(self.nand, self.stream, page, self.purpose, self.now)?;
-        self.blocks.metadata.programs += 1;
+        self.blocks.untold.programs += 1;
         self.done = self.done.max(safe);
         Ok(to)
     }
@@ -226,7 +226,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
 
     /// What was done here so far; counting begins anew.
     pub(crate) fn take_counts(&mut self) -> Counts {
-        core::mem::take(&mut self.blocks.metadata)
+        core::mem::take(&mut self.blocks.untold)
     }
 
     /// When everything done here has completed.

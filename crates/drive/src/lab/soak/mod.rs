@@ -219,7 +219,10 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
                 lives.into_iter().map(|l| l.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
             });
             for lived in lived {
-                state.add(lived?);
+                // However many threads there are, what was lived beyond that is left out.
+                if state.cycles < cycles {
+                    state.add(lived?);
+                }
             }
             state.seconds += begun.elapsed().as_secs_f64();
             if !tell(state) {

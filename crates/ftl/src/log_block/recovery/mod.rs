@@ -132,6 +132,7 @@ impl LogBlock {
 
     /// It is up.
     fn ready(mut self, mut steps: Steps, sizes: &Sizes) -> (Self, RecoveryReport) {
+        steps.step.spare_reads += self.ground.pool.untold_spare_reads;
         steps.end();
         self.ground.pool.recovering = false;
         self.ground.tally = super::tally::Tally::default();

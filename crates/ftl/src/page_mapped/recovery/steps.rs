@@ -13,9 +13,9 @@ impl Steps {
         self.now = self.now.max(io.done());
     }
 
-    /// Counts what was done by then through any [`MetaIo`] besides, at the recovery's end.
+    /// Counts what else was done by then, at the recovery's end.
     pub(super) fn count_rest(&mut self, blocks: &mut Blocks) {
-        self.add(core::mem::take(&mut blocks.metadata));
+        self.add(core::mem::take(&mut blocks.untold));
     }
 
     fn add(&mut self, counts: Counts) {

@@ -130,7 +130,7 @@ impl Superblocks {
         steps.now = steps.now.max(ftl.pool.clock.horizon());
         steps.step.reads += ftl.tally.reads - before.reads;
         steps.step.programs += ftl.tally.programs - before.programs;
-        steps.step.spare_reads += ftl.counts.spare_reads - counted;
+        steps.step.spare_reads += ftl.counts.spare_reads - counted + ftl.pool.untold_spare_reads;
         steps.end();
         ftl.pool.recovering = false;
         ftl.tally = super::Tally::default();
