@@ -149,9 +149,10 @@ impl SoakState {
             return Some(format!("schema '{}'; '{SCHEMA}' would be right", self.schema));
         }
         let most = |what: &str, n: u64, of: &str, all: u64| (n > all).then(|| format!("{n} {what} of {all} {of}"));
-        // A life that fails may have ended before its first cycle did.
+        // A life that fails, as promised or not, may have ended before its first cycle did.
+        let held = self.lives.saturating_sub(self.failed).saturating_sub(self.not_promised);
         most("cuts", self.cuts, "cycles", self.cycles)
-            .or_else(|| most("lives without a failure", self.lives.saturating_sub(self.failed), "cycles", self.cycles))
+            .or_else(|| most("lives that held", held, "cycles", self.cycles))
             .or_else(|| most("failed lives", self.failed, "lives", self.lives))
             .or_else(|| most("lives found", self.found.len() as u64, "failed ones", self.failed))
             .or_else(|| most("cycles", self.cycles, "that can be counted", u64::MAX / 2))

@@ -101,7 +101,6 @@ impl MapScan {
             drop(good);
             let superblock = newest.superblock;
             ftl.map.placed(&geometry, superblock, newest.page);
-
             // A block that was written anew since the map was made, for another superblock or another use, or erased, is not
             // this one's, whatever the map says: that has gone bad since, and an older version of it was read.
             let made = page_map::made(&bytes);
@@ -111,19 +110,23 @@ impl MapScan {
             let mut members: Vec<Option<Member>> = Vec::new();
             for member in page_map::members(&geometry, &bytes) {
                 let own = match member {
-                    Some((block, next)) if !self.named.contains(&block) => {
+                    Some((block, next)) => {
                         let is_own = match scan.role(block) {
                             Some(Role::Log) => {
                                 owners[block.index()] == Some(superblock)
                                     && (next == 0 || scan.first_seq(block) <= made)
                             }
                             Some(_) => false,
-                            // Nothing in it can be read, or it is blank.
-                            None => next == 0 || steps.read_spare(nand, geometry.page(block, 0)) != SpareRead::Erased,
+                            // Nothing in it can be read, or it is blank: then whose it is no page of it says.
+                            None => {
+                                !self.named.contains(&block)
+                                    && (next == 0
+                                        || steps.read_spare(nand, geometry.page(block, 0)) != SpareRead::Erased)
+                            }
                         };
                         is_own.then_some((block, next))
                     }
-                    _ => None,
+                    None => None,
                 };
                 let member = own.map(|(block, next)| Member { next, from: next, closed: true, ..Member::new(block) });
                 members.push(member);
