@@ -73,17 +73,18 @@ impl News {
         self.items.is_empty()
     }
 
-    /// The oldest that has not been taken.
-    pub(crate) fn take(&mut self) -> Option<Item> {
-        let item = self.items.get(self.read).copied();
-        match item {
-            Some(_) => self.read += 1,
-            None => {
-                self.items.clear();
-                self.read = 0;
-            }
+    /// The oldest that nobody has heard of.
+    pub(crate) fn next(&self) -> Option<Item> {
+        self.items.get(self.read).copied()
+    }
+
+    /// The oldest was heard of. One that could not be passed on stays: a block's old marks may not outlive its erase.
+    pub(crate) fn heard(&mut self) {
+        self.read += 1;
+        if self.read >= self.items.len() {
+            self.items.clear();
+            self.read = 0;
         }
-        item
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {

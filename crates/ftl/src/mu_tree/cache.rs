@@ -133,6 +133,23 @@ impl Caches {
         CACHED | index as u32
     }
 
+    /// Where a page of the write cache is on flash as well, after a flush that did not come to its end.
+    pub(super) fn written(&self, at: u32) -> Option<u32> {
+        self.writes.get((at & !CACHED) as usize).and_then(Option::as_ref).and_then(|slot| slot.written)
+    }
+
+    /// Gives up what a flush that did not come to its end has programmed, if `page` is of it; whether it is. All of it: what
+    /// was programmed later may name what was programmed before.
+    pub(super) fn begin_flush_anew<S: PageStore>(&mut self, store: &mut S, page: u32) -> bool {
+        let is_of_it = self.writes.iter().flatten().any(|slot| slot.written == Some(page));
+        if is_of_it {
+            for written in self.writes.iter_mut().flatten().filter_map(|slot| slot.written.take()) {
+                store.release(written);
+            }
+        }
+        is_of_it
+    }
+
     /// How many pages the write cache holds.
     pub(super) fn waiting(&self) -> usize {
         self.writes.iter().flatten().count()

@@ -1,5 +1,6 @@
 //! Going over a whole µ-Tree: which pages are live, and whether everything in it is as it must be.
 
+use super::cache::Caches;
 use super::layout::{CACHED, Entry, HERE};
 use super::{MuTree, PageStore, TreeError};
 use alloc::vec::Vec;
@@ -35,12 +36,11 @@ impl MuTree {
         let mut walk = TreeWalk::default();
         let Some(root) = self.root else { return Ok(walk) };
         let mut to_visit: Vec<Visit> = Vec::new();
-        let enter = |walk: &mut TreeWalk, at: u32| {
-            if at & CACHED == 0 {
-                walk.pages.push(at);
-            }
+        let enter = |walk: &mut TreeWalk, caches: &Caches, at: u32| {
+            let on_flash = if at & CACHED == 0 { Some(at) } else { caches.written(at) };
+            walk.pages.extend(on_flash);
         };
-        enter(&mut walk, root);
+        enter(&mut walk, &self.caches, root);
         to_visit.push(Visit { at: root, level: self.height, low: 0, high: None });
         while let Some(Visit { at, level, low, high }) = to_visit.pop() {
             walk.nodes += 1;
@@ -59,7 +59,7 @@ impl MuTree {
             for (index, (lowest, child)) in entries.iter().copied().enumerate() {
                 let at = if child == HERE { at } else { child as u32 };
                 if child != HERE {
-                    enter(&mut walk, at);
+                    enter(&mut walk, &self.caches, at);
                 }
                 let high = entries.get(index + 1).map(|(lowest, _)| *lowest).or(high);
                 to_visit.push(Visit { at, level: level - 1, low: lowest, high });

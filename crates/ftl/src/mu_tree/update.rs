@@ -67,6 +67,9 @@ impl MuTree {
     /// # Errors
     /// As [`MuTree::insert`]; the page itself cannot be read.
     pub fn relocate<S: PageStore>(&mut self, store: &mut S, page: u32) -> Result<bool, TreeError<S::Error>> {
+        if self.caches.begin_flush_anew(store, page) {
+            return Ok(true);
+        }
         let layout = self.caches.layout;
         let key = layout.lowest(self.caches.page(store, page, 1)?);
         match self.find_leaf(store, key)? {

@@ -267,7 +267,7 @@ impl PageMapped {
 
     #[inline(never)]
     fn pass_on_news<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        while let Some(item) = self.blocks.news.take() {
+        while let Some(item) = self.blocks.news.next() {
             match item {
                 Item::Closed(block) => self.victim.closed(&self.blocks.counters, block),
                 Item::Lowered(block) => self.victim.invalidated(&self.blocks.counters, block),
@@ -284,6 +284,7 @@ impl PageMapped {
                 Item::Failed(page) => self.validity.failed(validity_io!(self, nand, at), page)?,
                 Item::Emptied(block) => self.release_if_emptied(block),
             }
+            self.blocks.news.heard();
         }
         Ok(())
     }

@@ -184,12 +184,13 @@ impl PageMapped {
         for page in &stale {
             self.blocks.counters.remove(self.blocks.geometry().block_of(*page));
         }
-        while let Some(item) = self.blocks.news.take() {
+        while let Some(item) = self.blocks.news.next() {
             match item {
                 Item::Erased(block) => self.validity.erased_on_battery(block),
                 Item::Failed(page) => stale.push(page),
                 _ => {}
             }
+            self.blocks.news.heard();
         }
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.validity, Purpose::Battery, at);
         self.validity.save(io, &mut stale)?;

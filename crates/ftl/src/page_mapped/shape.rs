@@ -1,11 +1,11 @@
 //! How the flash is divided, and what fits.
 
 use super::integrity::Integrity;
-use super::mapping::{MuMapping, PagedMapping, RamMapping};
+use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
 use super::saved::counters_and_seal;
 use super::sorting::placement_of;
-use super::validity::{BitmapCache, FlashBitmap, PageValidityLog, Tuning, saved_bytes};
+use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
 use super::{Config, PageMapped};
 use crate::blocks::{critical_blocks, held_blocks, young_blocks};
 use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, WearPart};
@@ -114,6 +114,13 @@ pub(super) fn layout_of_tree(geometry: &Geometry, config: &Config) -> Result<Lay
     }
 }
 
+fn write_pages_of_tree(config: &Config) -> u32 {
+    match config.composition.mapping {
+        MappingPart::MuTree { write_pages, .. } => write_pages,
+        _ => 0,
+    }
+}
+
 fn has_validity_on_flash(config: &Config) -> bool {
     !matches!(config.composition.validity, ValidityPart::RamBitmap | ValidityPart::MuTree { .. })
 }
@@ -129,7 +136,7 @@ fn validity_needs(
     Ok(match config.composition.validity {
         ValidityPart::RamBitmap => Needs::default(),
         ValidityPart::MuTree { bitmap_cache } => {
-            BitmapCache::needs(geometry, layout_of_tree(geometry, config)?, bitmap_cache)
+            bitmap_needs(geometry, layout_of_tree(geometry, config)?, bitmap_cache, write_pages_of_tree(config))
         }
         ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
         ValidityPart::PageValidityLog => PageValidityLog::needs(geometry, reports, synchronizations)?,

@@ -10,7 +10,7 @@ mod ram_mapping;
 mod ram_table;
 mod trim_map;
 
-pub(crate) use mu::{MuMapping, PART_PAGES, TREE_UNREADABLE, bitmap_key, of_tree, parts_of_block};
+pub(crate) use mu::{MuMapping, PART_PAGES, TREE_UNREADABLE, bitmap_key, bitmap_needs, of_tree, parts_of_block};
 pub(crate) use paged::PagedMapping;
 pub(crate) use ram_mapping::RamMapping;
 

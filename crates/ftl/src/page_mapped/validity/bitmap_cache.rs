@@ -16,7 +16,6 @@ use super::Answer;
 use crate::mu_tree::Layout;
 use crate::page_mapped::mapping::{PART_PAGES, bitmap_key, of_tree, parts_of_block};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -99,16 +98,6 @@ impl BitmapCache {
             in_tree: 0,
             unreadable: false,
         }
-    }
-
-    /// What it needs: room for its entries in the tree is the mapping's. A page is written for each leaf that a flush of
-    /// all changes, and two for those of a block that is erased.
-    pub(crate) fn needs(geometry: &Geometry, layout: Layout, entries_max: u32) -> Needs {
-        let parts = u64::from(geometry.blocks()) * u64::from(parts_of_block(geometry));
-        let leaves = layout.pages_max(parts);
-        // Each leaf once, and once more where it was split for it.
-        let flush = (2 * u64::from(entries_max.max(1))).min(2 * leaves + 2);
-        Needs { programs: flush + 4 * u64::from(parts_of_block(geometry)), ..Needs::default() }
     }
 
     fn get(&self, at: u32) -> Stale {

@@ -72,9 +72,10 @@ impl MuMapping {
         match self.in_front_of(io, &new)? {
             Some(front) => {
                 self.tally.merged += 1;
-                self.insert(io, &Extent { pages: front.pages + new.pages, ..front })?;
-                // Nothing, unless it took another one's place.
-                self.remove(io, new.first)
+                // Nothing, unless it takes another one's place. It goes first: behind an extent that reaches over it,
+                // what is stale would be found.
+                self.remove(io, new.first)?;
+                self.insert(io, &Extent { pages: front.pages + new.pages, ..front })
             }
             None => self.insert(io, &new),
         }

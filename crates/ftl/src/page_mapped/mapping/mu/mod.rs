@@ -20,8 +20,10 @@ mod cut;
 mod extent;
 mod lengths;
 mod look;
+mod needs;
 
 pub(crate) use extent::{EXTENT_PAGES_MAX, Extent, PART_PAGES, Records, bitmap_key, parts_of_block};
+pub(crate) use needs::bitmap_needs;
 
 use lengths::Lengths;
 
@@ -30,7 +32,6 @@ use super::{Before, Place};
 use crate::barriers::Barrier;
 use crate::mu_tree::{Layout, MuTree, TreeError};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -130,18 +131,6 @@ impl MuMapping {
     /// room for that however they came.
     pub(crate) fn logical_pages_max(geometry: &Geometry, layout: Layout) -> u64 {
         layout.capacity().saturating_sub(entries_max(geometry, 0))
-    }
-
-    /// What it needs of the flash on a drive of so many logical pages. A page that is moved makes two leaves of the tree
-    /// change at the most where a bitmap entry is changed with it, and cutting an extent may split a node.
-    pub(crate) fn needs(geometry: &Geometry, layout: Layout, logical_pages: u32, write_pages: u32) -> Needs {
-        let trims = u64::from(regions(geometry, logical_pages));
-        let entries = entries_max(geometry, logical_pages);
-        let pages = layout.pages_max(entries);
-        let block = u64::from(geometry.pages_per_block());
-        let updates = if write_pages > 0 { 2 * block } else { 4 * block };
-        let programs = updates + trims.min(PENDING_MAX.into()) + u64::from(write_pages);
-        Needs { live_pages: trims + pages + u64::from(write_pages), programs, ..Needs::default() }
     }
 
     /// What the tree says of it, or that it cannot be read.

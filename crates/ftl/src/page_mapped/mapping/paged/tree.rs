@@ -582,7 +582,7 @@ mod tests {
         /// Empties the emptiest block while few are free.
         fn collect(&mut self) {
             while self.blocks.free() < 30 {
-                self.blocks.news.take();
+                self.blocks.news.heard();
                 let victim = self.blocks.counters.least_by_scan().unwrap();
                 let live = u64::from(self.blocks.counters.live(victim));
                 self.blocks.begin_collection(victim);
