@@ -131,16 +131,29 @@ fn invalid_extents_leave_the_cache_when_it_is_full_and_when_their_bucket_has_a_v
     look_at_all(&mut host);
 }
 
-/// The bitmap entry of a block that was erased, and the power failed before its removal from the tree was on flash.
 #[test]
-fn no_bitmap_is_older_than_its_block() {
+fn what_is_trimmed_page_by_page_gathers_in_extents_also_over_a_cut() {
+    let mut host = filled(&[]);
+    (0..PAGES).for_each(|page| host.trim(page, 1).unwrap());
+    host.flush().unwrap();
+    // Five, and what is stale in twenty blocks: a leaf holds twice as many.
+    assert_eq!(host.counter("mu_tree_height"), 1);
+    host.cut_and_damage(|_| ()).unwrap();
+    assert_eq!(host.counter("mu_tree_height"), 1);
+    look_at_all(&mut host);
+}
+
+#[test]
+fn what_is_stale_is_known_after_cuts_as_before() {
     let mut host = filled(&[]);
     for round in 0..6 {
         (0..PAGES / 8).for_each(|n| host.write((n * 56 + round) % (PAGES - 8), 5, true).unwrap());
+        let stale = |host: &Host| host.counter("partly_stale_blocks");
+        let before = stale(&host);
         host.cut_and_damage(|_| ()).unwrap();
+        assert!(before > 0 && stale(&host) > 0, "{before}, {}", stale(&host));
         look_at_all(&mut host);
     }
-    assert!(host.counter("mu_tree_height") > 0);
 }
 
 #[test]

@@ -66,8 +66,9 @@ impl PageMapped {
         self.hear_news(nand, steps.now)?;
         let Aside { mut mapping, mut cache, tree } = aside;
         let layout = tree.layout();
-        let entries =
-            self.extents_found(&geometry) + u64::from(geometry.blocks()) * u64::from(parts_of_block(&geometry));
+        let (logical_pages, table) = (self.shape.logical_pages, self.table());
+        let extents = mapping.extents_of((0..logical_pages).map(|key| table.lookup(LogicalPage(key))));
+        let entries = extents + u64::from(geometry.blocks()) * u64::from(parts_of_block(&geometry));
         let pages = entries.div_ceil(layout.entries_max(1, 2) as u64) + 2 * WRITE_PAGES_MIN as u64;
         let blocks = pages.div_ceil(u64::from(geometry.pages_per_block())) + 2;
         if self.blocks.is_stopped() || u64::from(self.blocks.free()) < blocks {
@@ -127,23 +128,5 @@ impl PageMapped {
         self.tree = tree;
         self.hear_news(nand, steps.now)?;
         Ok(scratch)
-    }
-
-    /// How many extents the table comes to.
-    fn extents_found(&mut self, geometry: &Geometry) -> u64 {
-        let mut extents = 0;
-        let mut before = Place::Nowhere;
-        for key in (0..self.shape.logical_pages).map(LogicalPage) {
-            let place = self.table().lookup(key);
-            let goes_on = match (before, place) {
-                (Place::At(one), Place::At(next)) => {
-                    one.0 + 1 == next.0 && geometry.block_of(one) == geometry.block_of(next)
-                }
-                _ => place == Place::Nowhere,
-            };
-            extents += u64::from(!goes_on || key.0.is_multiple_of(128));
-            before = place;
-        }
-        extents
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{EXTENT_PAGES_MAX, Extent, MuMapping};
 use crate::FtlError;
-use crate::page_mapped::mapping::Place;
 use crate::page_mapped::meta_io::MetaIo;
 use phelsuma_nand::{LogicalPage, Nand};
 
@@ -83,7 +82,7 @@ impl MuMapping {
 
     /// The extent that this one goes on with, if both fit one.
     fn in_front_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, new: &Extent) -> Result<Option<Extent>, FtlError> {
-        let (Some(before), Place::At(_)) = (new.first.checked_sub(1), new.place) else { return Ok(None) };
+        let Some(before) = new.first.checked_sub(1) else { return Ok(None) };
         let (geometry, partition) = (self.geometry, self.partition);
         let front = self.floor(io, before)?.filter(|front| {
             front.pages + new.pages <= EXTENT_PAGES_MAX
@@ -96,6 +95,7 @@ impl MuMapping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page_mapped::mapping::Place;
     use phelsuma_nand::Page;
 
     fn at(first: u32, page: u32, pages: u32) -> Extent {

@@ -112,15 +112,17 @@ impl Extent {
         Some(Self { first, place: self.place_of(first)?, pages })
     }
 
-    /// Whether the page `key` at `to` goes on where it ends: it is the next one, there as well, in the same block and in
-    /// the same partition.
+    /// Whether the page `key` at `to` goes on where it ends: it is the next one, in the same partition, and there it is the
+    /// next one of the same block; or both are trimmed, or lost.
     pub(crate) fn goes_on(&self, geometry: &Geometry, partition: u32, key: LogicalPage, to: Place) -> bool {
-        let (Place::At(page), Place::At(to)) = (self.place, to) else { return false };
-        self.end() == key.0
-            && self.pages < EXTENT_PAGES_MAX
-            && page.0 + self.pages == to.0
-            && geometry.block_of(page) == geometry.block_of(to)
-            && !key.0.is_multiple_of(partition)
+        let goes_on = match (self.place, to) {
+            (Place::At(page), Place::At(to)) => {
+                page.0 + self.pages == to.0 && geometry.block_of(page) == geometry.block_of(to)
+            }
+            (Place::Trimmed, Place::Trimmed) | (Place::Lost, Place::Lost) => true,
+            _ => false,
+        };
+        goes_on && self.end() == key.0 && self.pages < EXTENT_PAGES_MAX && !key.0.is_multiple_of(partition)
     }
 }
 
@@ -168,5 +170,17 @@ mod tests {
         let large = Geometry::new(4096, 256, 64, 1, 1).unwrap();
         let full = Extent { first: 0, place: Place::At(Page(0)), pages: 128 };
         assert!(!full.goes_on(&large, 1000, LogicalPage(128), Place::At(Page(128))));
+    }
+
+    #[test]
+    fn what_is_trimmed_goes_on_with_what_is_trimmed() {
+        let geometry = Geometry::new(4096, 16, 64, 1, 1).unwrap();
+        let places = [Place::Trimmed, Place::Lost, Place::At(Page(7)), Place::Nowhere];
+        for (place, to) in places.iter().flat_map(|place| places.map(|to| (*place, to))) {
+            let extent = Extent { first: 20, place, pages: 30 };
+            let goes_on = |key| extent.goes_on(&geometry, 1000, LogicalPage(key), to);
+            assert_eq!(goes_on(50), place == to && [Place::Trimmed, Place::Lost].contains(&to), "{place:?}, {to:?}");
+            assert!(!goes_on(51) && !goes_on(49));
+        }
     }
 }

@@ -220,6 +220,21 @@ impl MuMapping {
         Before::Known(before)
     }
 
+    /// How many extents these places come to, in the order of the pages that they are of.
+    pub(crate) fn extents_of(&self, places: impl Iterator<Item = Place>) -> u64 {
+        let (mut extents, mut growing) = (0, None::<Extent>);
+        for (key, place) in (0..).map(LogicalPage).zip(places).filter(|(_, place)| *place != Place::Nowhere) {
+            match &mut growing {
+                Some(growing) if growing.goes_on(&self.geometry, self.partition, key, place) => growing.pages += 1,
+                growing => {
+                    *growing = Some(Extent { first: key.0, place, pages: 1 });
+                    extents += 1;
+                }
+            }
+        }
+        extents
+    }
+
     /// A recovery has found `key` here; in the order of keys, and nothing is in the tree yet.
     pub(crate) fn found<N: Nand>(
         &mut self,
