@@ -239,6 +239,10 @@ barriers! {
     /// appendix E counts on there being none).
     RepeatsDropped,
 
+    // What extents in a µ-Tree stand on.
+    /// What is left of an extent behind a part that is written over stays in the tree (µ-FTL section 4.2.3).
+    RestBehindKept,
+
     // What log-block FTLs stand on.
     /// A map page is not written before the data block that it names is on flash (LAST++ section 2.2: a single atomic
     /// write).

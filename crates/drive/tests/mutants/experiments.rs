@@ -23,6 +23,8 @@ const DIES: Drive = Drive { pages_per_block: 8, blocks: 128, dies: (2, 2), ..SMA
 const CROWDED_DIES: Drive = Drive { blocks: 64, pages_per_block: 4, full: 99, ..DIES };
 /// A drive of blocks with 32 pages.
 const LARGER: Drive = Drive { pages_per_block: 32, blocks: 128, cache: 64, full: 60, ..SMALL };
+/// A drive with room for a µ-Tree, whose bitmap cache is soon full.
+const TREE: Drive = Drive { set: &[("validity.bitmap-cache", "3")], pages_per_block: 16, ..SMALL };
 
 fn soak(ftl: &'static str) -> Trap {
     Trap::Soak { drive: Drive { ftl, ..SMALL }, decay: 0, bad: 0 }
@@ -187,6 +189,9 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::PagesPointBack, soak("ib-ftl")),
         (B::TrimsPointBack, soak("ib-ftl")),
         (B::YoungFlushed, one_die_short),
+        // Its bitmaps are in a tree, which has needs of its own.
+        (B::ErasesReported, soak_on(TREE, "mu-ftl")),
+        (B::RestBehindKept, soak_on(TREE, "mu-ftl")),
         // A recovery from translation pages alone.
         (B::EntriesBeforeAcknowledged, soak("dftl-page")),
         (B::EntriesBeforeAcknowledged, soak("dftl-req")),

@@ -135,11 +135,14 @@ impl MuTree {
         self.caches.ram_bytes()
     }
 
-    /// RAM of everything else, in bytes.
+    /// RAM of everything else, in bytes: also what an update and a flush take for as long as they last.
     pub fn index_bytes(&self) -> u64 {
         let path: usize = self.path.iter().map(|level| level.capacity() * size_of::<Entry>()).sum();
         let lists = (self.stale.capacity() + self.fresh.capacity()) * 4;
-        self.caches.index_bytes() + (path + lists + self.page.capacity()) as u64
+        let merged = self.caches.layout.entries_max(1, 2) * size_of::<Entry>();
+        // A flush has a page of each level.
+        let flushed = if self.caches.writes_max > 0 { self.height * self.page.len() } else { 0 };
+        self.caches.index_bytes() + (path + lists + self.page.capacity() + merged + flushed) as u64
     }
 
     /// The record of a key.

@@ -120,6 +120,7 @@ impl PageMapped {
         let (mut ftl, report) = recovered?;
         ftl.tally = self.tally;
         ftl.tally.trees_written_anew += 1;
+        ftl.tally.mending_bytes = self.tally.mending_bytes.max(report.scratch_bytes);
         *self = ftl;
         Ok(report.done)
     }
@@ -157,6 +158,7 @@ impl PageMapped {
                 Counter::sum("mu_tree_flushes", counts.flushes),
                 Counter::level("mu_tree_height", tree.height() as u64),
                 Counter::sum("mu_trees_written_anew", self.tally.trees_written_anew),
+                Counter::level("mu_tree_mending_bytes", self.tally.mending_bytes),
                 Counter::level("partly_stale_blocks", self.partly_stale_blocks()),
             ]);
         }

@@ -219,6 +219,11 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         }
     }
 
+    /// Whether this is a drive that forgets the rule.
+    pub(crate) fn forget(&self, barrier: Barrier) -> bool {
+        self.blocks.forget(barrier)
+    }
+
     /// When everything read here is there.
     pub(crate) fn read_done(&self) -> Time {
         self.now

@@ -67,6 +67,8 @@ struct Tally {
     blocks_examined: u64,
     blocks_examined_max: u64,
     trees_written_anew: u64,
+    /// RAM that this took while it lasted, in bytes.
+    mending_bytes: u64,
 }
 
 /// A page-mapped FTL.

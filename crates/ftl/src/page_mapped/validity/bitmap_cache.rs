@@ -233,7 +233,7 @@ impl BitmapCache {
 
     /// Everything goes to the tree.
     pub(crate) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        let mut all = Vec::new();
+        let mut all = Vec::with_capacity(self.used as usize);
         for bucket in 0..self.buckets.len() {
             all.extend(self.take(bucket, None));
         }
@@ -333,6 +333,9 @@ impl BitmapCache {
         let high = self.high.as_ref().map_or(0, Vec::capacity);
         let all = self.entries.capacity() * size_of::<Entry>() + self.buckets.capacity() * 4 + high;
         ledger.index("index.bitmap_cache_links", (all as u64).saturating_sub(own));
+        // All of them, to be sorted.
+        let flushed = self.entries_max.max(1) as usize * size_of::<Stale>();
+        ledger.index("index.bitmap_cache_flush", flushed as u64);
     }
 
     pub(crate) fn counters(&self, out: &mut Vec<Counter>) {

@@ -2,6 +2,7 @@
 
 use super::{EXTENT_PAGES_MAX, Extent, MuMapping};
 use crate::FtlError;
+use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use phelsuma_nand::{LogicalPage, Nand};
 
@@ -53,7 +54,7 @@ impl MuMapping {
         while let Some(old) = from.filter(|old| old.first < new.end()) {
             let rest = old.beside(&new);
             self.tally.cases[rest.case] += 1;
-            if let Some(behind) = rest.behind {
+            if let Some(behind) = rest.behind.filter(|_| !io.forget(Barrier::RestBehindKept)) {
                 self.insert(io, &behind)?;
             }
             match rest.before {
