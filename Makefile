@@ -11,6 +11,7 @@ PAGED := dftl-noflush,dftl-page,dftl-timeout,dftl-req,lazyftl,ib-ftl,geckoftl
 # A tree that is looked into for each page takes ten times as long on the drives of the others.
 MU    := mu-ftl
 ON_MU := --ftl $(MU) --blocks 64 --pages-per-block 16 --ratio 0.4
+FULL_CACHES := --set mapping.write-pages=0 --set validity.bitmap-cache=3 --set partitions.pages=100
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
@@ -148,6 +149,7 @@ thorough-python:
 thorough-crash:
 	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --operations 3500 --seed 1
 	$(PHELSUMA) crash $(ON_MU) --operations 3500 --seed 1
+	$(PHELSUMA) crash $(ON_MU) $(FULL_CACHES) --workload all --writes 1000 --cuts 300 --seed 1
 	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --workload all --writes 1000 --cuts 1 --nested --seed 1
 	$(PHELSUMA) crash $(ON_MU) --workload all --writes 1000 --cuts 1 --nested --seed 1
 

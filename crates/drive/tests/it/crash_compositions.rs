@@ -1,5 +1,6 @@
-//! `geckoftl` with placements that sort pages by age, and the victims that go with them: sweeps of power cuts with
-//! every fault that it promises, and what is read to know the old copies of pages.
+//! `geckoftl` with placements that sort pages by age, and the victims that go with them, and `mu-ftl` with caches that are
+//! full all the time: sweeps of power cuts with every fault that they promise, and what is read to know the old copies of
+//! pages.
 //!
 //! `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it -- --nocapture crash_compositions::` goes over
 //! every workload with many cuts and prints their numbers.
@@ -9,7 +10,7 @@
 use crate::room;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
 use phelsuma_drive::{Arrival, Drive, Input, RunConfig, RunResult};
-use phelsuma_ftl::{Composition, Config, PowerPart, Preset};
+use phelsuma_ftl::{Composition, Config, Preset};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Timing};
 use phelsuma_trace::Source;
@@ -29,31 +30,41 @@ const COMPOSITIONS: [Settings; 9] = [
     &[("placement", "midas"), ("victim", "midas")],
 ];
 
+/// What `mu-ftl` is given.
+const TREES: [Settings; 3] = [
+    &[("mapping.write-pages", "0"), ("validity.bitmap-cache", "0"), ("partitions.pages", "100")],
+    &[("mapping.read-pages", "1"), ("mapping.write-pages", "1"), ("validity.bitmap-cache", "3")],
+    &[("mapping.write-pages", "3"), ("validity.bitmap-cache", "3"), ("partitions.pages", "100")],
+];
+
 fn thorough() -> bool {
     std::env::var_os("PHELSUMA_THOROUGH").is_some()
 }
 
-fn composition(settings: Settings) -> Composition {
-    let mut composition = Preset::named("geckoftl").unwrap().composition;
+fn composition(ftl: &str, settings: Settings) -> Composition {
+    let preset = Preset::named(ftl).unwrap().composition;
+    let mut composition = preset;
     composition.set_all(settings).unwrap();
-    // It is recovered as geckoftl is, and nothing less is promised.
-    assert_eq!(composition.power(), Some(PowerPart::GeckoRec), "{settings:?}");
+    // It is recovered as the preset is, and nothing less is promised.
+    assert_eq!(composition.power(), preset.power(), "{settings:?}");
     assert_eq!(composition.why_not_survivable(), None, "{settings:?}");
     composition
 }
 
-fn config(settings: Settings, workload: Workload, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
+fn config(ftl: &str, settings: Settings, workload: Workload, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let several = dies.0 * dies.1 > 1;
     let (blocks, ratio): (u32, f64) = if several { (256, 0.4) } else { (128, 0.5) };
-    let mut composition = composition(settings);
-    // Small for the drive, so that entries are evicted and old copies are not known.
-    composition.set("mapping.cache", "64").unwrap();
+    let mut composition = composition(ftl, settings);
+    if composition.has_cache() {
+        // Small for the drive, so that entries are evicted and old copies are not known.
+        composition.set("mapping.cache", "64").unwrap();
+    }
     let logical_pages = (f64::from(blocks) * 32.0 * ratio) as u32;
-    let geometry = room::roomy("geckoftl", composition, logical_pages, blocks.into(), dies);
+    let geometry = room::roomy(ftl, composition, logical_pages, blocks.into(), dies);
     LabConfig {
         geometry,
         timing: Timing::preset("gecko").unwrap(),
-        ftl: Config::new("geckoftl", composition, logical_pages, 1),
+        ftl: Config::new(ftl, composition, logical_pages, 1),
         workload,
         writes,
         points: Points::Every,
@@ -84,37 +95,61 @@ impl Sum {
     }
 }
 
-/// `cuts` of each. Not in the long mode it is a sample: each composition under one or two of the workloads, each
-/// workload with one or two compositions.
-fn sweep_all(what: &str, cuts: (u32, u32), writes: (u32, u32), depth: u32, dies: (u32, u32)) {
+/// `cuts` of each. Not in the long mode it is a sample: each workload with one composition.
+fn sweep_all(
+    what: &str,
+    (ftl, compositions): (&str, &[Settings]),
+    cuts: (u32, u32),
+    writes: (u32, u32),
+    depth: u32,
+    dies: (u32, u32),
+) {
     let of = |(few, many): (u32, u32)| if thorough() { many } else { few };
-    for (number, settings) in COMPOSITIONS.into_iter().enumerate() {
+    for (number, settings) in compositions.iter().copied().enumerate() {
         let mut sum = Sum::default();
         for (_, workload) in
-            Workload::ALL.into_iter().enumerate().filter(|(w, _)| thorough() || w % COMPOSITIONS.len() == number)
+            Workload::ALL.into_iter().enumerate().filter(|(w, _)| thorough() || w % compositions.len() == number)
         {
             let points = Points::Some(of(cuts));
-            let config = LabConfig { points, ..config(settings, workload, of(writes), depth, dies) };
+            let config = LabConfig { points, ..config(ftl, settings, workload, of(writes), depth, dies) };
             let report = Sweep::new(&config).run().unwrap_or_else(|e| panic!("{settings:?} {workload:?}: {e}"));
             sum.add(settings, &report);
         }
-        println!("{what}, {settings:?}: {sum:?}");
+        println!("{ftl}, {what}, {settings:?}: {sum:?}");
     }
+}
+
+const SORTED: (&str, &[Settings]) = ("geckoftl", &COMPOSITIONS);
+const SMALL_TREES: (&str, &[Settings]) = ("mu-ftl", &TREES);
+
+#[test]
+fn mu_ftl_with_full_caches_survives_cuts_of_every_workload() {
+    sweep_all("cuts", SMALL_TREES, (8, 300), (300, 1_000), 1, (1, 1));
+}
+
+#[test]
+fn mu_ftl_with_full_caches_survives_cuts_of_its_recoveries() {
+    sweep_all("nested", SMALL_TREES, (1, 3), (100, 200), 2, (1, 1));
+}
+
+#[test]
+fn mu_ftl_with_full_caches_survives_cuts_on_several_dies() {
+    sweep_all("dies", SMALL_TREES, (2, 40), (200, 300), 1, (2, 2));
 }
 
 #[test]
 fn geckoftl_that_sorts_pages_by_age_survives_cuts_of_every_workload() {
-    sweep_all("cuts", (3, 300), (300, 1_000), 1, (1, 1));
+    sweep_all("cuts", SORTED, (3, 300), (300, 1_000), 1, (1, 1));
 }
 
 #[test]
 fn geckoftl_that_sorts_pages_by_age_survives_cuts_of_its_recoveries() {
-    sweep_all("nested", (1, 8), (200, 300), 2, (1, 1));
+    sweep_all("nested", SORTED, (1, 8), (200, 300), 2, (1, 1));
 }
 
 #[test]
 fn geckoftl_that_sorts_pages_by_age_survives_cuts_on_several_dies() {
-    sweep_all("dies", (1, 40), (200, 300), 1, (2, 2));
+    sweep_all("dies", SORTED, (1, 40), (200, 300), 1, (2, 2));
 }
 
 /// Of a drive of the laboratory it takes a short epoch and many writes until MiDAS has groups, which a cut makes it forget.

@@ -6,7 +6,7 @@ use phelsuma_ftl::{Config, PRESETS, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
 /// Page-mapped FTLs with each kind of mapping and validity.
-const PAGE_MAPPED: [&str; 6] = ["page", "dftl", "mu-ftl-pvb", "geckoftl", "lazyftl", "ib-ftl"];
+const PAGE_MAPPED: [&str; 7] = ["page", "dftl", "mu-ftl", "mu-ftl-pvb", "geckoftl", "lazyftl", "ib-ftl"];
 
 /// Every FTL that keeps data, but for those that on one channel are another one.
 fn all() -> impl Iterator<Item = &'static str> {

@@ -54,7 +54,7 @@ fn assert_sound(config: &SoakConfig, cycles: u64) {
 }
 
 /// Page-mapped FTLs with each kind of mapping and validity: what decays is looked for in other places by each.
-const PAGE_MAPPED: [&str; 6] = ["page", "dftl", "mu-ftl-pvb", "geckoftl", "lazyftl", "ib-ftl"];
+const PAGE_MAPPED: [&str; 7] = ["page", "dftl", "mu-ftl", "mu-ftl-pvb", "geckoftl", "lazyftl", "ib-ftl"];
 
 #[test]
 fn power_cuts() {
