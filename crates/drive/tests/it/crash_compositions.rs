@@ -53,7 +53,13 @@ fn composition(ftl: &str, settings: Settings) -> Composition {
 
 fn config(ftl: &str, settings: Settings, workload: Workload, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let several = dies.0 * dies.1 > 1;
-    let (blocks, ratio): (u32, f64) = if several { (256, 0.4) } else { (128, 0.5) };
+    let (blocks, ratio): (u32, f64) = match (ftl, several) {
+        // A tree of pages of 512 bytes has room for no more.
+        ("mu-ftl", true) => (256, 0.1),
+        ("mu-ftl", false) => (64, 0.3),
+        (_, true) => (256, 0.4),
+        (_, false) => (128, 0.5),
+    };
     let mut composition = composition(ftl, settings);
     if composition.has_cache() {
         // Small for the drive, so that entries are evicted and old copies are not known.
@@ -68,7 +74,11 @@ fn config(ftl: &str, settings: Settings, workload: Workload, writes: u32, depth:
         workload,
         writes,
         points: Points::Every,
-        faults: Fault::all(),
+        faults: match ftl {
+            // Its recoveries write much.
+            "mu-ftl" if depth > 1 && !thorough() => Fault::named("torn-seen").unwrap(),
+            _ => Fault::all(),
+        },
         depth,
         seed: 1,
         threads: 2,
