@@ -184,6 +184,12 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         }
         writeln!(out, "the recovery took {} of RAM for itself", size::show(recovery.scratch_bytes))?;
     }
+    let managed = &result.management_seconds;
+    writeln!(
+        out,
+        "management overhead {:.3} s of flash time: collection {:.3}, translation {:.3}, validity {:.3}, other {:.3}",
+        managed.total, managed.user, managed.translation, managed.validity, managed.other
+    )?;
     let m = &result.machine;
     let rss = m.peak_rss_bytes.map(|b| format!("{} at the most", size::show(b)));
     writeln!(

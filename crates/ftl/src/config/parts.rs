@@ -350,7 +350,7 @@ pub(crate) const SEPBIT: PlacementPart =
 pub(crate) const MIDAS: PlacementPart = PlacementPart::Midas { groups: 6, epoch: 4 };
 
 /// Extents in a µ-Tree with the defaults: caches of 44 KiB with pages of 4 KiB, as µ-FTL has for its PIC trace (figure 8).
-pub(crate) const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 7, write_pages: 4, record_bits: 0 };
+pub(crate) const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0 };
 
 /// Bitmap entries in the same tree with the default: 4 KiB of bitmap cache (µ-FTL figure 8).
 pub(crate) const MU_BITMAPS: ValidityPart = ValidityPart::MuTree { bitmap_cache: 1024 };

@@ -292,7 +292,8 @@ impl FlashMap {
     /// never written is empty.
     ///
     /// # Errors
-    /// Pages are too small, or the newest root that can be read needs one that cannot.
+    /// Pages are too small, or what was found cannot be written anew. Where the newest root cannot be read, or needs a page that
+    /// cannot, the map is that of the root before it; where none can, it is empty.
     pub fn open<N: Nand>(nand: &mut N, blocks: &[Block], caches: FlashMapCaches) -> Result<Self, FlashMapError> {
         let mut map = Self::empty(nand, blocks, caches)?;
         let mut roots: Vec<(u64, u32, bool)> = Vec::new();

@@ -220,6 +220,11 @@ impl PageMapped {
     }
 
     fn move_user_pages<N: Nand>(&mut self, nand: &mut N, victim: Block, why: Why, at: Time) -> Result<Time, FtlError> {
+        let of_tree = matches!(self.validity, Validity::Mu(_));
+        if of_tree && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
+            // Nobody has to ask which of its pages are stale.
+            return Ok(at);
+        }
         let mut live = core::mem::take(&mut self.live);
         live.clear();
         let io = validity_io!(self, nand, at);
@@ -229,7 +234,7 @@ impl PageMapped {
         if self.validity.is_unreadable() {
             return Err(TREE_UNREADABLE);
         }
-        if matches!(self.validity, Validity::Mu(_)) {
+        if of_tree {
             // Where they do not agree there are pages that were never programmed; and the mapping is asked, at no cost to
             // speak of.
             let agree = live.len() == usize::from(self.blocks.counters.live(victim));
@@ -239,6 +244,10 @@ impl PageMapped {
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         if !one_by_one && (answer != Answer::Exact || self.mapping.is_lazy()) {
             self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
+            if self.mapping.is_unreadable() {
+                // What could not be looked up was taken for stale.
+                return Err(TREE_UNREADABLE);
+            }
         }
         let on_flash = matches!(self.mapping, Mapping::Paged(_)) && !self.barriers.forget(Barrier::MovedVerified);
         let mut moving = core::mem::take(&mut self.moving);

@@ -13,7 +13,7 @@ use super::{Config, PageMapped, mapping_io};
 use crate::blocks::BlockUse;
 use crate::config::{MappingPart, PlacementPart};
 use crate::mu_tree::MuTree;
-use crate::{Counter, FtlError, RamLedger};
+use crate::{Counter, Ftl, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand, Page, Time};
 
@@ -38,22 +38,41 @@ impl PageMapped {
     }
 
     /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at once
-    /// (µ-FTL's switch merge, sections 4.3.3 and 5.4).
+    /// (µ-FTL's switch merge, sections 4.3.3 and 5.4); where a trim is pending, which could bring back what was in it, when
+    /// that is written.
     #[inline]
     pub(super) fn give_back_if_dead(&mut self, page: Page) {
         let block = self.blocks.geometry().block_of(page);
-        let Some(cache) = self.validity.bitmap_cache() else { return };
-        // What a trim that is pending could bring back stays until that is written.
-        let is_dead = self.blocks.use_of(block) == BlockUse::Closed
-            && self.blocks.counters.live(block) == 0
-            && !self.mapping.has_pending_trims();
-        if is_dead {
-            cache.freed(block);
-            cache.switch_merged();
-            self.blocks.begin_collection(block);
-            self.victim.taken(&self.blocks.counters, block);
-            self.blocks.release(block);
+        if self.validity.bitmap_cache().is_none() || !self.is_dead(block) {
+            return;
         }
+        if self.mapping.has_pending_trims() { self.died.push(block) } else { self.give_back(block) }
+    }
+
+    /// Gives back the blocks that waited for pending trims, if they are written.
+    pub(super) fn give_back_died(&mut self) {
+        if self.mapping.has_pending_trims() {
+            return;
+        }
+        while let Some(block) = self.died.pop() {
+            // It may have been collected meanwhile.
+            if self.is_dead(block) {
+                self.give_back(block);
+            }
+        }
+    }
+
+    fn is_dead(&self, block: Block) -> bool {
+        self.blocks.use_of(block) == BlockUse::Closed && self.blocks.counters.live(block) == 0
+    }
+
+    fn give_back(&mut self, block: Block) {
+        let Some(cache) = self.validity.bitmap_cache() else { return };
+        cache.freed(block);
+        cache.switch_merged();
+        self.blocks.begin_collection(block);
+        self.victim.taken(&self.blocks.counters, block);
+        self.blocks.release(block);
     }
 
     /// The tree learns of what a request has written.
@@ -79,6 +98,7 @@ impl PageMapped {
         let written = self.mapping.write_pending_trims(io);
         let done = io.done();
         self.settle(nand, at)?;
+        self.give_back_died();
         match written {
             Ok(_) | Err(FtlError::Full { .. }) => Ok(done),
             Err(error) => Err(error),
@@ -118,10 +138,18 @@ impl PageMapped {
         let recovered = Self::recover(nand, &config, at);
         self.mended_with = Some(config);
         let (mut ftl, report) = recovered?;
+        let before = Ftl::<N>::counters(self);
         ftl.tally = self.tally;
         ftl.tally.trees_written_anew += 1;
         ftl.tally.mending_bytes = self.tally.mending_bytes.max(report.scratch_bytes);
         *self = ftl;
+        let after = Ftl::<N>::counters(self);
+        for before in before.iter().filter(|counter| !counter.is_level) {
+            let now = after.iter().find(|counter| counter.name == before.name).map_or(0, |counter| counter.value);
+            if now < before.value {
+                self.carried.push(Counter::sum(before.name, before.value - now));
+            }
+        }
         Ok(report.done)
     }
 
@@ -140,7 +168,8 @@ impl PageMapped {
         let is_partly_stale = |block: &Block| {
             let is_closed = self.blocks.use_of(*block) == BlockUse::Closed;
             let live = u32::from(self.blocks.counters.live(*block));
-            is_closed && !self.blocks.is_metadata(self.blocks.stream_of(*block)) && live < geometry.pages_per_block()
+            let is_partly = (1..geometry.pages_per_block()).contains(&live);
+            is_closed && !self.blocks.is_metadata(self.blocks.stream_of(*block)) && is_partly
         };
         (0..geometry.blocks()).map(Block).filter(is_partly_stale).count() as u64
     }

@@ -219,6 +219,14 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         }
     }
 
+    /// Does something for another purpose than the part's.
+    pub(crate) fn for_purpose<R>(&mut self, purpose: Purpose, act: impl FnOnce(&mut Self) -> R) -> R {
+        let usual = core::mem::replace(&mut self.purpose, purpose);
+        let result = act(self);
+        self.purpose = usual;
+        result
+    }
+
     /// Whether this is a drive that forgets the rule.
     pub(crate) fn forget(&self, barrier: Barrier) -> bool {
         self.blocks.forget(barrier)

@@ -104,6 +104,10 @@ pub(crate) struct PageMapped {
     tree: Option<MuTree>,
     /// What the drive comes up with once more if a page of the tree goes bad.
     mended_with: Option<Box<Config>>,
+    /// What counters had come to before it came up anew, where they began anew with it.
+    carried: Vec<Counter>,
+    /// Blocks without a live page that wait for a pending trim.
+    died: Vec<Block>,
 }
 
 /// In the spare area of a user page that points back: it took no page's place.
@@ -252,6 +256,8 @@ impl PageMapped {
             recounted: None,
             tally: Tally::default(),
             tree: Self::tree_of(geometry, config)?,
+            carried: Vec::new(),
+            died: Vec::new(),
             mended_with: matches!(composition.mapping, MappingPart::MuTree { .. }).then(|| Box::new(config.clone())),
         })
     }
@@ -521,6 +527,7 @@ impl PageMapped {
             self.make_space(nand, at)?;
             self.mapping.write_pending_trims(mapping_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
+            self.give_back_died();
         }
         let flushed = self.flush_for_host(nand, at)?;
         Ok(flushed.max(self.blocks.clock.horizon()))
@@ -666,7 +673,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
         let page_bytes = self.blocks.geometry().page_bytes().into();
         ledger.index("buffer.moving", self.moving.bytes(page_bytes));
-        ledger.index("buffer.before", self.before.capacity() as u64 * 4);
+        ledger.index("buffer.before", (self.before.capacity() + self.died.capacity()) as u64 * 4);
         ledger.index("index.anchors", self.anchors.capacity() as u64 * 4);
         ledger
     }
@@ -697,6 +704,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
         }
         if let Some(sampling) = &self.sampling {
             sampling.counters(&mut counters);
+        }
+        for carried in &self.carried {
+            counters.iter_mut().filter(|counter| counter.name == carried.name).for_each(|c| c.value += carried.value);
         }
         counters
     }

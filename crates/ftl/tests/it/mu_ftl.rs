@@ -113,6 +113,18 @@ fn a_block_whose_last_page_becomes_stale_is_given_back_at_once_and_nothing_goes_
 }
 
 #[test]
+fn a_block_whose_last_page_is_trimmed_is_given_back_when_the_trim_is_written() {
+    let mut host = filled(&[]);
+    let free = host.counter("free_blocks");
+    host.trim(64, 64).unwrap();
+    assert_eq!((host.counter("switch_merges"), host.counter("free_blocks")), (2, free + 1), "a tombstone page opens one");
+    assert_eq!((host.counter("collections"), host.counter("invalid_extents")), (0, 0));
+    look_at_all(&mut host);
+    host.cut_and_damage(|_| ()).unwrap();
+    look_at_all(&mut host);
+}
+
+#[test]
 fn invalid_extents_leave_the_cache_when_it_is_full_and_when_their_bucket_has_a_victim() {
     let mut host = filled(&[("validity.bitmap-cache", "4")]);
     for page in [3, 40, 70, 100] {
@@ -177,8 +189,14 @@ fn a_page_of_the_tree_that_goes_bad_costs_no_data() {
         let (newest, _) = host.plug.newest_and_older(Kind::Tree);
         let page = newest[nth % newest.len()];
         host.plug.spoiled.insert(page);
+        let counters = |host: &Host| host.ftl.as_ref().unwrap().counters();
+        let before = counters(&host);
         host.compare_all();
         (0..PAGES).for_each(|n| host.write(n * 99 % PAGES, 1, true).unwrap());
+        for (before, now) in before.iter().zip(counters(&host)).filter(|(before, _)| !before.is_level) {
+            assert!(now.name == before.name && now.value >= before.value, "{before:?}, {now:?}");
+        }
+        assert!(host.counter("mu_trees_written_anew") > 0, "page {nth}");
         look_at_all(&mut host);
     }
 }

@@ -152,7 +152,7 @@ impl Mapping {
         }
     }
 
-    /// Where `key` is; nothing changes.
+    /// Where `key` is; no entry is cached for it.
     pub(crate) fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
         match self {
             Self::Ram(ram) => ram.lookup(key),

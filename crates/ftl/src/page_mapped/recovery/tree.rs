@@ -121,12 +121,13 @@ impl PageMapped {
             pages.into_iter().for_each(|page| io.drop_page(page));
             return Ok(scratch);
         }
+        // Of blocks that were erased meanwhile the tree says nothing yet, so the bitmap hears of it.
+        self.hear_news(nand, steps.now)?;
         self.mapping = Mapping::Mu(mapping);
         if let Some(cache) = cache {
             self.validity = Validity::Mu(cache);
         }
         self.tree = tree;
-        self.hear_news(nand, steps.now)?;
         Ok(scratch)
     }
 }

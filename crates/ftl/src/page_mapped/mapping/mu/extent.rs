@@ -71,7 +71,8 @@ impl Records {
         debug_assert!((1..=EXTENT_PAGES_MAX).contains(&extent.pages));
         let page = match extent.place {
             Place::At(page) => page.0.into(),
-            Place::Trimmed | Place::Nowhere => self.trimmed(),
+            Place::Trimmed => self.trimmed(),
+            Place::Nowhere => unreachable!("what is nowhere has no extent"),
             Place::Lost => self.lost(),
         };
         debug_assert!(page >> self.page_bits == 0);

@@ -14,7 +14,8 @@
 //! well, and in tombstone pages. So nothing in it has to be found again, no bitmap in it can be out of date, and its root
 //! may be in the write cache. A recovery scans the spare areas, as that of a table in RAM does, and writes a new tree from
 //! what it has found (`recovery/tree.rs`). A page of the tree that goes bad costs no data for the same reason: the drive
-//! comes up anew.
+//! comes up anew. (What a collection could not read, and the tree says is lost, is the exception, as of a table in RAM after a
+//! power cut: ARCHITECTURE.md, *What is not yet so*.)
 
 mod cut;
 mod extent;
@@ -35,7 +36,7 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, SpareRead};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose, SpareRead};
 
 /// How extents are cut and joined.
 #[derive(Clone, Copy, Default, Debug)]
@@ -349,9 +350,12 @@ impl MuMapping {
     fn write_tombstone<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, region: u32) -> Result<(), FtlError> {
         let mut to = None;
         if self.make_bitmap(io, region)? {
-            io.keep_blank()?;
-            let version = io.next_version();
-            to = Some(io.append(Kind::Tombstone, region, version, &self.trims.bitmap)?);
+            let bitmap = &self.trims.bitmap;
+            to = Some(io.for_purpose(Purpose::Trim, |io| {
+                io.keep_blank()?;
+                let version = io.next_version();
+                io.append(Kind::Tombstone, region, version, bitmap)
+            })?);
             self.tally.tombstones_written += 1;
         }
         if let Some(before) = self.trims.set_page(region, to) {
