@@ -107,6 +107,9 @@ impl MuTree {
     /// Changes how many pages the write cache holds; how many it held. One that is to hold none must be flushed.
     pub fn set_write_pages(&mut self, pages: usize) -> usize {
         debug_assert!(pages > 0 || self.caches.waiting() == 0);
+        if self.caches.waiting() == 0 {
+            self.caches.writes = Vec::new();
+        }
         core::mem::replace(&mut self.caches.writes_max, pages)
     }
 

@@ -30,6 +30,9 @@ impl Why {
     }
 }
 
+/// Collections in a row, with a tree, after which no more blocks are free than before; then the emptiest is taken.
+const GAINLESS_MAX: u32 = 16;
+
 impl PageMapped {
     /// Collects until the reserve is full again. Nobody waits for that: what is given back is not erased before
     /// everything so far is on flash.
@@ -38,9 +41,18 @@ impl PageMapped {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
         let reserve = if self.barriers.forget(Barrier::ReserveKept) { 1 } else { self.shape.reserve_blocks };
+        let (mut most_free, mut turns) = (self.blocks.free(), 0);
+        // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come to.
+        let of_tree = matches!(self.mapping, Mapping::Mu(_));
         while self.blocks.free() < reserve {
             let known = self.look_for_victims(nand, at);
-            match self.next_victim().filter(|(victim, _)| self.can_gain(*victim)) {
+            turns = if self.blocks.free() > most_free { 0 } else { turns + 1 };
+            most_free = most_free.max(self.blocks.free());
+            let victim = match of_tree && turns > GAINLESS_MAX {
+                true => self.blocks.counters.least_by_scan().map(|block| (block, Why::Emergency)),
+                false => self.next_victim(),
+            };
+            match victim.filter(|(victim, _)| self.can_gain(*victim)).or_else(|| self.emptied_victim()) {
                 Some((victim, why)) => {
                     self.collect(nand, victim, why, known)?;
                     // What could gain nothing, or did not come to its end, is none.
@@ -81,15 +93,24 @@ impl PageMapped {
         }
         let geometry = self.blocks.geometry();
         let usable = Self::usable_pages(geometry, &self.shape, self.blocks.bad);
-        // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale: both
-        // have blocks of their own.
+        // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale, and a
+        // tree: each has blocks of its own.
         let set_aside = match self.mapping.is_lazy() {
+            _ if matches!(self.mapping, Mapping::Mu(_)) => u64::from(self.shape.metadata_blocks),
             true if self.blocks.collects_metadata() => u64::from(self.shape.unidentified_blocks),
             true => u64::from(self.shape.metadata_blocks) + u64::from(self.shape.unidentified_blocks),
             false => 0,
         };
         usable >= u64::from(self.shape.logical_pages)
             || self.blocks.counters.live_total() <= usable + set_aside * u64::from(geometry.pages_per_block())
+    }
+
+    /// With a tree in which each trim leaves stale pages: a block of which more is gained than its pages and the tree take,
+    /// however much is live elsewhere. Else a drive that is full could not take the trims that make room.
+    fn emptied_victim(&self) -> Option<(Block, Why)> {
+        let least = self.blocks.counters.least_by_scan().filter(|_| matches!(self.mapping, Mapping::Mu(_)))?;
+        let live = u32::from(self.blocks.counters.live(least));
+        (2 * live <= self.blocks.geometry().pages_per_block()).then_some((least, Why::Emergency))
     }
 
     /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space,

@@ -475,10 +475,12 @@ impl PageMapped {
             if let Hint::Death(left) = request.hint {
                 self.blocks.note_death(to, Some(left));
             }
-            self.hear_news(nand, at)?;
+            let heard = self.hear_news(nand, at);
+            // It is there, whatever became of the news.
             if let Before::Known(Place::At(old)) = self.mapping.written(key, to) {
                 self.drop_user_page(nand, old, at)?;
             }
+            heard?;
             self.hear_news(nand, at)?;
             self.blocks.reported();
             done = done.max(safe).max(self.written_by_host(nand, key, at)?);

@@ -215,6 +215,19 @@ fn without_caches_each_update_of_the_tree_is_programmed_once_and_each_split() {
     assert!(cached.counter("mu_tree_programs") < programs / 2);
 }
 
+/// What a collection moves leaves as many stale pages of the tree behind the blocks that are written first.
+#[test]
+fn collections_in_the_order_of_writing_come_to_an_end() {
+    let geometry = phelsuma_nand::Geometry::new(4096, 128, 128, 1, 1).unwrap();
+    let mut config = config("mu-ftl", 8_192);
+    config.composition.set("victim", "fifo").unwrap();
+    let mut host = Host::new(chips(geometry), config, 1);
+    host.plug.operations_max = Some(1_000_000);
+    (0..14_000u32).for_each(|n| host.write(n.wrapping_mul(2_654_435_761) % 8_192, 1, false).unwrap());
+    assert!(host.counter("collections") > 0);
+    look_at_all(&mut host);
+}
+
 #[test]
 fn a_drive_has_no_more_pages_than_its_tree_has_room_for_however_they_come() {
     let geometry = small(32, 1600, 1, 1);

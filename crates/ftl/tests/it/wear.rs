@@ -1,6 +1,6 @@
 //! Blocks that grow bad, and drives that wear out.
 
-use crate::common::{Host, Step, below, chips, config, most_pages, scaled, small, surviving, with_metadata};
+use crate::common::{Host, Step, below, chips, config, most_pages, most_pages_of, scaled, small, surviving, with_metadata};
 use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, Nand, SimNand, Timing};
@@ -232,13 +232,18 @@ fn a_block_that_fails_its_first_program_does_not_keep_a_drive_from_being_formatt
 
 /// A drive as large as it can be.
 fn full(preset: &str) -> (Geometry, Config) {
-    let geometry = with_metadata(preset, small(32, 56, 1, 1));
+    let geometry = match preset {
+        // On smaller pages its tree is full before its blocks are.
+        "mu-ftl" => Geometry::new(2048, 32, 64, 1, 1).unwrap(),
+        _ => with_metadata(preset, small(32, 56, 1, 1)),
+    };
     (geometry, config(preset, most_pages(preset, geometry)))
 }
 
-/// Drives of which so many blocks go bad that most of them are full; then all but the last pages are trimmed.
-fn trimmed_when_full((geometry, config): &(Geometry, Config)) {
+/// Drives of which so many blocks go bad that most of them are full; then all but the last pages are trimmed, so many at a time.
+fn trimmed_when_full((geometry, config): &(Geometry, Config), at_a_time: u32) {
     let name = &config.name;
+    let mut got_full = 0;
     for broken in 1..24 {
         let mut host = Host::new(chips(*geometry), config.clone(), 1);
         host.overwrite().unwrap();
@@ -252,8 +257,12 @@ fn trimmed_when_full((geometry, config): &(Geometry, Config)) {
             continue;
         }
         host.forgive_refused();
+        got_full += 1;
         let logical = host.logical_pages();
-        host.trim(0, logical - 64).unwrap_or_else(|e| panic!("{name} with {broken}: {e}"));
+        for first in (0..logical - 64).step_by(at_a_time as usize) {
+            let pages = at_a_time.min(logical - 64 - first);
+            host.trim(first, pages).unwrap_or_else(|e| panic!("{name} with {broken}, {first}: {e}"));
+        }
         host.flush().unwrap_or_else(|e| panic!("{name} with {broken}: {e}"));
         for _ in 0..4 {
             for page in logical - 64..logical {
@@ -263,13 +272,26 @@ fn trimmed_when_full((geometry, config): &(Geometry, Config)) {
         host.compare_all();
         host.check();
     }
+    assert!(got_full > 0, "{name} never got full");
 }
 
 #[test]
 fn a_full_drive_takes_writes_again_after_a_trim_made_room() {
     for preset in surviving() {
-        trimmed_when_full(&full(preset.name));
+        trimmed_when_full(&full(preset.name), u32::MAX);
     }
+}
+
+#[test]
+fn a_full_drive_with_a_tree_takes_trims_one_by_one() {
+    let (geometry, config) = full("mu-ftl");
+    for at_a_time in [1, 100] {
+        trimmed_when_full(&(geometry, config.clone()), at_a_time);
+    }
+    let mut without = config.composition;
+    without.set("mapping.write-pages", "0").unwrap();
+    let pages = most_pages_of(without, geometry);
+    trimmed_when_full(&(geometry, Config::new("mu-ftl", without, pages, 1)), 1);
 }
 
 #[cfg(phelsuma_mutants)]
@@ -282,7 +304,7 @@ mod mutants {
         let forgets = Some(Barrier::LastBlockForMap);
         let (geometry, config) = full("last++");
         let forgetful = (geometry, Config { forgets, ..config });
-        let run = || trimmed_when_full(&forgetful);
+        let run = || trimmed_when_full(&forgetful, u32::MAX);
         assert!(std::panic::catch_unwind(run).is_err());
     }
 }

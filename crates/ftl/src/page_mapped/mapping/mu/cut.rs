@@ -45,7 +45,7 @@ impl MuMapping {
     }
 
     /// Puts an extent into the tree. If it fails in the middle, what was written is put once more later: what was done of it
-    /// already does no harm, because what is cut away is stale. A trim that fails so is not done as a whole.
+    /// already does no harm, because what is cut away is stale.
     pub(super) fn put<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, new: Extent) -> Result<(), FtlError> {
         let mut from = self.floor(io, new.first)?;
         if from.is_none_or(|extent| extent.end() <= new.first) {

@@ -306,11 +306,9 @@ impl MuMapping {
             let found = self.find(io, key)?;
             let Some(piece) = found.cut(key, pages.end) else { break };
             key = piece.end();
-            let stale = match piece.place {
-                Place::At(first) => first.0..first.0 + piece.pages,
-                Place::Lost => 0..0,
-                Place::Nowhere | Place::Trimmed => continue,
-            };
+            if let Place::Nowhere | Place::Trimmed = piece.place {
+                continue;
+            }
             if self.trims.pending_count() >= PENDING_MAX && !self.trims.is_pending(region) {
                 self.write_pending(io)?;
             }
@@ -318,13 +316,25 @@ impl MuMapping {
             let mut first = piece.first;
             while first < piece.end() {
                 let end = piece.end().min((first / self.partition + 1).saturating_mul(self.partition));
-                self.put(io, Extent { first, place: Place::Trimmed, pages: end - first })?;
+                let put = self.put(io, Extent { first, place: Place::Trimmed, pages: end - first });
+                // What could not be programmed is in the write cache: if the tree says trimmed, it is.
+                if put.is_ok() || self.is_trimmed(io, first..end) {
+                    self.trims.mark_pending(region);
+                    if let Some(Extent { place: Place::At(page), pages, .. }) = piece.cut(first, end) {
+                        before.extend((page.0..page.0 + pages).map(Page));
+                    }
+                }
+                put?;
                 first = end;
             }
-            before.extend(stale.map(Page));
-            self.trims.mark_pending(region);
         }
         Ok(())
+    }
+
+    /// Whether an extent of the tree says so of all of them.
+    fn is_trimmed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: Range<u32>) -> bool {
+        let found = self.floor(io, pages.start).ok().flatten();
+        found.is_some_and(|extent| extent.place == Place::Trimmed && extent.end() >= pages.end)
     }
 
     #[inline]
