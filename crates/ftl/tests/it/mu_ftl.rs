@@ -117,7 +117,11 @@ fn a_block_whose_last_page_is_trimmed_is_given_back_when_the_trim_is_written() {
     let mut host = filled(&[]);
     let free = host.counter("free_blocks");
     host.trim(64, 64).unwrap();
-    assert_eq!((host.counter("switch_merges"), host.counter("free_blocks")), (2, free + 1), "a tombstone page opens one");
+    assert_eq!(
+        (host.counter("switch_merges"), host.counter("free_blocks")),
+        (2, free + 1),
+        "a tombstone page opens one"
+    );
     assert_eq!((host.counter("collections"), host.counter("invalid_extents")), (0, 0));
     look_at_all(&mut host);
     host.cut_and_damage(|_| ()).unwrap();

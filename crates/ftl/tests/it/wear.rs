@@ -1,6 +1,8 @@
 //! Blocks that grow bad, and drives that wear out.
 
-use crate::common::{Host, Step, below, chips, config, most_pages, most_pages_of, scaled, small, surviving, with_metadata};
+use crate::common::{
+    Host, Step, below, chips, config, most_pages, most_pages_of, scaled, small, surviving, with_metadata,
+};
 use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, Nand, SimNand, Timing};
