@@ -144,7 +144,7 @@ fn mu_ftl_with_full_caches_survives_cuts_of_its_recoveries() {
 
 #[test]
 fn mu_ftl_with_full_caches_survives_cuts_on_several_dies() {
-    sweep_all("dies", SMALL_TREES, (2, 40), (200, 300), 1, (2, 2));
+    sweep_all("dies", SMALL_TREES, (1, 40), (100, 300), 1, (2, 2));
 }
 
 #[test]
