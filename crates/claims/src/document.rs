@@ -3,6 +3,7 @@
 //! | table | what it holds |
 //! | --- | --- |
 //! | `words` | parts of commands; `{NAME}` in a command stands for them |
+//! | `lists` | names that runs and expressions go through: `each.w = "NAME"`, `mean(NAME | …{NAME}…)` |
 //! | `runs` | commands of `phelsuma` that print JSON: `run …` and `limits …`, by name; `each` makes one of each value |
 //! | `values` | expressions with a name |
 //! | `claims` | what the paper says, its number, and the expression that measures it |
@@ -12,7 +13,6 @@
 //! has none at a scale cannot be run there, but what has none at the large scale is there what it is at the full one.
 
 use crate::error::ClaimsError;
-use crate::expression::Expression;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -85,10 +85,20 @@ pub enum Runs {
         /// The command, with `{WORD}` in it.
         command: ByScale,
         /// The words and their values.
-        each: BTreeMap<String, Vec<String>>,
+        each: BTreeMap<String, Values>,
     },
     /// One.
     One(ByScale),
+}
+
+/// The values of a word of `each`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Values {
+    /// These.
+    These(Vec<String>),
+    /// Those of a list.
+    List(String),
 }
 
 /// How the paper's number and the measured one are compared.
@@ -180,7 +190,7 @@ pub struct Figure {
     pub id: String,
     /// Where in the paper.
     pub at: String,
-    /// The runs, a line each.
+    /// The runs, a line each; an entry with `each` stands for all of its runs.
     pub runs: Vec<String>,
     /// Whether each point of the runs' series has a line (`point.…` in columns).
     #[serde(default)]
@@ -198,6 +208,9 @@ pub struct Document {
     /// Parts of commands.
     #[serde(default)]
     pub words: BTreeMap<String, ByScale>,
+    /// What runs and expressions go through, by name.
+    #[serde(default)]
+    pub lists: BTreeMap<String, Vec<String>>,
     /// Commands by name.
     #[serde(default)]
     pub runs: BTreeMap<String, Runs>,
@@ -279,11 +292,6 @@ impl Document {
 /// Whether a name can be a file's, here and everywhere.
 pub(crate) fn is_file_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-}
-
-/// An expression, or what is wrong with which.
-pub(crate) fn expression(whose: &str, text: &str) -> Result<Expression, String> {
-    Expression::parse(text).map_err(|what| format!("{whose}: {what}"))
 }
 
 impl fmt::Display for Claim {

@@ -1,9 +1,13 @@
 //! Arithmetic over the numbers in results: `1 - gecko.flash.validity.programs / pvb.flash.validity.programs`.
 //!
 //! Numbers, names, `+ - * / ^`, parentheses and a few functions. A name is a path into a result ([`crate::lookup`]), or
-//! a value of the document. There is nothing else on purpose: what needs more belongs into a result.
+//! a value of the document. `mean(w | a_{w}.x / b_{w}.x)` is a call with an argument for each entry of the list `w`
+//! ([`spread`]). There is nothing else on purpose: what needs more belongs into a result.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most characters that an expression may come to.
+const SPREAD_MAX: usize = 1 << 16;
 
 /// How deep parentheses may stand in each other.
 const DEPTH_MAX: u32 = 32;
@@ -27,6 +31,8 @@ type Function = (&'static str, fn(&[f64]) -> Option<f64>);
 const FUNCTIONS: &[Function] = &[
     ("min", |x| x.iter().copied().reduce(f64::min)),
     ("max", |x| x.iter().copied().reduce(f64::max)),
+    ("sum", |x| Some(x.iter().sum())),
+    ("mean", |x| Some(x.iter().sum::<f64>() / x.len() as f64)),
     ("abs", |x| one(x).map(f64::abs)),
     ("ceil", |x| one(x).map(f64::ceil)),
     ("log2", |x| one(x).map(f64::log2)),
@@ -95,6 +101,32 @@ impl Expression {
         let value = of(&self.0, value_of)?;
         if value.is_finite() { Ok(value) } else { Err(format!("its value is no number ({value})")) }
     }
+}
+
+/// An expression with its arguments over lists in full: `mean(w | f_{w}.x)` is `mean(f_a.x, f_b.x)` where `w` is the list
+/// of `a` and `b`. Such calls may stand in each other.
+///
+/// # Errors
+/// A list that is not there or is empty, a parenthesis that is not closed, more than 64 KiB.
+pub(crate) fn spread(text: &str, lists: &BTreeMap<String, Vec<String>>) -> Result<String, String> {
+    let Some(bar) = text.find('|') else { return Ok(text.to_string()) };
+    let (before, body) = (&text[..bar], &text[bar + 1..]);
+    let open = before.rfind('(').ok_or_else(|| format!("'{text}': there is no '(' in front of '|'"))?;
+    let word = before[open + 1..].trim();
+    let list = lists.get(word).filter(|list| !list.is_empty());
+    let list = list.ok_or_else(|| format!("'{text}': no list is called '{word}'"))?;
+    let mut depth = 1_u32;
+    let close = body.char_indices().find(|(_, c)| {
+        depth = depth + u32::from(*c == '(') - u32::from(*c == ')');
+        depth == 0
+    });
+    let close = close.ok_or_else(|| format!("'{text}': a ')' is missing"))?.0;
+    let each: Vec<String> = list.iter().map(|entry| body[..close].replace(&format!("{{{word}}}"), entry)).collect();
+    let whole = format!("{}{}{}", &before[..=open], each.join(","), &body[close..]);
+    if whole.len() > SPREAD_MAX {
+        return Err(format!("'{text}': it is too long with all that is in its lists"));
+    }
+    spread(&whole, lists)
 }
 
 struct Rest<'t> {
@@ -239,6 +271,23 @@ mod tests {
             let error = value(text).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn arguments_over_a_list_are_one_for_each_of_its_entries() {
+        let list = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let lists = BTreeMap::from([("w".into(), list(&["a", "b"])), ("n".into(), list(&["1", "2"]))]);
+        let whole = |text: &str| spread(text, &lists);
+        assert_eq!(whole("1 + mean(w | (r_{w}.x)) - max(n|{n})").unwrap(), "1 + mean( (r_a.x), (r_b.x)) - max(1,2)");
+        assert_eq!(
+            whole("max(n | sum(w | r_{w}_{n}.x))").unwrap().replace(' ', ""),
+            "max(sum(r_a_1.x,r_b_1.x),sum(r_a_2.x,r_b_2.x))"
+        );
+        assert_eq!(whole("a.b + c").unwrap(), "a.b + c");
+        for (text, says) in [("w | 1", "no '('"), ("mean(v | 1)", "no list"), ("mean(w | (1)", "')' is missing")] {
+            assert!(whole(text).unwrap_err().contains(says), "{text}");
+        }
+        assert!((value("mean(1, 2, 6) + sum(1, 2)").unwrap() - 6.0).abs() < 1e-12);
     }
 
     #[test]

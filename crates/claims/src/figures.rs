@@ -11,7 +11,7 @@ pub fn csv(figure: &Figure, plan: &Plan, results: &Results) -> Option<String> {
     let headings: Vec<&str> = columns.iter().map(|(heading, _)| heading.as_str()).collect();
     let mut text = format!("run,{}\n", headings.join(","));
     let mut lines = 0;
-    for run in &figure.runs {
+    for run in plan.lines.get(&figure.id)? {
         let Some(Ok((result, _))) = results.get(run) else { continue };
         let none = Value::Null;
         let points = match (figure.points, result.get("series").and_then(Value::as_array)) {

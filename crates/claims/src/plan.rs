@@ -1,7 +1,7 @@
 //! A document at one scale: every command in full, every expression parsed, every name known.
 
-use crate::document::{Document, Runs, Scale, expression};
-use crate::expression::Expression;
+use crate::document::{Document, Runs, Scale, Values};
+use crate::expression::{Expression, spread};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often words may stand in words, and values in values.
@@ -20,6 +20,8 @@ pub struct Plan {
     pub(crate) values: BTreeMap<String, Option<Expression>>,
     /// What measures each claim; none where nothing does at this scale.
     pub(crate) measures: BTreeMap<String, Option<Expression>>,
+    /// The runs of each figure, by its name.
+    pub lines: BTreeMap<String, Vec<String>>,
     /// The columns of each figure.
     pub(crate) columns: BTreeMap<String, Vec<(String, Expression)>>,
 }
@@ -30,17 +32,28 @@ impl Document {
     /// # Errors
     /// Names that are not there, expressions that are none.
     pub fn plan(&self, scale: Scale) -> Result<Plan, String> {
-        let mut commands = BTreeMap::new();
-        for (name, runs) in &self.runs {
-            for (name, command) in self.expand(name, runs, scale)? {
+        let (mut commands, mut made_of) = (BTreeMap::new(), BTreeMap::<&str, Vec<String>>::new());
+        for (entry, runs) in &self.runs {
+            for (name, command) in self.expand(entry, runs, scale)? {
+                made_of.entry(entry).or_default().push(name.clone());
                 if let Some(twice) = commands.insert(name.clone(), command) {
                     return Err(format!("run '{name}' is there twice: {}", twice.unwrap_or_default()));
                 }
             }
         }
+        let expression = |whose: &str, text: &str| {
+            let parsed = spread(text, &self.lists).and_then(|text| Expression::parse(&text));
+            parsed.map_err(|what| format!("{whose}: {what}"))
+        };
         let parsed = |whose: String, text: Option<&str>| text.map(|text| expression(&whose, text)).transpose();
-        let mut plan =
-            Plan { scale, commands, values: BTreeMap::new(), measures: BTreeMap::new(), columns: BTreeMap::new() };
+        let mut plan = Plan {
+            scale,
+            commands,
+            values: BTreeMap::new(),
+            measures: BTreeMap::new(),
+            lines: BTreeMap::new(),
+            columns: BTreeMap::new(),
+        };
         for (name, value) in &self.values {
             plan.values.insert(name.clone(), parsed(format!("value '{name}'"), value.at(scale))?);
         }
@@ -50,9 +63,15 @@ impl Document {
         }
         for figure in &self.figures {
             let whose = format!("figure '{}'", figure.id);
-            if let Some(run) = figure.runs.iter().find(|run| !plan.commands.contains_key(*run)) {
-                return Err(format!("{whose}: no run is called '{run}'"));
+            let mut lines = Vec::new();
+            for run in &figure.runs {
+                match made_of.get(run.as_str()) {
+                    Some(made) => lines.extend(made.iter().cloned()),
+                    None if plan.commands.contains_key(run) => lines.push(run.clone()),
+                    None => return Err(format!("{whose}: no run is called '{run}'")),
+                }
             }
+            plan.lines.insert(figure.id.clone(), lines);
             let columns = figure.columns.iter().map(|(name, text)| Ok((name.clone(), expression(&whose, text)?)));
             plan.columns.insert(figure.id.clone(), columns.collect::<Result<_, String>>()?);
         }
@@ -68,6 +87,12 @@ impl Document {
         };
         let mut made = vec![(name.to_string(), command.at(scale).map(str::to_string))];
         for (word, values) in each {
+            let values = match values {
+                Values::These(values) => values,
+                Values::List(list) => {
+                    self.lists.get(list).ok_or_else(|| format!("run '{name}': no list is called '{list}'"))?
+                }
+            };
             if made.len() * values.len() > EACH_MAX {
                 return Err(format!("run '{name}' is more than {EACH_MAX} runs"));
             }

@@ -56,7 +56,7 @@ pub(super) fn main(args: &Args) -> Outcome {
 
     let mut wanted: BTreeSet<&str> = claims.iter().flat_map(|claim| plan.runs_of(&claim.id)).collect();
     if args.only.is_empty() {
-        wanted.extend(document.figures.iter().flat_map(|figure| figure.runs.iter().map(String::as_str)));
+        wanted.extend(plan.lines.values().flatten().map(String::as_str));
     }
     let (mut results, mut to_do) = (Results::new(), Vec::new());
     for name in wanted {
@@ -175,7 +175,8 @@ fn write_figures(
 ) -> Outcome {
     findings.figures.retain(|id, _| document.figures.iter().any(|figure| figure.id == *id));
     for figure in &document.figures {
-        for name in &figure.runs {
+        let Some(lines) = plan.lines.get(&figure.id) else { continue };
+        for name in lines {
             let Some(command) = plan.commands.get(name).and_then(Option::as_deref) else { continue };
             if !results.contains_key(name)
                 && let Some(run) = stored(store, args.any_version.then_some(&*findings), name, command)?
@@ -184,7 +185,7 @@ fn write_figures(
             }
         }
         // A run that cannot be has no line; one that is still to be done would leave a hole.
-        if figure.runs.iter().all(|name| results.contains_key(name))
+        if lines.iter().all(|name| results.contains_key(name))
             && let Some(text) = csv(figure, plan, results)
         {
             store.write_figure(plan.scale, &figure.id, &text)?;
@@ -192,7 +193,7 @@ fn write_figures(
                 let result = results.get(name)?.as_ref().ok()?;
                 Some((name.clone(), RunOf::new(plan.commands.get(name)?.clone()?, Some(result))))
             };
-            findings.figures.insert(figure.id.clone(), figure.runs.iter().filter_map(run_of).collect());
+            findings.figures.insert(figure.id.clone(), lines.iter().filter_map(run_of).collect());
         }
     }
     Ok(())

@@ -7,6 +7,9 @@ use phelsuma_drive::RunConfig;
 use phelsuma_nand::Geometry;
 use serde_json::Value;
 
+/// What stands in commands for the folder of public traces, and where that is if no variable of this name says so.
+const TRACES: (&str, &str) = ("$PHELSUMA_TRACES", "../shared/traces/public");
+
 /// What a command asks for.
 pub(super) enum Task {
     /// A run, to be done and stored, and the drive it is done on.
@@ -18,7 +21,10 @@ pub(super) enum Task {
 /// The task of a command, or why it cannot be done here.
 pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> {
     let command = command.ok_or_else(|| format!("there is nothing to run at the {} scale", scale.name()))?;
-    let words = std::iter::once("phelsuma").chain(command.split_whitespace());
+    let (variable, folder) = TRACES;
+    let folder = std::env::var(&variable[1..]).unwrap_or_else(|_| folder.into());
+    let words = std::iter::once("phelsuma".to_string());
+    let words = words.chain(command.split_whitespace().map(|word| word.replace(variable, &folder)));
     let why = |failure: Failure| match failure {
         Failure::Input(text) | Failure::Failed(text) => in_short(&text),
         Failure::Shown | Failure::ClosedPipe => String::new(),

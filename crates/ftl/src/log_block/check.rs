@@ -33,7 +33,7 @@ impl LogBlock {
             findings.push(format!("map {block} has another number of live parts than is counted").into());
         }
         for part in 0..ground.map.parts() {
-            let kind = if part == ground.map.trims() { Kind::Tombstone } else { Kind::Map };
+            let kind = ground.map.kind_of(part);
             if let Some(page) = ground.map.place(part)
                 // Where nothing is written any more RAM has the map, and a page of it that was read may never be again.
                 && !spare(nand, page).map_or(ground.pool.stopped, |spare| spare.kind == kind && spare.key == part)

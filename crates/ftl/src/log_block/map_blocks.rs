@@ -1,6 +1,6 @@
 //! Map blocks: where the mapping of data blocks stands on flash, and the table of trims.
 //!
-//! Each of their pages is a numbered part of what RAM holds in full: map pages first, then the page of trims. A part is
+//! Each of their pages is a numbered part of what RAM holds in full: map pages first, then the pages of trims. A part is
 //! written anew at the end of the newest map block; where there are more map blocks than there may be, the one with the
 //! fewest live parts is emptied, and since RAM has them all, without a read.
 //!
@@ -33,11 +33,13 @@ pub(super) struct MapBlocks {
     open: Option<(Block, u32)>,
     most: u32,
     pages_per_block: u32,
+    /// The first part that is a page of trims.
+    trims_from: u32,
 }
 
-/// Parts of a drive of so many logical blocks: its map pages and the page of trims.
+/// Parts of a drive of so many logical blocks: its map pages and the pages of trims.
 pub(super) fn parts(geometry: &Geometry, logical_blocks: u32) -> u32 {
-    logical_blocks.div_ceil(data_map::per_page(geometry)) + 1
+    logical_blocks.div_ceil(data_map::per_page(geometry)) + trims::pages(geometry)
 }
 
 /// Map blocks at the most, but while one is emptied.
@@ -52,10 +54,11 @@ pub(super) fn room_for(geometry: &Geometry, parts: u32) -> u32 {
 
 impl MapBlocks {
     pub(super) fn new(geometry: &Geometry, logical_blocks: u32) -> Self {
-        Self::of_parts(geometry, parts(geometry, logical_blocks))
+        let parts = parts(geometry, logical_blocks);
+        Self { trims_from: parts - trims::pages(geometry), ..Self::of_parts(geometry, parts) }
     }
 
-    /// For so many parts.
+    /// For so many parts, none of them a page of trims.
     pub(super) fn of_parts(geometry: &Geometry, parts: u32) -> Self {
         Self {
             places: vec![None; parts as usize],
@@ -63,6 +66,7 @@ impl MapBlocks {
             open: None,
             most: room_for(geometry, parts),
             pages_per_block: geometry.pages_per_block(),
+            trims_from: parts,
         }
     }
 
@@ -109,9 +113,14 @@ impl MapBlocks {
         self.blocks.retain(|map| map.block != block);
     }
 
-    /// The part that is the page of trims.
-    pub(super) fn trims(&self) -> u32 {
-        self.places.len() as u32 - 1
+    /// Which page of trims a part is, if it is one: they are the last parts.
+    pub(super) fn trims_page(&self, part: u32) -> Option<u32> {
+        part.checked_sub(self.trims_from)
+    }
+
+    /// What the page of a part is.
+    pub(super) fn kind_of(&self, part: u32) -> Kind {
+        if self.trims_page(part).is_some() { Kind::Tombstone } else { Kind::Map }
     }
 
     pub(super) fn parts(&self) -> u32 {
@@ -211,8 +220,8 @@ impl Ground {
     }
 
     fn append_part<N: Nand>(&mut self, nand: &mut N, part: u32, at: Time) -> Result<Time, FtlError> {
-        let is_trims = part == self.map.trims();
-        let of_host = if is_trims { Purpose::Trim } else { Purpose::Map };
+        let trims_page = self.map.trims_page(part);
+        let of_host = if trims_page.is_some() { Purpose::Trim } else { Purpose::Map };
         let purpose = if self.pool.recovering { Purpose::Recovery } else { of_host };
         let earliest = if self.barriers.forget(Barrier::MapAfterData) { at } else { at.max(self.pool.clock.horizon()) };
         // Each round that fails closes a block.
@@ -228,15 +237,15 @@ impl Ground {
             };
             self.bytes.clear();
             self.bytes.resize(self.geometry.page_bytes() as usize, 0);
-            if is_trims {
-                self.trims.encode(&mut self.bytes);
+            if let Some(page) = trims_page {
+                self.trims.encode(page, &mut self.bytes);
             } else {
                 let oldest_log = self.oldest_log();
                 self.data.encode(part, oldest_log, &mut self.bytes);
             }
             let content = Content::Bytes(&self.bytes);
             let page = NewPage {
-                kind: if is_trims { Kind::Tombstone } else { Kind::Map },
+                kind: self.map.kind_of(part),
                 key: part,
                 version: self.pool.clock.next_version(),
                 content,
@@ -247,8 +256,8 @@ impl Ground {
             self.tally.programs += 1;
             if let Some(done) = self.pool.program(nand, to, Role::Map, &page, purpose, ready)? {
                 self.map.placed(&self.geometry, part, to);
-                if is_trims {
-                    self.trims.written();
+                if let Some(page) = trims_page {
+                    self.trims.written(page);
                 } else {
                     for (_, block) in self.unmapped.extract_if(.., |(of, _)| *of == part) {
                         self.pool.release(block);
@@ -260,9 +269,15 @@ impl Ground {
         }
     }
 
-    /// Writes the table of trims if there is anything new in it.
+    /// Writes what is new in the table of trims.
     pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if self.trims.is_pending() { self.write_part(nand, self.map.trims(), at) } else { Ok(at) }
+        let mut done = at;
+        // Emptying a map block may have written the next one.
+        loop {
+            let next = self.trims.pending().next();
+            let Some(page) = next else { return Ok(done) };
+            done = self.write_part(nand, self.map.trims_from + page, done)?;
+        }
     }
 }
 

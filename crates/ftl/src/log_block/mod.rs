@@ -197,7 +197,8 @@ impl<N: Nand> Ftl<N> for LogBlock {
         for logical_block in blocks.clone() {
             let (offsets, is_whole) = parts_of(ground, logical_block);
             if !is_whole && !offsets.is_empty() {
-                done = ground.trim_pages(nand, logical_block, offsets, done)?;
+                // Side by side: what one takes another one does not wait for.
+                done = done.max(ground.trim_pages(nand, logical_block, offsets, at)?);
             }
         }
         for logical_block in blocks {

@@ -1,15 +1,18 @@
 //! Trims that no merge has carried out yet: for each of a bounded number of logical blocks a bitmap of its trimmed pages
 //! and a version.
 //!
-//! All of them stand on one page among the map pages, which a flush writes if there is anything new. A bit is cleared when
-//! its page is written again, so a page whose bit is set is trimmed whatever older versions of it stand in log blocks and in
-//! the data block; a version orders the entry among the log blocks' pages for a recovery. A merge carries an entry out and
-//! drops it: then the merge version is not lower than the entry's, and what flash says of it is void. When the table is
-//! full the oldest entry's logical block is merged.
+//! They stand on pages among the map pages, one for each channel, and a logical block's entry is on the page of its number:
+//! small trims all over a large drive would push each other out of one page. A flush writes the pages that have anything
+//! new; each stands for itself. A bit is cleared when its page is written again, so a page whose bit is set is trimmed
+//! whatever older versions of it stand in log blocks and in the data block; a version orders the entry among the log
+//! blocks' pages for a recovery. A merge carries an entry out and drops it: then the merge version is not lower than the
+//! entry's, and what flash says of it is void. When there is no room on its page the logical block of the oldest entry
+//! there is merged.
 
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use phelsuma_nand::Geometry;
 
 /// Bytes of an entry besides its bitmap: logical block (u32), version (48 bits), little-endian.
@@ -33,22 +36,41 @@ impl TrimEntry {
 
 #[derive(Clone, Debug)]
 pub(super) struct TrimTable {
+    /// Page after page.
     entries: Vec<Option<TrimEntry>>,
     /// By logical block: whether it has an entry.
     has: Vec<u8>,
     bitmap_bytes: usize,
-    /// Something was trimmed that no page on flash says.
-    pending: bool,
+    per_page: usize,
+    /// By page: something was trimmed that flash does not say.
+    pending: Vec<bool>,
 }
 
 impl TrimTable {
     pub(super) fn new(geometry: &Geometry, logical_blocks: u32) -> Self {
+        let (pages, per_page) = (pages(geometry) as usize, entries(geometry) as usize);
         Self {
-            entries: vec![None; entries(geometry) as usize],
+            entries: vec![None; pages * per_page],
             has: vec![0; (logical_blocks as usize).div_ceil(8)],
             bitmap_bytes: bitmap_bytes(geometry),
-            pending: false,
+            per_page,
+            pending: vec![false; pages],
         }
+    }
+
+    /// The page that a logical block's entry stands on.
+    fn page_of(&self, logical_block: u32) -> usize {
+        logical_block as usize % self.pending.len()
+    }
+
+    /// The entries that stand on a page.
+    fn on_page(&self, page: usize) -> Range<usize> {
+        page * self.per_page..(page + 1) * self.per_page
+    }
+
+    /// Those among which a logical block's is.
+    fn around(&self, logical_block: u32) -> Range<usize> {
+        self.on_page(self.page_of(logical_block))
     }
 
     /// Whether any page of a logical block is trimmed here.
@@ -61,7 +83,7 @@ impl TrimTable {
         if !self.has(logical_block) {
             return None;
         }
-        self.entries.iter().flatten().find(|entry| entry.logical_block == logical_block)
+        self.entries[self.around(logical_block)].iter().flatten().find(|entry| entry.logical_block == logical_block)
     }
 
     #[inline]
@@ -71,29 +93,30 @@ impl TrimTable {
 
     /// The logical block to merge before another one can have an entry.
     pub(super) fn in_the_way_of(&self, logical_block: u32) -> Option<u32> {
-        if self.has(logical_block) || self.entries.iter().any(Option::is_none) {
+        let around = &self.entries[self.around(logical_block)];
+        if self.has(logical_block) || around.iter().any(Option::is_none) {
             return None;
         }
-        let oldest = self.entries.iter().flatten().min_by_key(|entry| entry.version);
-        oldest.map(|entry| entry.logical_block)
+        around.iter().flatten().min_by_key(|entry| entry.version).map(|entry| entry.logical_block)
     }
 
     /// Pages of a logical block are trimmed as of `version`.
     pub(super) fn set(&mut self, logical_block: u32, offsets: impl Iterator<Item = u32>, version: u64) {
-        let bitmap_bytes = self.bitmap_bytes;
-        let known = self.entries.iter().position(|e| e.as_ref().is_some_and(|e| e.logical_block == logical_block));
-        let Some(slot) = known.or_else(|| self.entries.iter().position(Option::is_none)) else {
+        let (page, around) = (self.page_of(logical_block), self.around(logical_block));
+        let around = &mut self.entries[around];
+        let known = around.iter().position(|e| e.as_ref().is_some_and(|e| e.logical_block == logical_block));
+        let Some(slot) = known.or_else(|| around.iter().position(Option::is_none)) else {
             debug_assert!(false, "no room for a trim");
             return;
         };
-        let new = TrimEntry { logical_block, version, bits: vec![0; bitmap_bytes] };
-        let entry = self.entries[slot].get_or_insert(new);
+        let new = TrimEntry { logical_block, version, bits: vec![0; self.bitmap_bytes] };
+        let entry = around[slot].get_or_insert(new);
         entry.version = version;
         for offset in offsets {
             entry.bits[offset as usize / 8] |= 1 << (offset % 8);
         }
         self.has[logical_block as usize / 8] |= 1 << (logical_block % 8);
-        self.pending = true;
+        self.pending[page] = true;
     }
 
     /// A page has been written again.
@@ -105,7 +128,8 @@ impl TrimTable {
     }
 
     fn clear_bit(&mut self, logical_block: u32, offset: u32) {
-        for entry in self.entries.iter_mut().flatten().filter(|entry| entry.logical_block == logical_block) {
+        let around = self.around(logical_block);
+        for entry in self.entries[around].iter_mut().flatten().filter(|entry| entry.logical_block == logical_block) {
             entry.bits[offset as usize / 8] &= !(1 << (offset % 8));
         }
     }
@@ -114,19 +138,22 @@ impl TrimTable {
     pub(super) fn drop(&mut self, logical_block: u32) {
         if self.has(logical_block) {
             self.has[logical_block as usize / 8] &= !(1 << (logical_block % 8));
+            let around = self.around(logical_block);
             let of_it = |entry: &Option<TrimEntry>| entry.as_ref().is_some_and(|e| e.logical_block == logical_block);
-            self.entries.iter_mut().filter(|entry| of_it(entry)).for_each(|entry| *entry = None);
+            self.entries[around].iter_mut().filter(|entry| of_it(entry)).for_each(|entry| *entry = None);
         }
     }
 
-    pub(super) fn is_pending(&self) -> bool {
-        self.pending
+    /// The pages that have anything new.
+    pub(super) fn pending(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.pending).filter(|(_, pending)| **pending).map(|(page, _)| page)
     }
 
-    /// The page's bytes, into a page of zeros: entry after entry, each with its bitmap.
-    pub(super) fn encode(&self, page: &mut [u8]) {
+    /// A page's bytes, into one of zeros: entry after entry, each with its bitmap.
+    pub(super) fn encode(&self, page: u32, bytes: &mut [u8]) {
         let entry_bytes = HEAD_BYTES + self.bitmap_bytes;
-        for (entry, bytes) in self.entries.iter().zip(page.chunks_exact_mut(entry_bytes)) {
+        let entries = &self.entries[self.on_page(page as usize)];
+        for (entry, bytes) in entries.iter().zip(bytes.chunks_exact_mut(entry_bytes)) {
             match entry {
                 None => bytes[..4].copy_from_slice(&UNUSED.to_le_bytes()),
                 Some(entry) => {
@@ -138,41 +165,58 @@ impl TrimTable {
         }
     }
 
-    /// What was pending is on flash.
-    pub(super) fn written(&mut self) {
-        self.pending = false;
+    /// What was pending of a page is on flash.
+    pub(super) fn written(&mut self, page: u32) {
+        self.pending[page as usize] = false;
     }
 
     /// Takes over a page that was read; `is_void` says of a logical block and a version whether a merge has carried the
     /// entry out since.
-    pub(super) fn restore(&mut self, page: &[u8], is_void: impl Fn(u32, u64) -> bool) {
+    pub(super) fn restore(&mut self, page: u32, bytes: &[u8], is_void: impl Fn(u32, u64) -> bool) {
         let entry_bytes = HEAD_BYTES + self.bitmap_bytes;
-        self.has.fill(0);
-        for (entry, b) in self.entries.iter_mut().zip(page.chunks_exact(entry_bytes)) {
+        let page = page as usize;
+        let range = self.on_page(page);
+        for entry in self.entries[range].iter_mut().filter_map(Option::take) {
+            self.has[entry.logical_block as usize / 8] &= !(1 << (entry.logical_block % 8));
+        }
+        self.pending[page] = false;
+        for b in bytes.chunks_exact(entry_bytes).take(self.per_page) {
             let logical_block = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
             let version = u64::from_le_bytes([b[4], b[5], b[6], b[7], b[8], b[9], 0, 0]);
-            let known = logical_block as usize / 8 < self.has.len() && !is_void(logical_block, version);
-            *entry = known.then(|| TrimEntry { logical_block, version, bits: b[10..].to_vec() });
-            if known {
-                self.has[logical_block as usize / 8] |= 1 << (logical_block % 8);
+            if logical_block as usize / 8 >= self.has.len()
+                || is_void(logical_block, version)
+                || self.has(logical_block)
+            {
+                continue;
             }
+            // A drive of an earlier version has all of them on its first page.
+            let own = self.page_of(logical_block);
+            let around = self.on_page(own);
+            let Some(slot) = self.entries[around].iter_mut().find(|entry| entry.is_none()) else { continue };
+            *slot = Some(TrimEntry { logical_block, version, bits: b[10..].to_vec() });
+            self.has[logical_block as usize / 8] |= 1 << (logical_block % 8);
+            self.pending[own] |= own != page;
         }
-        self.pending = false;
     }
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         let packed = self.entries.len() * (HEAD_BYTES + self.bitmap_bytes);
         ledger.structure("trims.table", packed as u64);
         let held = self.entries.capacity() * size_of::<Option<TrimEntry>>();
-        ledger.index("index.trims", (held + self.has.capacity()) as u64);
+        ledger.index("index.trims", (held + self.has.capacity() + self.pending.capacity()) as u64);
     }
+}
+
+/// Pages that the entries stand on.
+pub(super) fn pages(geometry: &Geometry) -> u32 {
+    geometry.channels()
 }
 
 fn bitmap_bytes(geometry: &Geometry) -> usize {
     geometry.pages_per_block().div_ceil(8) as usize
 }
 
-/// Logical blocks that can have an entry: as many as a page has room for.
+/// Logical blocks that can have an entry on one page: as many as it has room for.
 pub(super) fn entries(geometry: &Geometry) -> u32 {
     geometry.page_bytes() / (HEAD_BYTES + bitmap_bytes(geometry)) as u32
 }
@@ -188,18 +232,19 @@ mod tests {
         table.set(3, [0, 31].into_iter(), 7);
         table.set(39, 5..9, 1 << 40);
         table.clear(39, 6);
-        assert!(table.is_pending() && table.is_trimmed(39, 5) && !table.is_trimmed(39, 6) && !table.is_trimmed(4, 0));
+        assert_eq!(table.pending().collect::<Vec<_>>(), [0]);
+        assert!(table.is_trimmed(39, 5) && !table.is_trimmed(39, 6) && !table.is_trimmed(4, 0));
         let mut page = vec![0; 512];
-        table.encode(&mut page);
+        table.encode(0, &mut page);
         let mut again = TrimTable::new(&geometry, 40);
-        again.restore(&page, |_, _| false);
+        again.restore(0, &page, |_, _| false);
         for (logical_block, offset) in (0..40).flat_map(|lb| (0..32).map(move |o| (lb, o))) {
             assert_eq!(again.is_trimmed(logical_block, offset), table.is_trimmed(logical_block, offset));
         }
         assert_eq!(again.entry(39).unwrap().version, 1 << 40);
         // What was merged since is void.
-        again.restore(&page, |logical_block, version| logical_block == 3 && version <= 7);
-        assert!(!again.has(3) && again.has(39) && !again.is_pending());
+        again.restore(0, &page, |logical_block, version| logical_block == 3 && version <= 7);
+        assert!(!again.has(3) && again.has(39) && again.pending().next().is_none());
     }
 
     #[test]
@@ -221,8 +266,42 @@ mod tests {
         let geometry = Geometry::new(512, 32, 64, 1, 1).unwrap();
         let mut table = TrimTable::new(&geometry, 40);
         for byte in 0..=255 {
-            table.restore(&[byte; 512], |_, _| false);
-            table.restore(&[byte; 3], |_, _| false);
+            table.restore(0, &[byte; 512], |_, _| false);
+            table.restore(0, &[byte; 3], |_, _| false);
         }
+    }
+    #[test]
+    fn each_channel_has_a_page_and_only_those_with_news_are_pending() {
+        let geometry = Geometry::new(512, 32, 64, 4, 1).unwrap();
+        let mut table = TrimTable::new(&geometry, 1000);
+        let room = entries(&geometry);
+        // A page is full, the others are not.
+        (0..room).for_each(|n| table.set(4 * n + 1, 0..1, u64::from(n) + 1));
+        assert_eq!(table.in_the_way_of(4 * room + 1), Some(1));
+        assert_eq!((table.in_the_way_of(0), table.in_the_way_of(2)), (None, None));
+        table.set(2, 3..4, 500);
+        assert_eq!(table.pending().collect::<Vec<_>>(), [1, 2]);
+        let mut again = TrimTable::new(&geometry, 1000);
+        for page in [1, 2] {
+            let mut bytes = vec![0; 512];
+            table.encode(page, &mut bytes);
+            table.written(page);
+            again.restore(page, &bytes, |_, _| false);
+        }
+        assert!(table.pending().next().is_none() && again.pending().next().is_none());
+        assert!((0..room).all(|n| again.is_trimmed(4 * n + 1, 0)) && again.is_trimmed(2, 3) && !again.has(0));
+    }
+
+    #[test]
+    fn what_an_earlier_version_has_on_one_page_is_taken_to_where_it_belongs() {
+        let one = Geometry::new(512, 32, 64, 1, 1).unwrap();
+        let mut before = TrimTable::new(&one, 1000);
+        [4, 5, 6].into_iter().for_each(|logical_block| before.set(logical_block, 1..2, 9));
+        let mut bytes = vec![0; 512];
+        before.encode(0, &mut bytes);
+        let mut table = TrimTable::new(&Geometry::new(512, 32, 64, 4, 1).unwrap(), 1000);
+        table.restore(0, &bytes, |_, _| false);
+        assert!([4, 5, 6].into_iter().all(|logical_block| table.is_trimmed(logical_block, 1)));
+        assert_eq!(table.pending().collect::<Vec<_>>(), [1, 2]);
     }
 }

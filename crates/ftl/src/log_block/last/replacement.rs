@@ -26,7 +26,10 @@ impl Last {
     /// Whether the hot partition is as large as its share of the valid pages makes it.
     fn hot_is_at_its_most(&self, ground: &Ground) -> bool {
         let [cold, hot] = ground.log.last().map_or([0; 2], |tables| tables.valid);
-        u64::from(self.hot) * (cold + hot) >= u64::from(self.random_most) * hot
+        let written = (0..self.channels)
+            .filter(|channel| self.can_be_written(ground, self.open[self.group(Role::Hot, *channel) as usize].slot));
+        let full = u64::from(self.hot) - written.count() as u64;
+        full * (cold + hot) >= u64::from(self.random_most) * hot
     }
 
     /// The random log block to merge, of a channel's or of all.

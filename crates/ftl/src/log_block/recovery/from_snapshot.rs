@@ -60,23 +60,23 @@ impl LogBlock {
     /// Reads the map.
     fn restore_map<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, scan: &Scan, snapshot: &Snapshot) -> bool {
         let ground = &mut self.ground;
-        let (geometry, trims) = (ground.geometry, ground.map.trims());
+        let geometry = ground.geometry;
         let places = || snapshot.parts().filter(|(_, page)| u64::from(page.0) < geometry.pages());
         if places().count() != snapshot.parts().count() {
             return false;
         }
-        // The page of trims is the last part: what merges have carried out of it is known by then.
+        // The pages of trims are the last parts: what merges have carried out of them is known by then.
         for (part, page) in places() {
             let block = geometry.block_of(page);
             if scan.role(block) != Some(Role::Map) {
                 return false;
             }
-            let kind = if part == trims { Kind::Tombstone } else { Kind::Map };
+            let kind = ground.map.kind_of(part);
             let Some(bytes) = steps.read(nand, page).verified_as(kind, part) else { return false };
-            if part == trims {
+            if let Some(page) = ground.map.trims_page(part) {
                 let data = &ground.data;
                 let logical_blocks = data.logical_blocks();
-                ground.trims.restore(bytes, |logical_block, version| {
+                ground.trims.restore(page, bytes, |logical_block, version| {
                     logical_block >= logical_blocks || version <= data.version(logical_block)
                 });
             } else {

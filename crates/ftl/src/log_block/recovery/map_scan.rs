@@ -25,6 +25,8 @@ struct Version {
 struct Suspect {
     part: u32,
     seq: u64,
+    /// Whether it is a page of trims.
+    is_trims: bool,
     /// Where its older version stands.
     older: Option<Block>,
     /// What that says.
@@ -35,7 +37,6 @@ struct Suspect {
 pub(super) struct MapScan {
     versions: Vec<Version>,
     suspects: Vec<Suspect>,
-    trims: u32,
     /// No page of a log block has a lower seq.
     pub(super) oldest_log: u64,
 }
@@ -63,9 +64,8 @@ impl MapScan {
     /// known, also remembers what the version before says.
     pub(super) fn load<N: Nand>(&mut self, ground: &mut Ground, scan: &Scan, nand: &mut N, steps: &mut Steps) {
         let geometry = ground.geometry;
-        let (all, trims) = (ground.map.parts(), ground.map.trims());
+        let all = ground.map.parts();
         debug_assert_eq!(all, parts(&geometry, ground.data.logical_blocks()));
-        self.trims = trims;
         for version in &self.versions {
             let block = geometry.block_of(version.page);
             if !ground.map.blocks().any(|known| known == block) {
@@ -80,7 +80,7 @@ impl MapScan {
         }
         let mut newest_of_all: Option<(u64, u64)> = None;
         let mut oldest_logs: Vec<u64> = Vec::new();
-        // The page of trims is the last part: what merges have carried out of it is known by then.
+        // The pages of trims are the last parts: what merges have carried out of them is known by then.
         for versions in self.versions.chunk_by(|a, b| a.part == b.part) {
             let mut good = versions.iter().filter_map(|version| {
                 let bytes = read(ground, nand, steps, version)?;
@@ -92,10 +92,11 @@ impl MapScan {
             drop(good);
             ground.map.placed(&geometry, newest.part, newest.page);
             let mut entries = Vec::new();
-            if newest.part == trims {
+            let trims_page = ground.map.trims_page(newest.part);
+            if let Some(page) = trims_page {
                 let data = &ground.data;
                 let logical_blocks = data.logical_blocks();
-                ground.trims.restore(&bytes, |logical_block, version| {
+                ground.trims.restore(page, &bytes, |logical_block, version| {
                     logical_block >= logical_blocks || version <= data.version(logical_block)
                 });
             } else {
@@ -114,7 +115,8 @@ impl MapScan {
             }
             if suspect {
                 let older = older.map(|(older, _)| geometry.block_of(older.page));
-                self.suspects.push(Suspect { part: newest.part, seq: newest.seq, older, entries });
+                let (part, seq, is_trims) = (newest.part, newest.seq, trims_page.is_some());
+                self.suspects.push(Suspect { part, seq, is_trims, older, entries });
             }
         }
         // Where the newest may turn bad, the one before is believed: log blocks that are gone by the newest count again.
@@ -137,7 +139,7 @@ impl MapScan {
     }
 
     pub(super) fn trims_are_suspect(&self) -> bool {
-        self.suspects.iter().any(|suspect| suspect.part == self.trims)
+        self.suspects.iter().any(|suspect| suspect.is_trims)
     }
 
     fn certain(&self) -> impl Iterator<Item = &Certain> {
