@@ -3,6 +3,7 @@
 //!
 //! Keys may have dots of their own (`ram_bytes.papers.mapping.gmd`). In an array, an entry goes by its `name`, with `_`
 //! for whatever is neither letter nor digit, or by its number from 0; `min`, `max`, `mean` and `sum` are over all of them.
+//! `sum` is over all that is in an object as well: `flash.sum.programs`.
 //! True is 1, false 0.
 
 use serde_json::Value;
@@ -25,7 +26,10 @@ fn find(value: &Value, path: &str) -> Option<f64> {
     match value {
         Value::Number(number) if path.is_empty() => number.as_f64(),
         Value::Bool(truth) if path.is_empty() => Some(f64::from(u8::from(*truth))),
-        Value::Object(object) => splits(path).find_map(|(key, rest)| find(object.get(key)?, rest)),
+        Value::Object(object) => splits(path).find_map(|(key, rest)| find(object.get(key)?, rest)).or_else(|| {
+            let rest = path.strip_prefix("sum.")?;
+            object.values().map(|value| find(value, rest)).sum()
+        }),
         Value::Array(entries) => {
             let (step, rest) = path.split_once('.').unwrap_or((path, ""));
             let all = || entries.iter().map(|entry| find(entry, rest)).collect::<Option<Vec<f64>>>();
@@ -101,6 +105,7 @@ mod tests {
             "ram": {"mapping.gmd": 4, "mapping": {"x": 1}, "total": 9},
             "steps": [{"name": "4 Gecko's buffer", "us": 7}, {"name": "other", "us": 1}],
             "series": [{"n": 1}, {"n": 5}],
+            "flash": {"host": {"programs": 2}, "gc": {"programs": 3}},
             "steady": true,
             "recovery": null,
         });
@@ -111,6 +116,7 @@ mod tests {
             ("steps.4_Gecko_s_buffer.us", 7.0),
             ("steps.1.us", 1.0),
             ("steps.sum.us", 8.0),
+            ("flash.sum.programs", 5.0),
             ("series.min.n", 1.0),
             ("series.max.n", 5.0),
             ("series.mean.n", 3.0),
@@ -121,6 +127,7 @@ mod tests {
         }
         assert_eq!(of("ram.nothing").unwrap_err(), "'ram' has no number 'nothing'; it has mapping, mapping.gmd, total");
         assert_eq!(of("recovery.us").unwrap_err(), "'recovery' is null, so there is no 'recovery.us'");
+        assert!(of("flash.sum.erases").is_err() && of("ram.sum.x").is_err());
         assert!(of("steps.3.us").unwrap_err().contains("4_Gecko_s_buffer, other"));
         assert!(of("series.max.m").is_err() && of("").is_err() && of("ram").is_err());
     }
