@@ -185,15 +185,123 @@ def _group(run: str) -> Tuple[str, str]:
     return (match[1], match[2]) if match else (run, "")
 
 
-def _drawn(rows: List[Dict[str, str]]) -> bytes:
-    """A figure's series, as a PNG: a panel for each of its columns."""
+def _read(row: Dict[str, str], name: str) -> float:
+    return float(row[name]) if row[name] else float("nan")
+
+
+def _png(figure: Any) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=110, metadata={"Software": None})
+    return out.getvalue()
+
+
+def _grid(rows: List[Dict[str, str]]) -> Optional[Tuple[List[str], List[str]]]:
+    """What runs `r_SERIES_GROUP` are of, if there is one of each series and group."""
+    split = [row["run"].rsplit("_", 1) for row in rows]
+    if any(len(name) != 2 for name in split):
+        return None
+    series = list(dict.fromkeys(name[0] for name in split))
+    groups = list(dict.fromkeys(name[1] for name in split))
+    whole = len(series) > 1 and len(groups) > 2 and len(rows) == len(series) * len(groups)
+    whole = whole and len({row["run"] for row in rows}) == len(rows)
+    return (series, groups) if whole and not all(group.isdigit() for group in groups) else None
+
+
+def _swept(rows: List[Dict[str, str]]) -> bool:
+    """Whether runs are `r_SERIES_NUMBER_GROUP`."""
+    names = [row["run"].split("_") for row in rows]
+    return all(len(name) == 4 and name[2].isdigit() for name in names)
+
+
+def _without_common(names: List[str]) -> List[str]:
+    """Without the words in front that all names begin with."""
+    words = [name.split("_") for name in names]
+    while all(len(name) > 1 for name in words) and len({name[0] for name in words}) == 1:
+        words = [name[1:] for name in words]
+    return [" ".join(name) for name in words]
+
+
+def _drawn_grid(rows: List[Dict[str, str]], series: List[str], groups: List[str]) -> bytes:
+    """Bars in groups: a panel for each column, a colour for each series."""
     from . import plot
 
     matplotlib = plot._matplotlib()
     columns = [name for name in rows[0] if name != "run"]
+    of = {row["run"]: row for row in rows}
+    labels = _without_common(series)
+    with matplotlib.rc_context({**plot.STYLE, "font.size": 9, "figure.dpi": 100}):
+        figure = matplotlib.pyplot.figure(figsize=(9.0, 2.6 * len(columns) + 0.6))
+        axes = None
+        for n, column in enumerate(columns):
+            axes = figure.add_subplot(len(columns), 1, n + 1)
+            width = 0.8 / len(series)
+            values = [_read(row, column) for row in rows]
+            positive = [value for value in values if value > 0]
+            for m, name in enumerate(series):
+                places = [k + (m - (len(series) - 1) / 2) * width for k in range(len(groups))]
+                heights = [_read(of[f"{name}_{group}"], column) for group in groups]
+                axes.bar(
+                    places, heights, width * 0.92, color=plot.CYCLE[m % 8], hatch=plot.HATCHES[m % 8],
+                    edgecolor="white", label=labels[m],
+                )  # fmt: skip
+            if positive and min(values) >= 0 and max(positive) > 20 * sorted(positive)[len(positive) // 2]:
+                axes.set_yscale("log")
+            last = n == len(columns) - 1
+            axes.set_xticks(range(len(groups)), groups if last else [""] * len(groups), rotation=30, ha="right")
+            axes.grid(False, axis="x")
+            axes.set_ylabel(column.replace("_", " "))
+        assert axes is not None
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=6, frameon=False)
+        png = _png(figure)
+        matplotlib.pyplot.close(figure)
+    return png
 
-    def read(row: Dict[str, str], name: str) -> float:
-        return float(row[name]) if row[name] else float("nan")
+
+def _drawn_sweep(rows: List[Dict[str, str]]) -> bytes:
+    """Lines over a number: a panel for each group, a line for each series."""
+    from . import plot
+
+    matplotlib = plot._matplotlib()
+    x, y = [name for name in rows[0] if name != "run"][:2]
+    names = [row["run"].split("_") for row in rows]
+    groups = list(dict.fromkeys(name[3] for name in names))
+    series = list(dict.fromkeys(name[1] for name in names))
+    with matplotlib.rc_context({**plot.STYLE, "font.size": 9, "figure.dpi": 100}):
+        figure = matplotlib.pyplot.figure(figsize=(3.3 * len(groups), 3.4))
+        axes = None
+        for n, group in enumerate(groups):
+            axes = figure.add_subplot(1, len(groups), n + 1)
+            for m, name in enumerate(series):
+                points = [row for row, of in zip(rows, names) if of[1] == name and of[3] == group]
+                xs, ys = [_read(row, x) for row in points], [_read(row, y) for row in points]
+                dashes = ("-", "--", ":", "-.")[m % 4]
+                axes.plot(xs, ys, dashes, marker=plot.MARKERS[m % 8], color=plot.CYCLE[m % 8], label=name)
+            axes.set_xscale("log", base=2)
+            ticks = sorted({_read(row, x) for row in rows})
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            axes.set_title(group)
+            axes.set_xlabel(x.replace("_", " "))
+            axes.set_ylabel(y.replace("_", " ") if n == 0 else "")
+            axes.set_ylim(bottom=0)
+        assert axes is not None
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=6, frameon=False)
+        png = _png(figure)
+        matplotlib.pyplot.close(figure)
+    return png
+
+
+def _drawn(rows: List[Dict[str, str]]) -> bytes:
+    """A figure's series, as a PNG: a panel for each of its columns."""
+    from . import plot
+
+    if _swept(rows):
+        return _drawn_sweep(rows)
+    grid = _grid(rows)
+    if grid is not None:
+        return _drawn_grid(rows, *grid)
+    matplotlib = plot._matplotlib()
+    columns = [name for name in rows[0] if name != "run"]
+    read = _read
 
     with matplotlib.rc_context({**plot.STYLE, "font.size": 9, "figure.dpi": 100}):
         if all(re.fullmatch(r"k\d+", name) for name in columns):
@@ -268,10 +376,9 @@ def _drawn(rows: List[Dict[str, str]]) -> bytes:
                     axes.set_yscale("log")
         if draw == "lines" and len(groups) > 1:
             figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=4, frameon=False)
-        out = io.BytesIO()
-        figure.savefig(out, format="png", dpi=110, metadata={"Software": None})
+        png = _png(figure)
         matplotlib.pyplot.close(figure)
-    return out.getvalue()
+    return png
 
 
 def main(words: Optional[Sequence[str]] = None) -> int:
