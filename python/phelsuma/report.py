@@ -244,7 +244,7 @@ def _drawn_grid(rows: List[Dict[str, str]], series: List[str], groups: List[str]
                     places, heights, width * 0.92, color=plot.CYCLE[m % 8], hatch=plot.HATCHES[m % 8],
                     edgecolor="white", label=labels[m],
                 )  # fmt: skip
-            if positive and min(values) >= 0 and max(positive) > 20 * sorted(positive)[len(positive) // 2]:
+            if positive and min(values) >= 0 and max(positive) > 50 * min(positive):
                 axes.set_yscale("log")
             last = n == len(columns) - 1
             axes.set_xticks(range(len(groups)), groups if last else [""] * len(groups), rotation=30, ha="right")
