@@ -66,7 +66,7 @@ pub(crate) struct Args {
     /// Requests take this many times as long as on the flash simulated: 1 is its own pace; for a drive in memory
     #[arg(long, value_name = "SCALE", conflicts_with = "image", value_parser = scale)]
     realtime: Option<f64>,
-    /// Milliseconds without a request before the FTL may work for itself (none of the presets has anything to do then)
+    /// Milliseconds without a request before the FTL may work for itself (as last++ does: merges that hold up no write then)
     #[arg(long, value_name = "MS", default_value_t = IDLE_DEFAULT.as_millis() as u64, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     idle: u64,
     /// Options, filters and their parameters for nbdkit

@@ -326,6 +326,130 @@ fn what_was_hot_once_leaves_the_hot_partition() {
     host.check();
 }
 
+/// A drive of one channel and 32 logical blocks, all of them written, with so many random log blocks.
+fn of_one_channel(random: u32, settings: &[(&str, &str)]) -> Host {
+    let mut config = config("last++", 128);
+    let log_blocks = (random + random / 3).to_string();
+    let always = [("last.threshold", "4"), ("last.summary", "off"), ("log.blocks", log_blocks.as_str())];
+    for (name, value) in always.iter().chain(settings) {
+        config.composition.set(name, value).unwrap();
+    }
+    let mut host = Host::new(chips(small(4, 128, 1, 1)), config, 1);
+    (0..32).for_each(|logical_block| host.write(4 * logical_block, 4, true).unwrap());
+    host
+}
+
+const FIGURE_11: [&str; 3] = ["last_hot_victims", "last_cold_victims", "full_merges"];
+
+/// Twelve random log blocks. Of the cold partition there are eight dead ones, of the hot one two with a page each of four
+/// logical blocks.
+fn two_hot_log_blocks() -> Host {
+    let mut host = of_one_channel(12, &[("last.background", "none")]);
+    (0..5).for_each(|_| (0..8).for_each(|n| host.write(4 * n, 1, true).unwrap()));
+    assert_eq!(FIGURE_11.map(|counter| host.counter(counter)), [0; 3]);
+    assert_eq!(host.counter("last_hot_log_blocks"), 2);
+    host
+}
+
+#[test]
+fn figure_11_a_partition_that_needs_a_block_gets_a_dead_one_of_the_hot_partition() {
+    for hot in [true, false] {
+        let mut host = two_hot_log_blocks();
+        // The first of them is dead then; and a cold one, so that there are twelve.
+        (0..4).chain(16..20).for_each(|n| host.write(4 * n, 1, true).unwrap());
+        let (counts, [copies, ..]) =
+            cost(&mut host, FIGURE_11, |host| host.write(if hot { 16 } else { 4 * 20 }, 1, true).unwrap());
+        // The hot partition stays as large as it is, or gets smaller by one.
+        assert_eq!((counts, copies), ([1, 0, 0], 0), "hot {hot}");
+        assert_eq!(host.counter("last_hot_log_blocks"), if hot { 3 } else { 2 });
+    }
+}
+
+#[test]
+fn figure_11_where_none_is_dead_the_cold_partition_gives_the_cheapest_and_the_hot_one_grows() {
+    let mut host = two_hot_log_blocks();
+    // Two more of the cold partition, so that there are twelve: the hot one has two, and half of the valid pages.
+    (16..24).for_each(|n| host.write(4 * n, 1, true).unwrap());
+    let (counts, [copies, ..]) = cost(&mut host, FIGURE_11, |host| host.write(0, 1, true).unwrap());
+    // One of the eight dead ones.
+    assert_eq!((counts, copies), ([0, 1, 0], 0));
+    assert_eq!(host.counter("last_hot_log_blocks"), 3);
+    // As long as it is, the cold partition helps itself as well.
+    let (counts, [copies, ..]) = cost(&mut host, FIGURE_11, |host| host.write(4 * 24, 1, true).unwrap());
+    assert_eq!((counts, copies), ([0, 1, 0], 0));
+    assert_eq!(host.counter("last_hot_log_blocks"), 3);
+}
+
+#[test]
+fn figure_11_a_hot_partition_at_its_largest_gives_up_what_is_not_dead() {
+    let mut host = two_hot_log_blocks();
+    // Forty more valid pages in the cold partition: eight of 48 are hot, so two of the twelve log blocks may be.
+    (0..40).for_each(|n| host.write(4 * (n % 20 + 8) + 1 + n / 20, 1, true).unwrap());
+    assert_eq!(host.counter("last_hot_log_blocks"), 2);
+    let (counts, [copies, ..]) = cost(&mut host, FIGURE_11, |host| host.write(4 * 31, 1, true).unwrap());
+    // Four logical blocks.
+    assert_eq!((counts, copies), ([1, 0, 4], 16));
+    assert_eq!(host.counter("last_hot_log_blocks"), 1);
+}
+
+#[test]
+fn a_page_that_the_merge_for_it_evicts_begins_in_the_cold_partition_again() {
+    let mut host = two_hot_log_blocks();
+    (0..40).for_each(|n| host.write(4 * (n % 20 + 8) + 1 + n / 20, 1, true).unwrap());
+    // The hot partition is at its largest, and what it needs a block for is in its own victim.
+    let counters = ["last_hot_victims", "last_hot_pages", "last_cold_pages"];
+    let (counts, _) = cost(&mut host, counters, |host| host.write(0, 1, true).unwrap());
+    assert_eq!(counts, [1, 0, 1]);
+}
+
+/// The log blocks of figures 13 and 14, one channel's: two that foreground merges take, of which one is Z here so that the
+/// merge sequence ID is far enough on; B; then C, D and E, whose merge costs are 2, 3 and 3 when the host is idle. D's has
+/// not become smaller since it was written.
+fn figure_14(background: &str) -> Host {
+    let mut host = of_one_channel(8, &[("last.background", background), ("last.idle", "5")]);
+    let log_blocks = [
+        [0, 1, 2, 3],
+        [4, 5, 6, 8],
+        [12, 13, 16, 20],
+        [24, 25, 28, 32],
+        [36, 37, 40, 44],
+        [48, 52, 56, 60],
+        [64, 68, 72, 76],
+        [80, 84, 88, 92],
+        // Z is merged for this one, A for the next, in which a page of B and one of E are written again, and B for the last,
+        // with one of C.
+        [96, 100, 104, 108],
+        [20, 60, 112, 116],
+        [32, 120, 124, 65],
+    ];
+    log_blocks.iter().flatten().for_each(|page| host.write(*page, 1, true).unwrap());
+    assert_eq!(host.counter("last_cold_victims"), 3);
+    host
+}
+
+#[test]
+fn conservative_background_merges_take_log_block_d_of_figure_14_and_then_none() {
+    let counters = ["last_background_merges", "associated_logical_blocks", "full_merges"];
+    for (background, degree) in [("conservative", 3), ("aggressive", 2)] {
+        let mut host = figure_14(background);
+        let (counts, _) = cost(&mut host, counters, |host| {
+            let at = host.at;
+            let Step::Did(done) = host.ftl.as_mut().unwrap().background_step(&mut host.plug, at).unwrap() else {
+                panic!("there is something to merge");
+            };
+            host.at = done;
+        });
+        assert_eq!(counts, [1, degree, degree], "{background}");
+    }
+    let mut host = figure_14("conservative");
+    let mut at = host.at;
+    while let Step::Did(done) = host.ftl.as_mut().unwrap().background_step(&mut host.plug, at).unwrap() {
+        at = done;
+    }
+    host.at = at;
+    assert_eq!(host.counter("last_background_merges"), 1);
+}
+
 #[test]
 fn a_recovery_reads_one_page_of_a_log_block_that_has_a_summary() {
     let spare_reads = |summary| {

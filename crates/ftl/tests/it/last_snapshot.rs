@@ -86,6 +86,27 @@ fn a_start_after_a_close_reads_the_snapshot_and_scans_nothing() {
     }
 }
 
+/// The table of trims on flash says that the page is trimmed, and the log block's page is younger.
+#[test]
+fn a_snapshot_tells_of_a_page_that_was_trimmed_and_written_again() {
+    for geometry in geometries() {
+        let mut host = used(geometry, |_| ());
+        host.flush().unwrap();
+        host.write(6, 1, true).unwrap();
+        host.close().unwrap();
+        for _ in 0..2 {
+            assert!(is_from_snapshot(&start(&mut host)));
+            host.compare_all();
+            host.check();
+        }
+        // What is trimmed still, is.
+        host.write(6, 1, true).unwrap();
+        host.flush().unwrap();
+        assert!(!is_from_snapshot(&start(&mut host)));
+        host.compare_all();
+    }
+}
+
 type Asked = fn(&mut Host) -> Result<(), FtlError>;
 
 /// A request, on a drive that was closed and stays in use or has come up from its snapshot, and the next start.

@@ -1,8 +1,9 @@
 //! Pages that can no longer be read, without any power cut: what nobody needs any more costs nothing, and what somebody
 //! needs is a read error for exactly that page until it is written again.
 
-use crate::common::{Host, SAMPLE, Step, below, chips, composition, config, most_pages_of, scaled, small};
+use crate::common::{Host, SAMPLE, Step, below, chips, composition, config, most_pages, most_pages_of, scaled, small};
 use phelsuma_ftl::Config;
+use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Kind, Page};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -276,4 +277,42 @@ mod mutants {
             assert!(wrong.is_err(), "{preset}");
         }
     }
+}
+
+/// Found by the laboratory's defects: an older version of a part of the map was read, and a data block that it names had been
+/// given back since, and was another logical block's.
+#[test]
+fn an_older_version_of_a_map_page_takes_no_block_that_is_another_s_by_now() {
+    let geometry = small(16, 160, 1, 1);
+    // Pages of as many logical blocks as a map page of 512 bytes has room for.
+    let per_part = 50 * 16;
+    let mut looked = 0;
+    for (ftl, writes) in [("block", 60), ("bast", 200), ("fast", 400), ("last++", 400)] {
+        let logical_pages = most_pages(ftl, geometry);
+        for part in 0..2 {
+            let mut host = Host::new(chips(geometry), config(ftl, logical_pages), u64::from(part));
+            let own = part * per_part..(part + 1) * per_part;
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+            host.overwrite().unwrap();
+            // Blocks that the older version names are given back and taken for other logical blocks, and no page of this part
+            // is written anew.
+            for _ in 0..writes {
+                let page = below(&mut rng, u64::from(logical_pages)) as u32;
+                if !own.contains(&page) {
+                    host.write(page, 1, false).unwrap();
+                }
+            }
+            let newest = host.plug.newest_and_older(Kind::Map).0[part as usize];
+            let (of_part, _): (Vec<_>, Vec<_>) =
+                host.plug.pages_of(Kind::Map).into_iter().partition(|(_, spare)| spare.key == part);
+            looked += u32::from(of_part.len() > 1);
+            host.restart(|plug| plug.sim().decay(newest, Decay::Uncorrectable)).unwrap();
+            host.check();
+            host.compare_others(&own.collect());
+            host.overwrite().unwrap();
+            host.compare_all();
+            host.check();
+        }
+    }
+    assert!(looked > 0);
 }

@@ -48,7 +48,7 @@ pub(in super::super) struct MergeCostTable {
     room: usize,
     /// Log blocks that may be merged, by group, the cheapest first: so none has to be looked for.
     candidates: Vec<BTreeSet<Candidate>>,
-    /// Counts foreground merges of random log blocks: the merge sequence ID.
+    /// Counts log blocks of the cold partition that foreground merges took: the merge sequence ID.
     pub(in super::super) sequence: u64,
 }
 

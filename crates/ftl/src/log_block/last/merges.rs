@@ -104,7 +104,8 @@ impl Ground {
                 Ok(blocks) => blocks,
                 Err(error) if ready.is_empty() && given_back.is_empty() => return Err(error),
                 // What is written gives blocks back.
-                Err(_) => Vec::new(),
+                Err(FtlError::Full { .. }) => Vec::new(),
+                Err(error) => return Err(error),
             };
             let left = copied.split_off(blocks.len());
             for ((slot, logical_block), block) in copied.into_iter().zip(blocks) {
@@ -207,7 +208,7 @@ impl Last {
             at = match self.merge_oldest_segment(ground, nand, at)? {
                 Some(done) => done,
                 None => match self.cheapest(ground, None) {
-                    Some(victim) => self.merge_random(ground, nand, &[victim], at)?,
+                    Some(victim) => self.merge_in_foreground(ground, nand, &[victim], at)?,
                     // Merges have given back all that there was.
                     None => return Ok(at),
                 },

@@ -88,7 +88,7 @@ impl Last {
         let mut written = Order::default();
         (0..channels).for_each(|channel| written.touch(channel));
         let pages = geometry.pages_per_block();
-        let nothing = Open { slot: NONE, versions: Vec::with_capacity(pages as usize) };
+        let nothing = || Open { slot: NONE, versions: Vec::with_capacity(pages as usize) };
         Self {
             parts: *parts,
             channels,
@@ -99,7 +99,7 @@ impl Last {
             random: vec![0; channels as usize],
             hot: 0,
             home: Vec::new(),
-            open: vec![nothing; 2 * channels as usize],
+            open: (0..2 * channels).map(|_| nothing()).collect(),
             written,
             pages_on: vec![0; channels as usize],
             counts: Counts::default(),
@@ -200,15 +200,19 @@ impl Last {
         content: Content<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
-        let role = self.partition_of(ground, key);
         let channel = self.written.oldest().unwrap_or(0);
-        let open = self.group(role, channel) as usize;
         let mut at = at;
         // Each round that fails retires a block.
         loop {
+            let role = self.partition_of(ground, key);
+            let open = self.group(role, channel) as usize;
             if !self.can_be_written(ground, self.open[open].slot) {
                 self.open[open].slot = NONE;
                 at = self.make_room(ground, nand, channel, role, at)?;
+                if self.partition_of(ground, key) != role {
+                    // A merge has evicted the page: it begins in the cold partition again.
+                    continue;
+                }
                 let (slot, ready) = ground.open_log_block_as(nand, super::ground::NOBODY, role, Some(channel), at)?;
                 at = ready;
                 self.opened(slot, channel, role);

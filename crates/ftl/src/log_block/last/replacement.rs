@@ -101,10 +101,24 @@ impl Last {
                 }
                 continue;
             }
-            if let Some(tables) = ground.log.last_mut() {
-                tables.costs.sequence += 1;
-            }
-            at = self.merge_random(ground, nand, &victims, at)?;
+            at = self.merge_in_foreground(ground, nand, &victims, at)?;
         }
+    }
+
+    /// Merges random log blocks that somebody waits for. The merge sequence ID counts those of the cold partition among
+    /// them, one by one: so it counts what takes log blocks off the sorted merge-cost list, and of that the list's
+    /// positions speak. (In the paper's figures each merge takes one.)
+    pub(super) fn merge_in_foreground<N: Nand>(
+        &mut self,
+        ground: &mut Ground,
+        nand: &mut N,
+        victims: &[u32],
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let cold = victims.iter().filter(|victim| ground.log.get(**victim).role == Role::Log).count();
+        if let Some(tables) = ground.log.last_mut() {
+            tables.costs.sequence += cold as u64;
+        }
+        self.merge_random(ground, nand, victims, at)
     }
 }

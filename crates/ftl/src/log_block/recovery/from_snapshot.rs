@@ -40,7 +40,9 @@ impl LogBlock {
         let Some(words) = read_words(nand, steps, usable, scan, (after, count)) else { return false };
         let Some(snapshot) = Snapshot::of(&geometry, words, self.ground.map.parts()) else { return false };
         steps.report.scratch_bytes = scan.bytes() + snapshot.bytes() + steps.first.bytes();
-        if !self.restore_map(nand, steps, scan, &snapshot) || !self.restore_log(scan, &snapshot) {
+        if !self.restore_map(nand, steps, scan, &snapshot)
+            || !self.restore_log(scan, &snapshot, &mut steps.report.scratch_bytes)
+        {
             return false;
         }
         self.settle_blocks(usable, scan, &MapScan::default(), &[]);
@@ -91,8 +93,8 @@ impl LogBlock {
         true
     }
 
-    /// Takes up the log blocks.
-    fn restore_log(&mut self, scan: &Scan, snapshot: &Snapshot) -> bool {
+    /// Takes up the log blocks; what RAM that takes goes onto `scratch`, in bytes.
+    fn restore_log(&mut self, scan: &Scan, snapshot: &Snapshot, scratch: &mut u64) -> bool {
         let ground = &self.ground;
         let geometry = ground.geometry;
         let named = self.named();
@@ -108,18 +110,18 @@ impl LogBlock {
             }
             standing.extend(live.map(|(index, key)| (key, geometry.page(block, index))));
         }
-        // Each logical page stands in one place, and is not trimmed.
+        // Each logical page stands in one place.
         standing.sort_unstable();
-        let is_fit = |(key, _): &(u32, Page)| {
-            *key < ground.shape.logical_pages && {
-                let (logical_block, offset) = ground.split(*key);
-                !ground.trims.is_trimmed(logical_block, offset)
-            }
-        };
-        if !standing.iter().all(is_fit) || standing.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+        let is_known = |(key, _): &(u32, Page)| *key < ground.shape.logical_pages;
+        if !standing.iter().all(is_known) || standing.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return false;
         }
-        self.ground.take_up_log_blocks(scan, &standing, |block| scan.first_seq(block));
+        *scratch += seen.len() as u64 + self.ground.take_up_log_blocks(scan, &standing, |block| scan.first_seq(block));
+        // One that was trimmed was written again: only RAM knew.
+        for (key, _) in &standing {
+            let (logical_block, offset) = self.ground.split(*key);
+            self.ground.trims.clear(logical_block, offset);
+        }
         true
     }
 }

@@ -132,9 +132,12 @@ impl LogScan {
         }
     }
 
-    /// RAM, in bytes.
-    pub(super) fn bytes(&self) -> u64 {
-        (self.pages.len() * size_of::<LogPage>() + self.begun.len() * size_of::<(Block, u64)>()) as u64
+    /// RAM, in bytes, where a page's data are as many.
+    pub(super) fn bytes(&self, page_bytes: u32) -> u64 {
+        // A tree of many entries takes up to twice as much as they do.
+        let begun = 2 * self.begun.len() * size_of::<(Block, u64)>();
+        let recent = self.recent.len() * (size_of::<Recent>() + page_bytes as usize);
+        (self.pages.capacity() * size_of::<LogPage>() + begun + recent) as u64
     }
 
     /// When a block was begun.

@@ -5,7 +5,7 @@ use super::super::data_map::{Entry, oldest_log_in};
 use super::super::ground::Ground;
 use super::super::map_blocks::parts;
 use super::Certain;
-use super::scan::Scan;
+use super::scan::{Scan, Seen};
 use crate::barriers::Barrier;
 use crate::steps::Steps;
 use alloc::vec::Vec;
@@ -36,6 +36,8 @@ struct Suspect {
 #[derive(Default)]
 pub(super) struct MapScan {
     versions: Vec<Version>,
+    /// RAM of all versions, in bytes: while they were read.
+    versions_bytes: u64,
     suspects: Vec<Suspect>,
     /// No page of a log block has a lower seq.
     pub(super) oldest_log: u64,
@@ -101,7 +103,10 @@ impl MapScan {
                 });
             } else {
                 let decoded: Vec<(u32, Entry)> = ground.data.decode(&geometry, newest.part, &bytes).collect();
-                decoded.into_iter().for_each(|(logical_block, entry)| ground.data.set(logical_block, entry));
+                for (logical_block, mut entry) in decoded {
+                    entry.block = entry.block.filter(|block| stands(scan, nand, steps, *block, newest.seq));
+                    ground.data.set(logical_block, entry);
+                }
                 if suspect {
                     let nothing = |logical_block| (logical_block, Entry { block: None, version: 0 });
                     entries = match &older {
@@ -125,6 +130,7 @@ impl MapScan {
             (Some(certain), Some(older)) => certain.max(older),
             (certain, older) => certain.or(older).unwrap_or(0),
         };
+        self.versions_bytes = (self.versions.capacity() * size_of::<Version>()) as u64;
         self.versions = Vec::new();
     }
 
@@ -161,7 +167,16 @@ impl MapScan {
     /// RAM, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let entries: usize = self.suspects.iter().map(|suspect| suspect.entries.len()).sum();
-        (entries * size_of::<Certain>()) as u64
+        self.versions_bytes + (entries * size_of::<Certain>()) as u64
+    }
+}
+
+/// Whether a data block that a map page names is still that: it was begun before the page was written. Where a younger
+/// version of the page has gone bad, a block may have been given back since, and be another's by now, or blank.
+fn stands<N: Nand>(scan: &Scan, nand: &mut N, steps: &mut Steps, block: Block, seq: u64) -> bool {
+    match scan.seen(block) {
+        Seen::Role(_) => scan.first_seq(block) < seq,
+        Seen::Nothing => steps.read_spare(nand, nand.geometry().page(block, 0)) != SpareRead::Erased,
     }
 }
 

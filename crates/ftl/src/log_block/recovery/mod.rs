@@ -104,12 +104,12 @@ impl LogBlock {
         }
         log.end(&scan);
         map.settle(&scan);
-        let log_bytes = log.bytes();
-        let (counting, suspects) = ftl.enter_log_pages(&scan, &map, log);
+        let log_bytes = log.bytes(geometry.page_bytes());
+        let (counting, suspects, entering_bytes) = ftl.enter_log_pages(&scan, &map, log);
         let held = ftl.settle_blocks(&usable, &scan, &map, &counting);
         ftl.ground.pool.begin_session(scan.version_max, scan.seq_max);
         (steps.report.last_pages, steps.report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
-        steps.report.scratch_bytes = scan.bytes() + map.bytes() + log_bytes + steps.first.bytes();
+        steps.report.scratch_bytes = scan.bytes() + map.bytes() + log_bytes + entering_bytes + steps.first.bytes();
 
         steps.begin("write anew what may have been in flight");
         let before = ftl.ground.tally;
@@ -187,8 +187,8 @@ impl LogBlock {
 
     /// Enters the newest pages of log blocks that are younger than their logical block's merge and not trimmed. The blocks
     /// whose pages would count if what may have been in flight turned bad, in order; and the logical blocks of pages that
-    /// may have been in flight and count.
-    fn enter_log_pages(&mut self, scan: &Scan, map: &MapScan, mut log: LogScan) -> (Vec<Block>, Vec<u32>) {
+    /// may have been in flight and count; and the RAM that this takes besides, in bytes.
+    fn enter_log_pages(&mut self, scan: &Scan, map: &MapScan, mut log: LogScan) -> (Vec<Block>, Vec<u32>, u64) {
         let ground = &mut self.ground;
         let geometry = ground.geometry;
         let logical_pages = ground.shape.logical_pages;
@@ -230,7 +230,8 @@ impl LogBlock {
         suspects.sort_unstable();
         suspects.dedup();
         let standing: Vec<(u32, Page)> = entered.iter().map(|page| (page.key, page.page)).collect();
-        ground.take_up_log_blocks(scan, &standing, |block| log.begun(block));
+        let taking_up = ground.take_up_log_blocks(scan, &standing, |block| log.begun(block));
+        let bytes = (entered.capacity() * size_of::<LogPage>()) as u64 + taking_up;
         for page in &entered {
             // One that may turn bad does not undo the trim before it: the table may be written before the page is safe.
             // The merge that makes it so carries out the rest of the entry.
@@ -240,7 +241,7 @@ impl LogBlock {
             }
         }
         ground.kept.0 = log.recent.into_iter().map(|recent| (recent.page, recent.spare, recent.data)).collect();
-        (counting, suspects)
+        (counting, suspects, bytes)
     }
 
     /// Says of each block what it is; those that hold nothing that counts go into the pool, in the order of their first
@@ -276,8 +277,8 @@ impl LogBlock {
 
 impl Ground {
     /// Takes up the log blocks that hold these pages, each of which is the newest of its logical page: in the order in
-    /// which they were begun, and none is written any further.
-    fn take_up_log_blocks(&mut self, scan: &Scan, newest: &[(u32, Page)], begun: impl Fn(Block) -> u64) {
+    /// which they were begun, and none is written any further. The RAM that this takes, in bytes, with what was given.
+    fn take_up_log_blocks(&mut self, scan: &Scan, newest: &[(u32, Page)], begun: impl Fn(Block) -> u64) -> u64 {
         let geometry = self.geometry;
         let block_of = |page: Page| geometry.block_of(page);
         let mut blocks: Vec<(u64, Block)> =
@@ -294,6 +295,9 @@ impl Ground {
             standing.extend(newest.iter().map(place));
             standing.sort_unstable();
         }
+        let bytes = newest.len() * size_of::<(u32, Page)>()
+            + blocks.capacity() * size_of::<(u64, Block)>()
+            + standing.capacity() * size_of::<(Block, u32, u32)>();
         for (first_seq, block) in blocks {
             let (role, owner) = self.taken_up(&standing, block, scan.role(block));
             let slot = self.log.open(block, owner, role, first_seq);
@@ -316,6 +320,7 @@ impl Ground {
             // A sequential log block that is complete may still become a data block.
             self.log.get_mut(slot).in_place = role == Role::Sequential && live == self.pages_in(owner);
         }
+        bytes as u64
     }
 
     /// As what a log block of LAST++ is taken up, and whose it is: the pages that count in it are `standing` there. A
