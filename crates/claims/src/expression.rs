@@ -33,10 +33,23 @@ const FUNCTIONS: &[Function] = &[
     ("max", |x| x.iter().copied().reduce(f64::max)),
     ("sum", |x| Some(x.iter().sum())),
     ("mean", |x| Some(x.iter().sum::<f64>() / x.len() as f64)),
+    ("gmean", geometric_mean),
+    // Of those that are a number: a share of nothing (0 / 0) is left out.
+    ("mean_defined", |x| defined(x, |x| Some(x.iter().sum::<f64>() / x.len() as f64))),
+    ("gmean_defined", |x| defined(x, geometric_mean)),
     ("abs", |x| one(x).map(f64::abs)),
     ("ceil", |x| one(x).map(f64::ceil)),
     ("log2", |x| one(x).map(f64::log2)),
 ];
+
+fn geometric_mean(x: &[f64]) -> Option<f64> {
+    Some((x.iter().map(|x| x.ln()).sum::<f64>() / x.len() as f64).exp())
+}
+
+fn defined(x: &[f64], mean: fn(&[f64]) -> Option<f64>) -> Option<f64> {
+    let numbers: Vec<f64> = x.iter().copied().filter(|x| !x.is_nan()).collect();
+    mean(&numbers)
+}
 
 fn one(x: &[f64]) -> Option<f64> {
     if let [x] = x { Some(*x) } else { None }
@@ -245,6 +258,9 @@ mod tests {
             ("-c^2 - -1", 5.0),
             ("10 - 3 - 2", 5.0),
             ("1.5e-3 * 1e+3", 1.5),
+            ("gmean(c, 4, 1)", 2.0),
+            ("gmean(c, 0)", 0.0),
+            ("mean_defined(c, 0 / 0, 4) + gmean_defined(0 / 0, 1, 4)", 5.0),
             ("min(c, a.b, 7) + max(1, log2(8)) + ceil(0.2) + abs(-1)", 7.0),
         ] {
             assert!((value(text).unwrap() - right).abs() < 1e-12, "{text}");
@@ -265,6 +281,10 @@ mod tests {
             ("abs(1, 2)", "so many numbers"),
             ("d", "no d"),
             ("1 / 0", "no number"),
+            ("mean(1, 0 / 0)", "no number"),
+            ("mean_defined(0 / 0)", "no number"),
+            ("mean_defined(1 / 0)", "no number"),
+            ("gmean(-1, 2)", "no number"),
             ("µ§", "not expected"),
             (&deep, "parentheses"),
         ] {
