@@ -73,6 +73,16 @@ impl ByScale {
             (Self::Each { full, .. }, Scale::Full) => full.as_deref(),
         }
     }
+
+    /// The text that is of that scale alone.
+    pub fn of_scale_alone(&self, scale: Scale) -> Option<&str> {
+        match (self, scale) {
+            (Self::Each { quick, .. }, Scale::Quick) => quick.as_deref(),
+            (Self::Each { large, .. }, Scale::Large) => large.as_deref(),
+            (Self::Each { full, .. }, Scale::Full) => full.as_deref(),
+            (Self::Same(_), _) => None,
+        }
+    }
 }
 
 /// A run, or several that differ in a word.

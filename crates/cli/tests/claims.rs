@@ -202,6 +202,17 @@ fn a_check_notices_what_has_changed() {
         // Which run it stands on.
         ("--warmup 0.2", "--warmup 0.3", "all-programs: its run page is another now: run it again"),
         ("id = \"bitmap\"", "id = \"bits\"", "bits: it has no verdict yet"),
+        // Excuses that nobody needs, or can know.
+        (
+            "value = 64\n",
+            "value = 64\nwhy_not.quick = \"\"\n",
+            "bitmap: why_not.quick says why it does not hold, and it holds",
+        ),
+        (
+            "id = \"bitmap\"",
+            "why_not.quick = \"\"\nid = \"bits\"",
+            "bits: why_not.quick says why it does not hold, and it has no verdict",
+        ),
     ] {
         assert!(TINY.contains(from));
         fs::write(&document, TINY.replace(from, to)).unwrap();
@@ -322,6 +333,8 @@ fn stored_verdicts_of_the_papers_here_stand() {
     let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
     for folder in fs::read_dir(papers).unwrap().map(|entry| entry.unwrap().path()) {
         let paper = folder.file_name().unwrap().to_str().unwrap();
-        prints(&format!("claims check {paper} --papers {papers}"));
+        for scale in ["quick", "full"] {
+            prints(&format!("claims check {paper} --papers {papers} --scale {scale}"));
+        }
     }
 }

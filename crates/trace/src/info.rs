@@ -21,10 +21,12 @@ use crate::workload::Workload;
 mod display;
 mod lifetimes;
 mod sizes;
+mod updates;
 
 use lifetimes::Counter;
 pub use lifetimes::Lifetimes;
 pub use sizes::{SizeCount, Sizes};
+pub use updates::UpdateShare;
 
 /// The most unique written pages, over all devices: up to about 8 GiB of memory.
 pub const UNIQUE_PAGES_MAX: u64 = 200_000_000;
@@ -94,6 +96,8 @@ pub struct TraceInfo {
     pub sequential_read_share: f64,
     /// Share of writes that begin where the write before them, on the same device, ended.
     pub sequential_write_share: f64,
+    /// How many of the pages of writes of a size had been written before, smaller sizes first.
+    pub write_updates: Vec<UpdateShare>,
     /// How long written pages live.
     pub lifetimes: Lifetimes,
     /// What the reader skipped.
@@ -205,6 +209,7 @@ struct Tally {
     devices: BTreeMap<u32, DeviceState>,
     reads: Direction,
     writes: Direction,
+    updates: updates::Counter,
     lifetimes: Counter,
     trims: u64,
     flushes: u64,
@@ -280,6 +285,7 @@ impl Tally {
             devices: BTreeMap::new(),
             reads: Direction::default(),
             writes: Direction::default(),
+            updates: updates::Counter::default(),
             lifetimes: Counter::after(options.warmup_pages),
             trims: 0,
             flushes: 0,
@@ -314,9 +320,12 @@ impl Tally {
             Op::Write => {
                 let begun = self.writes.pages;
                 self.writes.add(request, page, &mut device.last_write_end);
+                let mut new = 0;
                 for (clock, number) in (begun..self.writes.pages).zip(request.offset_bytes / page..) {
-                    self.unique_written += u64::from(device.write(number, clock, &mut self.lifetimes));
+                    new += u64::from(device.write(number, clock, &mut self.lifetimes));
                 }
+                self.unique_written += new;
+                self.updates.add(self.writes.pages - begun, new);
                 if self.unique_written > UNIQUE_PAGES_MAX {
                     let what = format!(
                         "over {UNIQUE_PAGES_MAX} different pages of {page} bytes are written, too many to count; larger pages would be right"
@@ -368,6 +377,7 @@ impl Tally {
             sequential_write_share: share(writes.sequential, writes.requests),
             read_sizes: reads.sizes.summary(reads.bytes),
             write_sizes: writes.sizes.summary(writes.bytes),
+            write_updates: self.updates.summary(),
             lifetimes: self.lifetimes.summary(devices.values().map(|device| device.live).sum()),
             skipped,
         }

@@ -96,6 +96,9 @@ proptest! {
         let used = info.lifetimes.histogram_log2.len();
         prop_assert_eq!(&info.lifetimes.histogram_log2[..], &histogram[..used]);
         prop_assert!(histogram[used..].iter().all(|&count| count == 0));
+        let updates = info.write_updates.iter().map(|class| (class.share * class.pages as f64).round() as u64);
+        prop_assert_eq!(updates.sum::<u64>(), clock - info.unique_pages_written);
+        prop_assert_eq!(info.write_updates.iter().map(|class| class.pages).sum::<u64>(), clock);
         prop_assert_eq!(histogram.iter().sum::<u64>() + live.len() as u64, clock, "every page write ends or stays");
 
         let touched: BTreeSet<(u32, u64)> = requests.iter()
@@ -143,6 +146,25 @@ fn sequential_requests_follow_their_own_device() {
 }
 
 #[test]
+fn writes_are_updates_by_their_size() {
+    let page = |n: u64| n * PAGE;
+    let info = info_of(&[
+        request(0, 0, Op::Write, 0, page(8)),
+        request(1, 0, Op::Write, page(3), page(1)),
+        request(2, 0, Op::Write, page(20), page(1)),
+        // Touches five pages, of which four are there.
+        request(3, 0, Op::Write, page(4) + 512, page(4)),
+        request(4, 0, Op::Write, page(100), page(5000)),
+    ]);
+    let of = |class: usize| (info.write_updates[class].requests, info.write_updates[class].share);
+    assert_eq!((of(0), of(1), of(3)), ((2, 0.5), (0, 0.0), (2, 4.0 / 13.0)));
+    let last = info.write_updates.last().unwrap();
+    assert_eq!((last.up_to_pages, last.pages, last.share), (None, 5000, 0.0));
+    assert_eq!(info.write_updates[10].up_to_pages, Some(1024));
+    assert!(info.to_string().contains("share of updates, by the pages of a write: to 1: 50 %, to 8: 31 %, more: 0 %"), "{info}");
+}
+
+#[test]
 fn statistics_are_json_with_names_that_say_units() {
     let info = info_of(&[request(0, 0, Op::Write, 0, 4096), request(7, 0, Op::Write, 0, 4096)]);
     let json = serde_json::to_value(&info).unwrap();
@@ -169,6 +191,7 @@ fn statistics_print_for_a_person() {
          reads: 1 (4.0 KiB), writes: 2 (8.5 KiB), trims: 0, flushes: 0\n\
          pages of 4.0 KiB: 3 written, 2 of them different (8.0 KiB), overwrite ratio 1.50; 3 read or written (12.0 KiB); 1.00 written per page of these\n\
          writes: sizes p50 512 B, p90 8.0 KiB, p99 8.0 KiB, max 8.0 KiB; 50 % unaligned, 0 % sequential\n\
+         share of updates, by the pages of a write: to 1: 100 %, to 2: 0 %\n\
          reads: sizes p50 4.0 KiB, p90 4.0 KiB, p99 4.0 KiB, max 4.0 KiB; 0 % unaligned, 0 % sequential\n\
          a written page is overwritten within 1 page writes (half of them), 1 (90 %), 1 (99 %):\n\x20\x20from 2^0  100.0 % ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪\n\
          address span 12.0 KiB; requests back in time: 0; skipped: nothing"

@@ -4,7 +4,7 @@ use super::task::{Task, task};
 use super::{PaperArgs, ScaleArg, summary};
 use crate::errors::{Failure, Outcome};
 use crate::output;
-use phelsuma_claims::{Claim, Finding, Kind, Plan, Results, SOURCES, Scale, Store, VERSION, judge};
+use phelsuma_claims::{Claim, Finding, Kind, Plan, Results, SOURCES, Scale, Store, VERSION, Verdict, judge};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -54,13 +54,21 @@ pub(super) fn main(args: &Args) -> Outcome {
     let mut untried = 0;
     let (mut keys, mut other) = (BTreeSet::new(), BTreeSet::new());
     for claim in &document.claims {
+        let excuse = claim.why_not.as_ref().is_some_and(|why| why.of_scale_alone(scale).is_some());
         let problem = match findings.of(&claim.id) {
+            // Nobody can know why.
+            None if excuse => {
+                Some(format!("why_not.{} says why it does not hold, and it has no verdict", scale.name()))
+            }
             // Many are for the quick scale alone.
             None if scale != Scale::Quick => {
                 untried += 1;
                 None
             }
             None => Some("it has no verdict yet".to_string()),
+            Some(finding) if excuse && finding.verdict == Verdict::Holds => {
+                Some(format!("why_not.{} says why it does not hold, and it holds", scale.name()))
+            }
             Some(finding) => problem_with(claim, finding, &plan, &store, &mut keys, &mut other)?,
         };
         problems.extend(problem.map(|what| Problem { id: claim.id.clone(), what }));

@@ -34,7 +34,11 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
             args.of.config().map_err(Failure::from).map(|(config, geometry)| Task::Run(Box::new(config), geometry))
         }
         Command::Limits(args) => args.compute().map(|said| Task::Formula(serde_json::json!(said))),
-        _ => Err(Failure::Input(format!("'{command}': run or limits would be right"))),
+        Command::Trace(trace) => match trace.info() {
+            Some(args) => args.gather().map(|said| Task::Formula(serde_json::json!(said))),
+            None => Err(Failure::Input(format!("'{command}': trace info would be right"))),
+        },
+        _ => Err(Failure::Input(format!("'{command}': run, limits or trace info would be right"))),
     }
     .map_err(why)
 }

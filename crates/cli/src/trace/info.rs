@@ -39,21 +39,28 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    let options = InfoOptions { page_bytes: args.page, warmup_pages: args.warmup };
-    let info = match (&args.file, &args.workload, args.pages) {
-        (Some(file), ..) => TraceInfo::gather(&mut super::open(file, &args.format)?, &options)?,
-        (None, Some(_), _) if args.format.format.is_some() || args.format.time_unit.is_some() => {
-            return Err(Failure::Input("--format and --time-unit are about a trace, not a workload".to_string()));
-        }
-        (None, Some(workload), Some(logical_pages)) => {
-            let extent = WorkloadExtent { logical_pages, seed: args.seed.unwrap_or(1), pages_written: args.writes };
-            TraceInfo::of_workload(workload, &extent, &options)?
-        }
-        // What is missing was said before.
-        _ => return Err(Failure::Input("FILE, or --workload SPEC and --pages, is needed".to_string())),
-    };
+    let info = args.gather()?;
     if args.json {
         return output::json(&WithSchema { schema: "phelsuma.trace-info/1", value: info });
     }
     output::print(&format!("{info}\n"))
+}
+
+impl Args {
+    /// What they ask for.
+    pub(crate) fn gather(&self) -> Outcome<TraceInfo> {
+        let options = InfoOptions { page_bytes: self.page, warmup_pages: self.warmup };
+        Ok(match (&self.file, &self.workload, self.pages) {
+            (Some(file), ..) => TraceInfo::gather(&mut super::open(file, &self.format)?, &options)?,
+            (None, Some(_), _) if self.format.format.is_some() || self.format.time_unit.is_some() => {
+                return Err(Failure::Input("--format and --time-unit are about a trace, not a workload".to_string()));
+            }
+            (None, Some(workload), Some(logical_pages)) => {
+                let extent = WorkloadExtent { logical_pages, seed: self.seed.unwrap_or(1), pages_written: self.writes };
+                TraceInfo::of_workload(workload, &extent, &options)?
+            }
+            // What is missing was said before.
+            _ => return Err(Failure::Input("FILE, or --workload SPEC and --pages, is needed".to_string())),
+        })
+    }
 }

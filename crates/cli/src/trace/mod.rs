@@ -30,6 +30,13 @@ enum Command {
     Generate(generate::Args),
 }
 
+impl Args {
+    /// What `trace info` is asked for, if it is that.
+    pub(crate) fn info(&self) -> Option<&info::Args> {
+        if let Command::Info(args) = &self.command { Some(args) } else { None }
+    }
+}
+
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     match &args.command {

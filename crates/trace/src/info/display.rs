@@ -74,6 +74,20 @@ impl fmt::Display for TraceInfo {
             if self.format.is_some() { "these" } else { "the drive" },
         )?;
         direction(f, "writes", &self.write_sizes, self.unaligned_write_share, self.sequential_write_share)?;
+        let larger = self.write_updates.iter().filter(|class| class.requests > 0);
+        let classes: Vec<String> = larger
+            .map(|class| {
+                let size = class.up_to_pages.map_or_else(|| "more".to_string(), |pages| format!("to {pages}"));
+                format!("{size}: {:.0} %", class.share * 100.0)
+            })
+            .collect();
+        if !classes.is_empty() {
+            writeln!(
+                f,
+                "share of updates, by the pages of a write: {}",
+                classes.join(", ")
+            )?;
+        }
         direction(f, "reads", &self.read_sizes, self.unaligned_read_share, self.sequential_read_share)?;
         lives(f, &self.lifetimes)?;
         let (span, backwards, skipped) = (Bytes(self.span_bytes), self.times_backwards, &self.skipped);
