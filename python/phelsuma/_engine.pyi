@@ -24,7 +24,12 @@ _Progress = Callable[[str, str | None, int, int | None], Any]
 _OfTrace = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
 _Histogram = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
-def run(words: list[str], requests: Requests | None = None, progress: _Progress | None = None) -> str: ...
+def run(
+    words: list[str],
+    requests: Requests | None = None,
+    progress: _Progress | None = None,
+    memory_bytes: int | None = None,
+) -> str: ...
 def compare(
     words: list[str], requests: Requests | None = None, progress: _Progress | None = None
 ) -> tuple[str, list[str]]: ...

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _engine
+from .errors import InputError
 from .options import Options, words
 from .progress import Progress, Showing
 from .results import Recovery, Result
@@ -83,14 +84,26 @@ class Histogram(NamedTuple):
     counts: NDArray[np.uint64]
 
 
+_OF_INPUTS = ("workload", "trace", "format", "time_unit", "fold", "warmup", "passes", "loops", "cut_at_end")
+"""Options of a run that say what a drive is asked, which whoever asks it does."""
+
+
 class Drive:
     """A drive in simulated time, to be asked step by step by whoever decides each step when the one before is done.
 
-    Options are those of `run`, but for an input: `Drive("geckoftl", capacity="256MiB", ratio=0.8)`. It is filled as
-    `fill` says, which is not counted.
+    Options are those of `run`, but for an input and what is done with it: `Drive("geckoftl", capacity="256MiB",
+    ratio=0.8)`. It is filled as `fill` says, which is not counted.
+
+    Raises:
+        InputError: a drive that cannot be.
+        TypeError: an option that is none, or is about an input.
     """
 
     def __init__(self, ftl: str, *, progress: Progress = None, **options: Unpack[Options]) -> None:
+        for name in _OF_INPUTS:
+            value = options.get(name)
+            if value is not None and value is not False:
+                raise TypeError(f"a drive has no {name!r}: it is asked step by step; without it would be right")
         # The words of a run; nothing is asked of the workload.
         said = words({"ftl": ftl, "workload": "uniform", **options})
         with Showing(progress) as callback:
@@ -114,21 +127,31 @@ class Drive:
         """Pages of a block."""
         return self._drive.pages_per_block
 
+    def _ask(self, code: int, first: int, pages: int, at_ns: int) -> int:
+        for name, value, bits in (("first", first, 64), ("pages", pages, 32), ("at_ns", at_ns, 64)):
+            if not 0 <= value < 2**bits:
+                raise InputError(f"{name} is {value}; whole numbers from 0 to {2**bits - 1} would be right")
+        return self._drive.ask(code, first, pages, at_ns)
+
     def write(self, first: int, pages: int = 1, *, at_ns: int = 0) -> None:
-        """Writes pages, in one request."""
-        self._drive.ask(1, first, pages, at_ns)
+        """Writes pages, in one request.
+
+        Raises:
+            InputError: a page that the drive has not; so do the others.
+        """
+        self._ask(1, first, pages, at_ns)
 
     def read(self, first: int, pages: int = 1, *, at_ns: int = 0) -> int:
         """Reads pages, in one request; how many of them are read errors."""
-        return self._drive.ask(0, first, pages, at_ns)
+        return self._ask(0, first, pages, at_ns)
 
     def trim(self, first: int, pages: int = 1, *, at_ns: int = 0) -> None:
         """Discards pages: they read as zeros from now on. A cut before the next flush may bring them back."""
-        self._drive.ask(2, first, pages, at_ns)
+        self._ask(2, first, pages, at_ns)
 
     def flush(self, *, at_ns: int = 0) -> None:
         """Makes everything durable that is not yet."""
-        self._drive.ask(3, 0, 0, at_ns)
+        self._ask(3, 0, 0, at_ns)
 
     def submit(
         self,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple, TypedDict, Union
+
+import numpy as np
 
 if TYPE_CHECKING:
     from . import _engine
@@ -11,8 +14,8 @@ if TYPE_CHECKING:
 Size = Union[int, str]
 """Bytes, or as people write them: 4096, "256MiB", "64GB"."""
 
-Settings = Union[Mapping[str, object], Sequence[str]]
-"""What changes parts and parameters of an FTL: {"victim": "fifo"} or ["victim=fifo"]."""
+Settings = Union[Mapping[str, object], Sequence[str], str]
+"""What changes parts and parameters of an FTL: {"victim": "fifo"}, ["victim=fifo"] or, where it is one, "victim=fifo"."""
 
 
 class Options(TypedDict, total=False):
@@ -73,24 +76,34 @@ def words(options: Mapping[str, Any]) -> List[str]:
             known = ", ".join(sorted(Options.__annotations__))
             raise TypeError(f"there is no option {name!r}; known are {known}")
         word = "--" + name.replace("_", "-")
+        if isinstance(value, np.bool_):
+            value = bool(value)
         if value is None or value is False:
             continue
         if value is True:
             said.append(word)
         elif name == "set":
-            pairs = value.items() if isinstance(value, Mapping) else None
-            settings = [f"{k}={_text(v)}" for k, v in pairs] if pairs is not None else [str(v) for v in value]
-            said.extend(f"--set={setting}" for setting in settings)
+            said.extend(f"--set={setting}" for setting in _settings(value))
         else:
             said.append(f"{word}={_text(value)}")
     return said
 
 
+def _settings(value: Settings) -> List[str]:
+    """Settings as the command takes them, in their order."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [f"{parameter}={_text(of)}" for parameter, of in value.items()]
+    return [str(setting) for setting in value]
+
+
 def _text(value: object) -> str:
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    # 1e-05 is a number to Python alone, 1.0 none of passes to nobody.
-    return format(value, "f") if isinstance(value, float) and "e" in repr(value) else str(value)
+    # Every digit that tells it from its neighbours, and no exponent, which is no number to whoever reads it.
+    text = str(value)
+    return format(Decimal(text), "f") if isinstance(value, (float, np.floating)) and "e" in text else text
 
 
 def with_input(

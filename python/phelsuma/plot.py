@@ -6,6 +6,7 @@ Each function draws on `axes`, or on a figure of its own, and gives the axes bac
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -16,6 +17,7 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
+    Set,
     Tuple,
     TypeVar,
     Union,
@@ -78,6 +80,11 @@ def _axes(axes: Optional[Axes], **size: Any) -> Axes:
     return made
 
 
+def _whole(axes: Axes) -> Any:
+    """The figure that the axes are in, where they are in a part of one as well."""
+    return axes.figure.canvas.figure
+
+
 def _each(results: Union[Result, Iterable[Result]]) -> List[Result]:
     each = [results] if isinstance(results, Result) else list(results)
     if not each:
@@ -85,21 +92,85 @@ def _each(results: Union[Result, Iterable[Result]]) -> List[Result]:
     return each
 
 
-def _names(results: Sequence[Result]) -> List[str]:
+def _size(size_bytes: int) -> str:
+    for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size_bytes >= unit:
+            return f"{size_bytes / unit:.4g} {name}"
+    return f"{size_bytes} B"
+
+
+def _told_apart(result: Result) -> List[str]:
+    """What tells a result from another one of the same FTL, what is varied most often first."""
+    drive, parts = result.geometry, asdict(result.composition)
+    return [
+        result.workload,
+        f"ratio {drive.ratio:.4g}",
+        _size(drive.capacity_bytes),
+        f"pages of {_size(drive.page_bytes)}",
+        f"{drive.pages_per_block} pages a block",
+        f"{drive.channels} channels",
+        f"{drive.dies} dies",
+        *(f"{part}={value or 'none'}" for part, value in parts.items()),
+        f"timing {result.timing}",
+        f"fold {result.fold or 'none'}",
+        f"RAM {_size(result.ram_bytes.papers['total'])}",
+        f"seed {result.seed}",
+    ]
+
+
+def _labels(results: Sequence[Result]) -> List[Tuple[str, ...]]:
+    """A name for each: its FTL's and, where others have the same, what differs between them."""
     # What is told what no real FTL knows is marked.
-    return [result.ftl + ("\n(oracle)" if result.oracle else "") for result in results]
+    labels: List[Tuple[str, ...]] = [(r.ftl, *(("(oracle)",) if r.oracle else ())) for r in results]
+    numbers = [f"no. {n}" for n, _ in enumerate(results, 1)]
+    for texts in (*zip(*map(_told_apart, results)), numbers):
+        alike: Dict[Tuple[str, ...], Set[str]] = {}
+        for label, text in zip(labels, texts):
+            alike.setdefault(label, set()).add(text)
+        labels = [(*label, text) if len(alike[label]) > 1 else label for label, text in zip(labels, texts)]
+    return labels
 
 
-def _legend_above(axes: Axes, columns: int) -> None:
-    axes.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, handlelength=1.6, frameon=False
-    )
+def _line(label: Sequence[str]) -> str:
+    return ", ".join(label).replace(", (", " (")
 
 
-def _level_names(axes: Axes, names: Sequence[str]) -> None:
-    """Names under bars: aslant where they would not fit side by side."""
-    slanted = sum(len(name) for name in names) > 56
-    axes.set_xticks(range(len(names)), names, rotation=30 if slanted else 0, ha="right" if slanted else "center")
+def _legend_above(axes: Axes, columns: int, own: bool, **what: Any) -> None:
+    """A legend over the axes, in so many columns as fit beside each other; a figure of its own grows with the rows."""
+    figure = _whole(axes)
+    figure.draw_without_rendering()
+    room = axes.get_window_extent().width
+    entries = len(what.get("handles") or axes.get_legend_handles_labels()[1])
+    placed = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2, "handlelength": 1.6, **what}
+    columns = min(columns, entries)
+    legend = axes.legend(ncols=columns, frameon=False, **placed)
+    while columns > 1 and legend.get_window_extent().width > room:
+        columns -= 1
+        legend = axes.legend(ncols=columns, frameon=False, **placed)
+    width = legend.get_window_extent().width
+    if width > room:
+        points = legend.get_texts()[0].get_fontproperties().get_size_in_points()
+        legend = axes.legend(ncols=1, frameon=False, fontsize=max(points * room / width, 4), **placed)
+    rows = -(-entries // columns)
+    if own:
+        figure.set_figheight(figure.get_figheight() + 0.2 * max(rows - 2, 0))
+    elif figure.get_layout_engine() is None and legend.get_window_extent().y1 > figure.bbox.y1:
+        # Nobody makes room for it over these axes.
+        axes.legend(ncols=columns, fontsize="small", **what)
+
+
+def _level_names(axes: Axes, labels: Sequence[Sequence[str]], own: bool) -> None:
+    """Names under bars: aslant where they would not fit side by side, and upright where they are many or long."""
+    slanted = sum(max(map(len, label)) for label in labels) > 56
+    names = [_line(label) if slanted else "\n".join(label) for label in labels]
+    upright = len(names) > (8 if max(map(len, names)) > 28 else 16)
+    turned = 0 if not slanted else 90 if upright else 30
+    axes.set_xticks(range(len(names)), names, rotation=turned, ha="right" if turned == 30 else "center")
+    if own:
+        figure = _whole(axes)
+        figure.set_figwidth(figure.get_figwidth() + 0.35 * max(len(names) - 12, 0))
+        # Long names take of the height, of which bars need some.
+        figure.set_figheight(figure.get_figheight() + 0.07 * np.sin(np.radians(turned)) * max(map(len, names)))
 
 
 def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False, axes: Optional[Axes] = None) -> Axes:
@@ -111,6 +182,7 @@ def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False
     each = [result for result in _each(results) if result.write_amplification is not None]
     if not each:
         raise InputError("the host wrote nothing in these runs, so there is no write amplification to draw")
+    own = axes is None
     axes = _axes(axes)
     parts = (("user", "user data"), ("translation", "translation"), ("validity", "validity"), ("other", "other"))
     bottom = np.zeros(len(each))
@@ -133,10 +205,10 @@ def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False
         axes.annotate(f"{height:.2f}", (place, height), (0, 3), textcoords="offset points", ha="center", fontsize=9)
     axes.axhline(1, color="black", linewidth=1)
     axes.set_ylim(0, max(bottom) * 1.1)
-    _level_names(axes, _names(each))
+    _level_names(axes, _labels(each), own)
     axes.grid(False, axis="x")
     axes.set_ylabel("write amplification" + (",\nreads weighted" if reads_weighted else "") + " (programs per page)")
-    _legend_above(axes, 4)
+    _legend_above(axes, 4, own)
     return axes
 
 
@@ -149,61 +221,92 @@ def tradeoff(results: Iterable[Result], *, axes: Optional[Axes] = None) -> Axes:
     if not each:
         raise InputError("none of these runs ends with a power cut; cut_at_end=True would be right")
     matplotlib = _matplotlib()
+    own = axes is None
     axes = _axes(axes)
-    least, most = min(result.wa for result in each), max(result.wa for result in each)
+    amplified = [result.wa for result in each if result.write_amplification is not None]
+    least, most = min(amplified, default=1), max(amplified, default=1)
     scale = matplotlib.colors.LogNorm(least, max(most, least * 1.01))
-    for n, result in enumerate(each):
+    for n, (result, label) in enumerate(zip(each, _labels(each))):
         assert result.recovery is not None
+        wrote = result.write_amplification is not None
         axes.scatter(
             result.ram_bytes.papers["total"] / 1024,
             max(result.recovery.simulated_us, 1) / 1e6,
             s=90,
-            c=[result.wa],
-            cmap="cividis",
-            norm=scale,
+            c=[result.wa] if wrote else "white",
+            **({"cmap": "cividis", "norm": scale} if wrote else {}),
             marker=MARKERS[n % 8],
-            edgecolor="black",
-            linewidth=0.8,
-            label=f"{result.ftl}{' (oracle)' if result.oracle else ''}: WA {result.wa:.2f}",
+            # Marks come again from the ninth on, with another edge.
+            edgecolor=(BLACK, RED, SKY, PINK)[n // 8 % 4],
+            linewidth=0.8 if n < 8 else 1.8,
+            label=f"{_line(label)}: " + (f"WA {result.wa:.2f}" if wrote else "no writes"),
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    ticker = matplotlib.ticker
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(ticker.NullFormatter())
     axes.margins(0.12)
+    for axis in (axes.xaxis, axes.yaxis):
+        _few_ticks(axis)
     axes.set_xlabel("RAM, as papers count it (KiB)")
     axes.set_ylabel("recovery, simulated (s)")
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2, frameon=False)
+    _legend_beside(axes, own)
     return axes
+
+
+def _few_ticks(axis: Any) -> None:
+    """Ticks of a logarithmic axis whose labels have room beside each other, however far it reaches."""
+    ticker = _matplotlib().ticker
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low)
+    if decades < 1:
+        axis.set_major_locator(ticker.MaxNLocator(4))
+    else:
+        subs = (1, 2, 5) if decades < 2.2 else (1, 3) if decades < 4 else (1,)
+        axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=6))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:.10g}" if decades < 1 else f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def _legend_beside(axes: Axes, own: bool) -> None:
+    """A legend on the right, for which a figure of its own is made larger; over axes that it would take too much of."""
+    legend = axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2, frameon=False)
+    figure, box = _whole(axes), legend.get_window_extent()
+    if own:
+        figure.set_figwidth(max(figure.get_figwidth(), 4 + box.width / figure.dpi))
+        figure.set_figheight(max(figure.get_figheight(), 0.4 + box.height / figure.dpi))
+    elif figure.get_layout_engine() is None or box.width > 0.5 * axes.get_window_extent().width:
+        _legend_above(axes, 2, own)
 
 
 def latencies(results: Union[Result, Iterable[Result]], *, op: str = "write", axes: Optional[Axes] = None) -> Axes:
     """Percentiles of the latencies of one kind of request, `write` or `read`."""
     if op not in ("write", "read"):
         raise InputError(f"op {op!r} has no latencies; write or read would be right")
-    found: List[Tuple[str, Latency]] = []
-    for result in _each(results):
-        latency = getattr(result.latency_us, op)
-        if latency is not None:
-            found.append((result.ftl, latency))
+    each = [result for result in _each(results) if getattr(result.latency_us, op) is not None]
+    found: List[Tuple[str, Latency]] = [
+        (_line(label), getattr(result.latency_us, op)) for result, label in zip(each, _labels(each))
+    ]
     if not found:
         raise InputError(f"there was no {op} in these runs, so there are no latencies to draw")
+    own = axes is None
     axes = _axes(axes)
     levels = (("p50", "median"), ("mean", "mean"), ("p99", "99 %"), ("p999", "99.9 %"), ("max", "longest"))
     width = 0.8 / len(found)
     for n, (name, latency) in enumerate(found):
         places = np.arange(len(levels)) + (n - (len(found) - 1) / 2) * width
         heights = [max(getattr(latency, level), 1e-3) / 1000 for level, _ in levels]
-        axes.bar(places, heights, width * 0.92, color=CYCLE[n % 8], hatch=HATCHES[n % 8], edgecolor="white", label=name)
+        colour, hatch = CYCLE[n % 8], HATCHES[(n + n // 8) % 8]
+        axes.bar(places, heights, width * 0.92, color=colour, hatch=hatch, edgecolor="white", label=name)
     axes.set_yscale("log")
     axes.set_xticks(range(len(levels)), [label for _, label in levels])
     axes.grid(False, axis="x")
     axes.set_ylabel(f"latency of a {op} (ms)")
-    _legend_above(axes, min(len(found), 4))
+    _legend_above(axes, 4, own)
     return axes
+
+
+def _dashes(n: int) -> str:
+    # With the colour, which comes again from the ninth on, they are others.
+    return ("-", "--", ":", "-.")[(n + n // 8) % 4]
 
 
 def lifetimes(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] = None) -> Axes:
@@ -211,22 +314,23 @@ def lifetimes(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] 
     each = [result for result in _each(results) if result.distributions is not None]
     if not each:
         raise InputError("these runs observed no lifetimes; distributions=True would be right")
+    own = axes is None
     axes = _axes(axes)
-    for n, result in enumerate(each):
+    # Of one FTL alone the workloads are what is to be told apart.
+    of_one = len({result.ftl for result in each}) == 1
+    for n, (result, label) in enumerate(zip(each, _labels(each))):
         assert result.distributions is not None
         counts = result.distributions.page_lifetimes.array().astype(float)
         shares = 100 * counts / max(counts.sum(), 1)
-        label = result.ftl if len({r.ftl for r in each}) > 1 else result.workload
+        name = _line(label[1:] or [result.workload]) if of_one else _line(label)
         # Entry k is from 2^k to 2^(k+1): drawn as a step over just that.
         edges = 2.0 ** np.arange(len(shares) + 1)
-        axes.stairs(
-            shares, edges, color=CYCLE[n % 8], linestyle=("-", "--", ":", "-.")[n % 4], linewidth=1.8, label=label
-        )
+        axes.stairs(shares, edges, color=CYCLE[n % 8], linestyle=_dashes(n), linewidth=1.8, label=name)
     axes.set_xscale("log", base=2)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("lifetime of a page (pages written by the host)")
     axes.set_ylabel("pages (%)")
-    _legend_above(axes, min(len(each), 4))
+    _legend_above(axes, 4, own)
     return axes
 
 
@@ -235,18 +339,19 @@ def series(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] = N
     each = [result for result in _each(results) if result.series]
     if not each:
         raise InputError("these runs have no series; interval=N would be right")
+    own = axes is None
     axes = _axes(axes)
     longest = max(result.series[-1].write_pages for result in each)
     unit, name = (1e6, "millions") if longest >= 2e6 else (1e3, "thousands")
-    for n, result in enumerate(each):
+    for n, (result, label) in enumerate(zip(each, _labels(each))):
         written = [point.write_pages / unit for point in result.series]
         amplification = [point.write_amplification for point in result.series]
-        dashes = ("-", "--", ":", "-.")[n % 4]
-        axes.plot(written, amplification, color=CYCLE[n % 8], linestyle=dashes, linewidth=1.8, label=result.ftl)
+        colour, dashes = CYCLE[n % 8], _dashes(n)
+        axes.plot(written, amplification, color=colour, linestyle=dashes, linewidth=1.8, label=_line(label))
     axes.set_ylim(bottom=0)
     axes.set_xlabel(f"pages written by the host ({name})")
     axes.set_ylabel("write amplification since the point before")
-    _legend_above(axes, 4)
+    _legend_above(axes, 4, own)
     return axes
 
 
@@ -274,6 +379,7 @@ def validity(drive: Union[Drive, ArrayLike], *, blocks: int = 128, axes: Optiona
     """What is on each physical page of the first `blocks` blocks: a column for each block, its first page below."""
     states = np.asarray(drive.validity() if isinstance(drive, Drive) else drive)[:blocks]
     matplotlib = _matplotlib()
+    own = axes is None
     axes = _axes(axes)
     # Light to dark as well, so that a print in grey still tells them apart.
     colours = ("#f7f7f7", YELLOW, BLUE, PINK, BLACK)
@@ -284,9 +390,7 @@ def validity(drive: Union[Drive, ArrayLike], *, blocks: int = 128, axes: Optiona
     axes.set_ylabel("page of the block")
     there = [n for n in range(len(PAGE_STATES)) if (states == n).any()]
     handles = [matplotlib.patches.Patch(facecolor=colours[n], edgecolor="#666666", label=PAGE_STATES[n]) for n in there]
-    axes.legend(
-        handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(there), borderaxespad=0.2, frameon=False
-    )
+    _legend_above(axes, len(there), own, handles=handles, handlelength=2)
     return axes
 
 
@@ -321,6 +425,7 @@ def gecko_runs(samples: Mapping[int, Sequence[Tuple[int, int]]], *, axes: Option
     many pages written."""
     if not samples or not any(samples.values()):
         raise InputError("there is no run to draw; samples of a drive that has a Logarithmic Gecko would be right")
+    own = axes is None
     axes = _axes(axes)
     written = sorted(samples)
     levels = sorted({level for runs in samples.values() for level, _ in runs})
@@ -343,5 +448,5 @@ def gecko_runs(samples: Mapping[int, Sequence[Tuple[int, int]]], *, axes: Option
     axes.set_xlabel("pages written by the host (thousands)")
     axes.yaxis.set_major_locator(_matplotlib().ticker.MaxNLocator(integer=True))
     axes.set_ylabel("pages of runs")
-    _legend_above(axes, min(len(levels), 5))
+    _legend_above(axes, 5, own)
     return axes

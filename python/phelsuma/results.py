@@ -1,6 +1,7 @@
 """Results as typed objects: the structure of `phelsuma.run/1` (docs/JSON.md), field by field.
 
-Every field has the name that the JSON key has; a key that this version does not know stays in `raw`.
+Every field has the name that the JSON key has; a key that this version does not know stays in `raw`. Of a result from
+before a key was added, or that is stored without its part about the machine, the field is None.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence,
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import InputError
+
 if TYPE_CHECKING:
     import pandas
 
 T = TypeVar("T")
+
+_SCHEMA = "phelsuma.run/1"
 
 
 def _pandas() -> Any:
@@ -61,9 +66,9 @@ class Geometry:
     effective_ratio: float
     reserve_blocks: int
     open_blocks: int
-    log_blocks: int
-    unused_blocks: int
     metadata_programs_per_collection: int
+    log_blocks: Optional[int] = None
+    unused_blocks: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -289,23 +294,30 @@ class Result:
     host: HostCounts
     flash: Dict[str, FlashCounts]
     write_amplification: Optional[WriteAmplification]
-    management_seconds: ManagementSeconds
     ram_bytes: RamBytes
     erases: EraseCounts
-    victim_choices: Optional[VictimChoices]
     counters: Dict[str, int]
     series: List[SeriesPoint]
-    channels: Channels
     latency_us: Latencies
     simulated_seconds: float
     recovery: Optional[Recovery]
-    machine: Machine
+    machine: Optional[Machine] = None
+    management_seconds: Optional[ManagementSeconds] = None
+    victim_choices: Optional[VictimChoices] = None
+    channels: Optional[Channels] = None
     distributions: Optional[Distributions] = None
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, value: Dict[str, Any]) -> Result:
-        """From the JSON value that the command prints."""
+        """From the JSON value that the command prints, or that an earlier one has printed.
+
+        Raises:
+            InputError: it is no result of a run.
+        """
+        schema = value.get("schema") if isinstance(value, dict) else None
+        if schema != _SCHEMA:
+            raise InputError(f"this is no result of a run: its schema is {schema!r}, {_SCHEMA!r} would be right")
 
         def perhaps(of: Type[T], part: Optional[Dict[str, Any]]) -> Optional[T]:
             return None if part is None else _fields(of, part)
@@ -314,6 +326,7 @@ class Result:
         latency = value["latency_us"]
         recovery = value["recovery"]
         found = value.get("distributions")
+        channels = value.get("channels")
         return _fields(
             cls,
             value,
@@ -324,17 +337,17 @@ class Result:
             write_amplification=None
             if wa is None
             else _fields(WriteAmplification, wa, reads_weighted=_fields(ReadsWeighted, wa["reads_weighted"])),
-            management_seconds=_fields(ManagementSeconds, value["management_seconds"]),
+            management_seconds=perhaps(ManagementSeconds, value.get("management_seconds")),
             ram_bytes=_fields(RamBytes, value["ram_bytes"]),
             erases=_fields(EraseCounts, value["erases"]),
-            victim_choices=perhaps(VictimChoices, value["victim_choices"]),
+            victim_choices=perhaps(VictimChoices, value.get("victim_choices")),
             series=[_fields(SeriesPoint, point) for point in value["series"]],
-            channels=_fields(
-                Channels, value["channels"], each=[_fields(Channel, channel) for channel in value["channels"]["each"]]
-            ),
+            channels=None
+            if channels is None
+            else _fields(Channels, channels, each=[_fields(Channel, channel) for channel in channels["each"]]),
             latency_us=Latencies(perhaps(Latency, latency["read"]), perhaps(Latency, latency["write"])),
             recovery=None if recovery is None else Recovery.of(recovery),
-            machine=_fields(Machine, value["machine"]),
+            machine=perhaps(Machine, value.get("machine")),
             distributions=None
             if found is None
             else Distributions(

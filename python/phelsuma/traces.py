@@ -19,18 +19,34 @@ OPS = ("read", "write", "trim", "flush")
 """What can be asked, in the order of the numbers that stand for it in a column: 0 read, 1 write, 2 trim, 3 flush."""
 
 
+_CODES: Dict[Union[str, bytes], int] = {name: code for code, name in enumerate(OPS)}
+_CODES.update({name.encode(): code for code, name in enumerate(OPS)})
+_NAMES = f"a name ({', '.join(OPS)}) or its number, 0 to {len(OPS) - 1}, would be right"
+
+
 def op_codes(op: Union[ArrayLike, Sequence[str], str]) -> NDArray[np.uint8]:
-    """The numbers of a column of operations, which may be given by name."""
+    """The numbers of a column of operations, which may be given by name.
+
+    Raises:
+        InputError: what is neither.
+    """
     array = np.asarray(op)
-    if array.dtype.kind not in "US":
+    if array.dtype.kind in "uib" or array.size == 0:
         return column("op", array, np.uint8)
-    codes = np.full(array.shape, 255, dtype=np.uint8)
-    for code, name in enumerate(OPS):
-        codes[array == name] = code
-    if (codes == 255).any():
-        unknown = array[codes == 255].flat[0]
-        raise InputError(f"op {str(unknown)!r} is none; {', '.join(OPS)} would be right")
-    return codes
+    if array.dtype.kind not in "USTO":
+        raise InputError(f"op holds {array.dtype}; {_NAMES}")
+    # Of text there are few kinds in many rows; of objects, as data frames have them, any.
+    kinds, of = (array, None) if array.dtype.kind == "O" else np.unique(array, return_inverse=True)
+    codes = np.fromiter((_code(one) for one in kinds.flat), np.uint8, kinds.size)
+    return column("op", (codes if of is None else codes[of]).reshape(array.shape), np.uint8)
+
+
+def _code(op: object) -> int:
+    op = op.item() if isinstance(op, np.generic) else op
+    code = _CODES.get(op) if isinstance(op, (str, bytes)) else op
+    if isinstance(code, int) and 0 <= code < len(OPS):
+        return code
+    raise InputError(f"op {op!r} is none; {_NAMES}")
 
 
 def column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:

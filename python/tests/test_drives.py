@@ -30,6 +30,38 @@ def test_a_structured_array_is_columns() -> None:
     assert result.workload == "mine" and result.host.write_pages == 1000
 
 
+def test_operations_are_names_or_numbers_in_any_kind_of_column() -> None:
+    codes = [1, 0, 2, 1, 3]
+    names = [phelsuma.OPS[code] for code in codes]
+    for op in (
+        names,
+        np.array(names),
+        np.array(names, dtype="S"),
+        np.array(names, dtype=object),
+        np.array([name.encode() for name in names], dtype=object),
+        np.array(codes, dtype=object),
+        np.array(codes, dtype=np.int64),
+    ):
+        requests = Requests(op, [0, 0, 0, 4096, 0], [4096, 4096, 4096, 4096, 0])
+        assert requests.op.dtype == np.uint8 and requests.op.tolist() == codes
+    assert len(Requests([], [], [])) == 0
+
+
+def test_a_frame_of_requests_gives_the_requests_again() -> None:
+    pytest.importorskip("pandas")
+    frame = Workload("mixed:read=30:uniform").requests(100, logical_pages=1000).to_frame()
+    for op in (frame["op"], frame["op"].astype(object), frame["op"].astype("category"), frame["op"].astype("string")):
+        again = Requests(op, frame["offset_bytes"], frame["size_bytes"], frame["time_ns"], frame["device"])
+        assert again.to_frame().equals(frame) and set(again.op) == {0, 1}
+
+
+@pytest.mark.parametrize("op", [["write", None], [1.0], ["write", 7], [b"wrote"], [[1], [1]], "write", [float("nan")]])
+def test_what_is_no_operation_is_refused_in_one_line(op: object) -> None:
+    with pytest.raises(phelsuma.InputError, match="would be right") as said:
+        Requests(op, [0], [4096])  # type: ignore[arg-type]
+    assert str(said.value).startswith("op ") and "\n" not in str(said.value)
+
+
 def test_what_is_no_request_is_refused_with_its_row() -> None:
     with pytest.raises(phelsuma.InputError, match="request 1: 0 bytes"):
         phelsuma.run("page", trace=Requests(["write", "write"], [0, 0], [4096, 0]))
@@ -142,8 +174,21 @@ def test_what_cannot_be_asked_of_a_drive_is_said() -> None:
         Drive("ftl-mm:fast", channels=2, **SMALL).validity()
     with pytest.raises(phelsuma.InputError, match="nobody knows step by step"):
         Drive("oracle", **SMALL)
-    with pytest.raises(OverflowError):
-        drive.write(-1)
+    for wrong in ({"first": -1}, {"first": 2**64}, {"first": 0, "pages": -1}, {"first": 0, "at_ns": -1}):
+        with pytest.raises(phelsuma.InputError, match="whole numbers from 0 to .* would be right"):
+            drive.write(**wrong)
+    drive.write(np.int64(3))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"workload": "zipf:0.9"}, {"warmup": 1}, {"passes": 0.0}, {"loops": 2}, {"cut_at_end": True}, {"fold": "wrap"}],
+)
+def test_a_drive_refuses_what_is_about_an_input(option: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match=f"a drive has no '{next(iter(option))}'"):
+        Drive("page", **option)  # type: ignore[arg-type]
+    # Left out, as in a run.
+    Drive("page", **SMALL, cut_at_end=False, warmup=None)
 
 
 def test_extents_are_what_follows_each_other_for_the_host_and_on_flash() -> None:

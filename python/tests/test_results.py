@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import typing
 from typing import Any, Iterator
 
 import pytest
-from conftest import SMALL, documented_keys
+from conftest import ROOT, SMALL, documented_keys
 
 import phelsuma
 from phelsuma import results
@@ -71,6 +72,30 @@ def test_typed_objects_hold_what_the_json_holds() -> None:
     again["recovery"].pop("lost_pages")
     again["distributions"].pop("extent_pages_mean")
     assert again == raw
+
+
+def test_results_from_before_a_key_was_added_are_read() -> None:
+    value = phelsuma.run("page", workload="uniform", **SMALL).raw
+    before = {
+        key: part for key, part in value.items() if key not in ("management_seconds", "victim_choices", "channels")
+    }
+    before["geometry"] = {
+        key: part for key, part in value["geometry"].items() if key not in ("log_blocks", "unused_blocks")
+    }
+    result = phelsuma.Result.from_json(json.dumps(before))
+    assert result.channels is result.management_seconds is result.victim_choices is result.geometry.log_blocks is None
+    assert result.raw == before and result.wa == phelsuma.Result.of(value).wa
+    # What is stored of the papers, of whatever age.
+    stored = sorted((ROOT / "papers").glob("*/runs/*.json"))
+    found = [json.loads(path.read_text())["result"] for path in stored]
+    runs = [phelsuma.Result.of(one) for one in found if one["schema"] == "phelsuma.run/1"]
+    assert len(runs) > 100 and all(run.wa >= 1 or run.write_amplification is None for run in runs)
+
+
+def test_what_is_no_result_is_said() -> None:
+    for text in ('{"schema": "phelsuma.list/1"}', "{}", "[]"):
+        with pytest.raises(phelsuma.InputError, match="'phelsuma.run/1' would be right"):
+            phelsuma.Result.from_json(text)
 
 
 def test_frames_have_a_row_for_each_result() -> None:

@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import SMALL, TRACE, command, complaint, without_machine
 
@@ -42,11 +43,24 @@ def test_what_some_ftls_have_no_part_for_is_remarked() -> None:
     results = phelsuma.compare(
         ["page", "geckoftl"], workload="uniform", set=["gecko.size_ratio=4"], passes=0.1, warmup=0, **SMALL
     )
-    assert (
-        len(results.remarks) == 1
-        and results.remarks[0].startswith("gecko.size-ratio is not set for page")
-        or (results.remarks[0].startswith("gecko.size_ratio is not set for page"))
+    assert len(results.remarks) == 1
+    assert results.remarks[0].startswith(
+        ("gecko.size-ratio is not set for page", "gecko.size_ratio is not set for page")
     )
+
+
+def test_keywords_become_the_commands_words_without_loss() -> None:
+    def said(**options: object) -> list[str]:
+        return phelsuma.options.words(options)
+
+    assert said(ratio=1e-7, passes=1e22) == ["--ratio=0.0000001", "--passes=10000000000000000000000"]
+    small = 1.2345678901234567e-9
+    assert float(said(ratio=small)[0].split("=")[1]) == small
+    assert said(ratio=np.float32(1e-6), seed=np.uint64(2**64 - 1)) == ["--ratio=0.000001", f"--seed={2**64 - 1}"]
+    assert said(open_loop=np.True_, cut_at_end=np.False_, cache=None) == ["--open-loop"]
+    for settings in ("victim=fifo", ["victim=fifo"], {"victim": "fifo"}):
+        assert said(set=settings) == ["--set=victim=fifo"]
+    assert phelsuma.run("page", workload="uniform", set="victim=fifo", **SMALL).composition.victim == "fifo"
 
 
 @pytest.mark.parametrize(

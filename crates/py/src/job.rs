@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Between two looks.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(40);
+pub(crate) const BETWEEN_LOOKS: Duration = Duration::from_millis(40);
 
 /// How far something is, by name: phase, done, of how many; none once it has ended.
 type HowFar = (String, Option<(&'static str, u64, Option<u64>)>);

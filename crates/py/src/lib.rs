@@ -8,6 +8,7 @@ mod columns;
 mod drive;
 mod errors;
 mod job;
+mod room;
 mod run;
 mod trace;
 

@@ -1,9 +1,10 @@
 //! Runs and comparisons, in the command's words.
 
 use crate::job;
+use crate::room::Room;
 use crate::trace::Requests;
 use phelsuma_options::{
-    CompareArgs, Comparison, Failure, Outcome, RunArgs, by_write_amplification, everything, parsed, run_all,
+    CompareArgs, Comparison, Failure, Outcome, RunArgs, by_write_amplification, everything, memory, parsed, run_all,
 };
 use pyo3::prelude::*;
 use serde_json::json;
@@ -15,14 +16,16 @@ pub(crate) fn options<A: clap::Args>(words: Vec<String>) -> Outcome<A> {
 }
 
 /// Runs what `words` say, which are those of `phelsuma run`; `phelsuma.run/1` as JSON. Where there are `requests`, the
-/// words' `--trace` stands for them.
+/// words' `--trace` stands for them. It begins once its drive fits `memory_bytes`, or the machine's memory, beside those
+/// of other runs of this process.
 #[pyfunction]
-#[pyo3(signature = (words, requests = None, progress = None))]
+#[pyo3(signature = (words, requests = None, progress = None, memory_bytes = None))]
 pub(crate) fn run(
     py: Python<'_>,
     words: Vec<String>,
     requests: Option<&Requests>,
     progress: Option<&Bound<'_, PyAny>>,
+    memory_bytes: Option<u64>,
 ) -> PyResult<String> {
     let requests = requests.map(Requests::shared);
     job::done(py, progress, move |watch| {
@@ -30,7 +33,8 @@ pub(crate) fn run(
         if let Some(requests) = requests {
             args.drive = args.drive.with_requests(requests);
         }
-        let (config, _) = args.config()?;
+        let (config, geometry) = args.config()?;
+        let _room = Room::take(memory::needed(&geometry), memory_bytes, watch)?;
         let result = phelsuma_drive::run(&config, &|progress| watch.tell(&config.ftl, progress));
         watch.ended(&config.ftl);
         Ok(json!(result?).to_string())
