@@ -94,16 +94,18 @@ python-doc: python-package
 gallery: python-package
 	$(PY_VENV)/bin/python docs/gallery.py
 
-# Every claim of the papers tried anew, with nothing that is stored, and a page of HTML of what came of it.
+# Every claim of the papers tried anew, with nothing that is stored, and a page of HTML of what came of it. A paper that
+# fails does not keep the others from theirs.
 REPORT := $(or $(CARGO_TARGET_DIR),target)/report
 REPORT_OF := $(notdir $(patsubst %/claims.toml,%,$(wildcard papers/*/claims.toml)))
 report: python-package
 	$(CARGO) build --release --quiet -p phelsuma-cli
 	rm -rf $(REPORT)
-	for paper in $(REPORT_OF); do \
+	@failed=; for paper in $(REPORT_OF); do \
 		mkdir -p $(REPORT)/papers/$$paper && cp papers/$$paper/claims.toml $(REPORT)/papers/$$paper/ && \
-		$(PHELSUMA) claims run $$paper --papers $(REPORT)/papers || exit 1; done
-	$(PY_VENV)/bin/python -m phelsuma.report $(REPORT)/papers -o $(REPORT)/report.html
+		$(PHELSUMA) claims run $$paper --papers $(REPORT)/papers || failed="$$failed $$paper"; done; \
+	$(PY_VENV)/bin/python -m phelsuma.report $(REPORT)/papers -o $(REPORT)/report.html || exit 1; \
+	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 # Another Python's package may be tried as well.
 PY := $(PY_VENV)/bin/python

@@ -7,11 +7,12 @@
 //! | `runs` | commands of `phelsuma` that print JSON: `run …` and `limits …`, by name; `each` makes one of each value |
 //! | `values` | expressions with a name |
 //! | `claims` | what the paper says, its number, and the expression that measures it |
-//! | `figures` | series for a CSV file: a line for each run, or for each point of the runs' series |
+//! | `figures` | series for a CSV file: a line for each run, or for each point of the runs' series; and how it is drawn |
 //!
 //! Words, commands and expressions may differ from scale to scale (`{ quick = "…", large = "…", full = "…" }`); what
 //! has none at a scale cannot be run there, but what has none at the large scale is there what it is at the full one.
 
+use crate::drawing::Draw;
 use crate::error::ClaimsError;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,6 +208,34 @@ pub struct Figure {
     pub points: bool,
     /// Headings and what stands below them (`run.…` is the line's run).
     pub columns: Vec<(String, String)>,
+    /// How it is drawn in the report of `python/phelsuma`, as all that follows, which nothing else looks at.
+    pub draw: Option<Draw>,
+    /// The column on the x axis; with `groups` its values are the groups, with `stacked` they stand beside the bars.
+    pub x: Option<String>,
+    /// What that axis says, where it is not the name of the column.
+    pub x_label: Option<String>,
+    /// Whether it is logarithmic, to base 2.
+    #[serde(default)]
+    pub log_x: bool,
+    /// The columns that are drawn; none: all but `x`.
+    #[serde(default)]
+    pub y: Vec<String>,
+    /// What the axis of values says, with its unit, where that is not the name of one column.
+    pub unit: Option<String>,
+    /// Whether that axis is logarithmic.
+    #[serde(default)]
+    pub log_y: bool,
+    /// From where to where it goes.
+    pub range: Option<[f64; 2]>,
+    /// What runs' names are made of, as `r_{series}_{group}`: words between `_`, of which `{series}` may be several, and
+    /// any other in braces is one. The first pattern that fits counts.
+    #[serde(default)]
+    pub pattern: Vec<String>,
+    /// The series by whose values those of the others are divided.
+    pub relative_to: Option<String>,
+    /// What a reader reads for a run, a part of its name, or a column.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
 }
 
 /// A whole `claims.toml`.
@@ -295,7 +324,13 @@ impl Document {
             }
         }
         // Whatever is wrong at either scale is said at once.
-        Scale::ALL.iter().try_for_each(|scale| self.plan(*scale).map(drop))
+        Scale::ALL.iter().try_for_each(|scale| {
+            let plan = self.plan(*scale)?;
+            self.figures.iter().try_for_each(|figure| {
+                let runs = plan.lines.get(&figure.id).map_or(&[][..], Vec::as_slice);
+                figure.check_drawing(runs).map_err(|what| format!("figure '{}': {what}", figure.id))
+            })
+        })
     }
 }
 

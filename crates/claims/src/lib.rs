@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod document;
+mod drawing;
 mod error;
 mod expression;
 mod figures;
@@ -22,6 +23,7 @@ mod plan;
 mod store;
 
 pub use document::{ByScale, Claim, Document, Figure, Kind, Operator, Runs, Scale};
+pub use drawing::Draw;
 pub use error::ClaimsError;
 pub use expression::Expression;
 pub use figures::csv;
