@@ -161,7 +161,10 @@ fn writes_are_updates_by_their_size() {
     let last = info.write_updates.last().unwrap();
     assert_eq!((last.up_to_pages, last.pages, last.share), (None, 5000, 0.0));
     assert_eq!(info.write_updates[10].up_to_pages, Some(1024));
-    assert!(info.to_string().contains("share of updates, by the pages of a write: to 1: 50 %, to 8: 31 %, more: 0 %"), "{info}");
+    assert!(
+        info.to_string().contains("share of updates, by the pages of a write: to 1: 50 %, to 8: 31 %, more: 0 %"),
+        "{info}"
+    );
 }
 
 #[test]

@@ -82,11 +82,7 @@ impl fmt::Display for TraceInfo {
             })
             .collect();
         if !classes.is_empty() {
-            writeln!(
-                f,
-                "share of updates, by the pages of a write: {}",
-                classes.join(", ")
-            )?;
+            writeln!(f, "share of updates, by the pages of a write: {}", classes.join(", "))?;
         }
         direction(f, "reads", &self.read_sizes, self.unaligned_read_share, self.sequential_read_share)?;
         lives(f, &self.lifetimes)?;

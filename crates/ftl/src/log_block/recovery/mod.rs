@@ -295,7 +295,7 @@ impl Ground {
             standing.extend(newest.iter().map(place));
             standing.sort_unstable();
         }
-        let bytes = newest.len() * size_of::<(u32, Page)>()
+        let bytes = size_of_val(newest)
             + blocks.capacity() * size_of::<(u64, Block)>()
             + standing.capacity() * size_of::<(Block, u32, u32)>();
         for (first_seq, block) in blocks {
