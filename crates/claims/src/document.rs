@@ -189,7 +189,7 @@ pub struct Claim {
     /// What else there is to know.
     #[serde(default)]
     pub note: String,
-    /// Why it does not hold here, where it does not.
+    /// Why it does not hold here, where it does not, with numbers that come out of results as `{{EXPRESSION; DIGITS}}`.
     pub why_not: Option<ByScale>,
 }
 

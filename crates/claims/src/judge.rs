@@ -26,14 +26,19 @@ pub fn judge(claim: &Claim, plan: &Plan, results: &Results) -> Finding {
     let (measured, verdict, why) = match measured {
         Ok(measured) if holds(claim, measured) => (Some(measured), Verdict::Holds, None),
         Ok(measured) => {
-            let why = claim.why_not.as_ref().and_then(|why| why.at(plan.scale)).map(str::to_string);
+            let why = plan.reasons.get(&claim.id).map(|reason| {
+                let filled = reason.fill(&|expression| evaluate(expression, plan, results, &[]));
+                filled.unwrap_or_else(|what| format!("the reason has a number that is not there: {what}"))
+            });
             (Some(measured), Verdict::DoesNotHold, why)
         }
         Err(why) => (None, Verdict::CannotBeRun, Some(why)),
     };
     let runs: BTreeMap<String, RunOf> = runs.collect();
     // Formulas are computed at once, so only what was run has a file.
-    let derived = if runs.values().all(|run| run.key.is_none()) { Kind::Formula } else { Kind::Measured };
+    let measuring = plan.runs_measuring(&claim.id);
+    let is_formula = measuring.iter().all(|name| runs.get(*name).is_none_or(|run| run.key.is_none()));
+    let derived = if is_formula { Kind::Formula } else { Kind::Measured };
     Finding {
         id: claim.id.clone(),
         at: claim.at.clone(),

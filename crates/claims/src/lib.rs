@@ -20,6 +20,7 @@ mod findings;
 mod judge;
 mod lookup;
 mod plan;
+mod reason;
 mod store;
 
 pub use document::{ByScale, Claim, Document, Figure, Kind, Operator, Runs, Scale};

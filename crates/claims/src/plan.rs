@@ -2,6 +2,7 @@
 
 use crate::document::{Document, Runs, Scale, Values};
 use crate::expression::{Expression, spread};
+use crate::reason::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often words may stand in words, and values in values.
@@ -20,6 +21,8 @@ pub struct Plan {
     pub(crate) values: BTreeMap<String, Option<Expression>>,
     /// What measures each claim; none where nothing does at this scale.
     pub(crate) measures: BTreeMap<String, Option<Expression>>,
+    /// Why a claim does not hold, where that is said at this scale.
+    pub(crate) reasons: BTreeMap<String, Reason>,
     /// The runs of each figure, by its name.
     pub lines: BTreeMap<String, Vec<String>>,
     /// The columns of each figure.
@@ -51,6 +54,7 @@ impl Document {
             commands,
             values: BTreeMap::new(),
             measures: BTreeMap::new(),
+            reasons: BTreeMap::new(),
             lines: BTreeMap::new(),
             columns: BTreeMap::new(),
         };
@@ -59,6 +63,10 @@ impl Document {
         }
         for claim in &self.claims {
             let whose = format!("claim '{}'", claim.id);
+            if let Some(why) = claim.why_not.as_ref().and_then(|why| why.at(scale)) {
+                let reason = Reason::parse(why, &self.lists).map_err(|what| format!("{whose}: why_not: {what}"))?;
+                plan.reasons.insert(claim.id.clone(), reason);
+            }
             plan.measures.insert(claim.id.clone(), parsed(whose, claim.measure.at(scale))?);
         }
         for figure in &self.figures {
@@ -125,8 +133,16 @@ impl Document {
 }
 
 impl Plan {
-    /// The runs that a claim's value is made of, directly or through values.
+    /// The runs that a claim's value, or the reason why it does not hold, is made of, directly or through values.
     pub fn runs_of(&self, claim: &str) -> BTreeSet<&str> {
+        let reason = self.reasons.get(claim).into_iter().flat_map(Reason::expressions);
+        let mut runs = self.runs_measuring(claim);
+        runs.extend(reason.flat_map(|expression| self.runs_in(expression)));
+        runs
+    }
+
+    /// Those that its value is made of.
+    pub(crate) fn runs_measuring(&self, claim: &str) -> BTreeSet<&str> {
         let measure = self.measures.get(claim).and_then(Option::as_ref);
         measure.map_or_else(BTreeSet::new, |measure| self.runs_in(measure))
     }
@@ -171,6 +187,14 @@ impl Plan {
     fn check(&self) -> Result<(), String> {
         let values = self.values.iter().map(|(name, value)| (format!("value '{name}'"), value));
         let measures = self.measures.iter().map(|(id, measure)| (format!("claim '{id}'"), measure));
+        let reasons = self.reasons.iter().flat_map(|(id, reason)| {
+            reason.expressions().map(move |expression| (format!("claim '{id}': why_not"), expression))
+        });
+        for (whose, expression) in reasons {
+            for name in expression.names() {
+                self.check_name(&whose, name, 0)?;
+            }
+        }
         for (whose, expression) in values.chain(measures) {
             for name in expression.iter().flat_map(|expression| expression.names()) {
                 self.check_name(&whose, name, 0)?;

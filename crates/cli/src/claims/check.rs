@@ -141,6 +141,8 @@ fn problem_with(
         Some(format!("stored as '{}', and it is '{}'", finding.verdict.name(), now.verdict.name()))
     } else if !same(now.measured, finding.measured) {
         Some(format!("stored as measuring {}, and it measures {}", number(finding), number(&now)))
+    } else if now.verdict == Verdict::DoesNotHold && now.why != finding.why {
+        Some("its reason is another now, or has other numbers: run it again".to_string())
     } else if finding.kind.is_some() && finding.kind != now.kind {
         let kind = |finding: &Finding| finding.kind.map_or("nothing", Kind::name);
         Some(format!("stored as '{}', and it is '{}'", kind(finding), kind(&now)))
