@@ -202,6 +202,11 @@ fn a_check_notices_what_has_changed() {
         // Which run it stands on.
         ("--warmup 0.2", "--warmup 0.3", "all-programs: its run page is another now: run it again"),
         ("id = \"bitmap\"", "id = \"bits\"", "bits: it has no verdict yet"),
+        (
+            "Collection moves pages.",
+            "{{page.write_amplification.total; 1}} a page.",
+            "no-amplification: its reason is another now, or has other numbers",
+        ),
         // Excuses that nobody needs, or can know.
         (
             "value = 64\n",
@@ -233,6 +238,30 @@ fn a_check_notices_what_has_changed() {
     prints(&claims("run", &papers, "--prune"));
     prints(&claims("check", &papers, ""));
     assert_eq!(runs(&papers), 3);
+}
+
+#[test]
+fn what_is_in_a_trace_is_stored_and_reasons_take_their_numbers_from_it() {
+    let trace = common::tiny_trace("claims-trace.csv");
+    let asked = format!("trace info {}", trace.display());
+    let claim = r#"
+[[claims]]
+id = "written-once"
+at = "section 1"
+says = "Nothing is written twice"
+measure = "asked.overwrite_ratio"
+operator = "="
+value = 1
+why_not = "{{asked.pages_written; 0}} pages are written, {{1 - asked.unique_pages_written / asked.pages_written; %}} again."
+"#;
+    let papers = papers("claims-trace", &format!("title = \"A\"\n[runs]\nasked = \"{asked}\"\n{claim}"));
+    let found: Value = serde_json::from_str(&prints(&claims("run", &papers, "--json"))).unwrap();
+    let claim = &found["claims"][0];
+    assert_eq!((claim["measured"].as_f64(), claim["kind"].as_str()), (Some(4.0 / 3.0), Some("measured")));
+    assert_eq!(claim["why"], "4 pages are written, 25 % again.");
+    // The trace need not be there for a check.
+    fs::remove_file(trace).unwrap();
+    prints(&claims("check", &papers, ""));
 }
 
 #[test]

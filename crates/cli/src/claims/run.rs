@@ -1,6 +1,6 @@
 //! `phelsuma claims run`: what has not been run yet is run and stored, and verdicts are made of all of it.
 
-use super::task::{Task, task};
+use super::task::{Task, look_at, task};
 use super::{PaperArgs, ScaleArg, summary};
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
@@ -63,6 +63,22 @@ pub(super) fn main(args: &Args) -> Outcome {
         let command = plan.commands.get(name).cloned().flatten();
         let result = match task(command.as_deref(), scale) {
             Ok(Task::Formula(value)) => Ok((value, None)),
+            Ok(Task::Trace(trace)) => {
+                let command = command.unwrap_or_default();
+                let known = earlier.as_ref().filter(|_| args.any_version);
+                match stored(&store, known, name, &command)? {
+                    Some(run) => Ok((run.result.clone(), Some(run.key()))),
+                    None => match look_at(&trace) {
+                        Ok(said) => {
+                            let run = StoredRun::new(&command, said);
+                            let key = store.write_run(&run)?;
+                            Ok((run.result, Some(key)))
+                        }
+                        Err(Failure::Input(why) | Failure::Failed(why)) => Err(why),
+                        Err(other) => return Err(other),
+                    },
+                }
+            }
             Ok(Task::Run(config, geometry)) => {
                 let command = command.unwrap_or_default();
                 let known = earlier.as_ref().filter(|_| args.any_version);

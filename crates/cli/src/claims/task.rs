@@ -1,7 +1,8 @@
 //! A command in a paper's claims: what `phelsuma` would do for it.
 
 use crate::Command;
-use crate::errors::Failure;
+use crate::errors::{Failure, Outcome};
+use crate::trace::Args as TraceArgs;
 use phelsuma_claims::Scale;
 use phelsuma_drive::RunConfig;
 use phelsuma_nand::Geometry;
@@ -14,6 +15,8 @@ const TRACES: (&str, &str) = ("$PHELSUMA_TRACES", "../shared/traces/public");
 pub(super) enum Task {
     /// A run, to be done and stored, and the drive it is done on.
     Run(Box<RunConfig>, Geometry),
+    /// What is in a trace: looked at at once, and stored, as the trace need not be there.
+    Trace(Box<TraceArgs>),
     /// Formulas, computed at once.
     Formula(Value),
 }
@@ -34,13 +37,17 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
             args.of.config().map_err(Failure::from).map(|(config, geometry)| Task::Run(Box::new(config), geometry))
         }
         Command::Limits(args) => args.compute().map(|said| Task::Formula(serde_json::json!(said))),
-        Command::Trace(trace) => match trace.info() {
-            Some(args) => args.gather().map(|said| Task::Formula(serde_json::json!(said))),
-            None => Err(Failure::Input(format!("'{command}': trace info would be right"))),
-        },
+        Command::Trace(trace) if trace.is_info() => Ok(Task::Trace(Box::new(trace))),
         _ => Err(Failure::Input(format!("'{command}': run, limits or trace info would be right"))),
     }
     .map_err(why)
+}
+
+/// What is in a trace, as `trace info --json` has it but for where the file is.
+pub(super) fn look_at(trace: &TraceArgs) -> Outcome<Value> {
+    let mut said = serde_json::json!(trace.info()?);
+    said.as_object_mut().and_then(|object| object.remove("file"));
+    Ok(said)
 }
 
 /// Without what there is instead, which changes with every FTL that is added.

@@ -48,7 +48,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
 
 impl Args {
     /// What they ask for.
-    pub(crate) fn gather(&self) -> Outcome<TraceInfo> {
+    pub(super) fn gather(&self) -> Outcome<TraceInfo> {
         let options = InfoOptions { page_bytes: self.page, warmup_pages: self.warmup };
         Ok(match (&self.file, &self.workload, self.pages) {
             (Some(file), ..) => TraceInfo::gather(&mut super::open(file, &self.format)?, &options)?,

@@ -5,10 +5,10 @@ mod generate;
 mod info;
 mod out_file;
 
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
 use clap::Subcommand;
 use phelsuma_options::FormatArgs;
-use phelsuma_trace::{TraceFile, reader_from};
+use phelsuma_trace::{TraceFile, TraceInfo, reader_from};
 use std::io::{BufReader, stdin};
 use std::path::Path;
 
@@ -31,9 +31,20 @@ enum Command {
 }
 
 impl Args {
-    /// What `trace info` is asked for, if it is that.
-    pub(crate) fn info(&self) -> Option<&info::Args> {
-        if let Command::Info(args) = &self.command { Some(args) } else { None }
+    /// Whether `trace info` is asked for.
+    pub(crate) fn is_info(&self) -> bool {
+        matches!(self.command, Command::Info(_))
+    }
+
+    /// What `trace info` says.
+    ///
+    /// # Errors
+    /// What it would refuse, and whatever else is asked for.
+    pub(crate) fn info(&self) -> Outcome<TraceInfo> {
+        match &self.command {
+            Command::Info(args) => args.gather(),
+            _ => Err(Failure::Input("trace info would be right".to_string())),
+        }
     }
 }
 
