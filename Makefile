@@ -76,13 +76,15 @@ python-venv:
 	@$(PY_VENV)/bin/python $(PY_HAS_ALL) || { python3 -m venv $(PY_VENV) && $(PY_VENV)/bin/pip -q install $(PY_MODULES) && \
 		echo "installed: $(PY_MODULES)"; } || echo "skipped: tests of the Python package, for which pip would install $(PY_MODULES)"
 
-# The Python package there, as tests are built. All of the workspace is named, so that what was built for tests is what it
-# stands on; a wheel would compile the engine once more (thorough-python). Where pip has nothing this does nothing.
+# The Python package there, with the engine as tests are built. All of the workspace is named, so that what was built for
+# tests is what it stands on; a wheel would compile the engine once more (thorough-python). Where pip has nothing this does
+# nothing.
 PY_PACKAGE = $(shell $(PY_VENV)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/phelsuma
+put-package = ! $(PY_VENV)/bin/python $(PY_HAS_ALL) || { rm -rf $(PY_PACKAGE) && cp -r python/phelsuma $(PY_PACKAGE) && \
+	cp $(or $(CARGO_TARGET_DIR),target)/$(1)/libphelsuma_engine.so $(PY_PACKAGE)/_engine.abi3.so; }
 python-package: python-venv
 	$(CARGO) build --workspace --quiet
-	@! $(PY_VENV)/bin/python $(PY_HAS_ALL) || { rm -rf $(PY_PACKAGE) && cp -r python/phelsuma $(PY_PACKAGE) && \
-		cp $(or $(CARGO_TARGET_DIR),target)/debug/libphelsuma_engine.so $(PY_PACKAGE)/_engine.abi3.so; }
+	@$(call put-package,debug)
 
 # It against the command; skipped where pip has nothing.
 test-python: python-package
@@ -98,12 +100,14 @@ gallery: python-package
 # fails does not keep the others from theirs.
 REPORT := $(or $(CARGO_TARGET_DIR),target)/report
 REPORT_OF := $(notdir $(patsubst %/claims.toml,%,$(wildcard papers/*/claims.toml)))
-report: python-package
-	$(CARGO) build --release --quiet -p phelsuma-cli
+report: python-venv
+	$(CARGO) build --release -p phelsuma-cli -p phelsuma-py
+	@$(call put-package,release)
 	rm -rf $(REPORT)
 	@failed=; for paper in $(REPORT_OF); do \
 		mkdir -p $(REPORT)/papers/$$paper && cp papers/$$paper/claims.toml $(REPORT)/papers/$$paper/ && \
-		$(PHELSUMA) claims run $$paper --papers $(REPORT)/papers || failed="$$failed $$paper"; done; \
+		echo "claims of $$paper" && $(or $(CARGO_TARGET_DIR),target)/release/phelsuma claims run $$paper \
+			--papers $(REPORT)/papers || failed="$$failed $$paper"; done; \
 	$(PY_VENV)/bin/python -m phelsuma.report $(REPORT)/papers -o $(REPORT)/report.html || exit 1; \
 	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 

@@ -114,7 +114,7 @@ def test_every_claim_and_figure_of_every_paper_is_on_the_page(tmp_path: Path) ->
             assert all(html.escape(f"phelsuma {run}") in article[0] for run in runs)
         for figure in paper.figures:
             shown = re.search(rf'<figure [^>]*id="{figure.id}">.*?</figure>', body, flags=re.S)
-            assert shown and again in shown[0], figure.id
+            assert shown and f"<code>{again} --only {figure.id}</code>" in shown[0], figure.id
             assert ("<img " in shown[0]) == bool(figure.rows) != (page.NOT_RUN in shown[0])
             assert html.escape(figure.spec["columns"][0][1]) in shown[0]
     assert written == sum(len(paper.claims) for paper in READ.values()) > 100

@@ -264,6 +264,15 @@ pub struct Document {
     pub figures: Vec<Figure>,
 }
 
+/// What of a paper was asked for.
+#[derive(Clone, Debug)]
+pub struct Chosen<'d> {
+    /// In the order of the document.
+    pub claims: Vec<&'d Claim>,
+    /// As well.
+    pub figures: Vec<&'d Figure>,
+}
+
 impl Document {
     /// Reads a document and looks whether everything that it names is there.
     ///
@@ -279,19 +288,22 @@ impl Document {
         Ok(document)
     }
 
-    /// The claims with these ids, or all of them where none is given.
+    /// The claims and the figures with these ids, or all of them where none is given.
     ///
     /// # Errors
-    /// [`ClaimsError::UnknownClaim`].
-    pub fn chosen(&self, ids: &[String]) -> Result<Vec<&Claim>, ClaimsError> {
-        if ids.is_empty() {
-            return Ok(self.claims.iter().collect());
+    /// [`ClaimsError::Unknown`].
+    pub fn chosen(&self, ids: &[String]) -> Result<Chosen<'_>, ClaimsError> {
+        let claims = self.claims.iter().map(|claim| claim.id.as_str());
+        let figures = self.figures.iter().map(|figure| figure.id.as_str());
+        let known: Vec<&str> = claims.chain(figures).collect();
+        if let Some(id) = ids.iter().find(|id| !known.contains(&id.as_str())) {
+            return Err(ClaimsError::Unknown { id: id.clone(), known: known.join(", ") });
         }
-        if let Some(id) = ids.iter().find(|id| self.claims.iter().all(|claim| claim.id != **id)) {
-            let known: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
-            return Err(ClaimsError::UnknownClaim { id: id.clone(), known: known.join(", ") });
-        }
-        Ok(self.claims.iter().filter(|claim| ids.contains(&claim.id)).collect())
+        let is_chosen = |id: &String| ids.is_empty() || ids.contains(id);
+        Ok(Chosen {
+            claims: self.claims.iter().filter(|claim| is_chosen(&claim.id)).collect(),
+            figures: self.figures.iter().filter(|figure| is_chosen(&figure.id)).collect(),
+        })
     }
 
     fn check(&self) -> Result<(), String> {
@@ -321,6 +333,9 @@ impl Document {
         for figure in &self.figures {
             if !is_file_name(&figure.id) {
                 return Err(format!("figure '{}': letters, digits and '-' would be right", figure.id.escape_debug()));
+            }
+            if !seen.insert(&figure.id) {
+                return Err(format!("figure '{}' is there twice, or is a claim's name", figure.id));
             }
         }
         // Whatever is wrong at either scale is said at once.

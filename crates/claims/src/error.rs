@@ -29,9 +29,9 @@ pub enum ClaimsError {
         /// What is wrong with it.
         what: String,
     },
-    /// No such claim.
-    #[error("unknown claim '{id}'; known are {known}")]
-    UnknownClaim {
+    /// No such claim, and no such figure.
+    #[error("unknown claim or figure '{id}'; known are {known}")]
+    Unknown {
         /// What was asked for.
         id: String,
         /// What there is.

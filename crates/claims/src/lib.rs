@@ -23,7 +23,7 @@ mod plan;
 mod reason;
 mod store;
 
-pub use document::{ByScale, Claim, Document, Figure, Kind, Operator, Runs, Scale};
+pub use document::{ByScale, Chosen, Claim, Document, Figure, Kind, Operator, Runs, Scale};
 pub use drawing::Draw;
 pub use error::ClaimsError;
 pub use expression::Expression;

@@ -161,7 +161,12 @@ impl Store {
     /// # Errors
     /// [`ClaimsError::File`].
     pub fn write_figure(&self, scale: Scale, id: &str, text: &str) -> Result<(), ClaimsError> {
-        write(&self.folder.join(format!("figures-{}", scale.name())).join(format!("{id}.csv")), text)
+        write(&self.figure_path(scale, id), text)
+    }
+
+    /// Where a figure's series are.
+    pub fn figure_path(&self, scale: Scale, id: &str) -> PathBuf {
+        self.folder.join(format!("figures-{}", scale.name())).join(format!("{id}.csv"))
     }
 
     /// Deletes the stored runs that no findings name; how many.

@@ -171,6 +171,22 @@ fn verdicts_are_computed_stored_and_checked() {
 }
 
 #[test]
+fn a_check_says_which_claims_stand_on_runs_of_other_sources() {
+    let papers = papers("claims-sources", TINY);
+    prints(&claims("run", &papers, ""));
+    common::make_older(&papers.join("tiny"), "page");
+    let told = prints(&claims("check", &papers, ""));
+    let of_it = ["all-programs", "no-amplification", "no-such-number"];
+    let says = format!("; 1 of 1 runs were done with other sources than these, for {}\n", of_it.join(", "));
+    assert!(told.ends_with(&says), "{told}");
+    let told: Value = serde_json::from_str(&prints(&claims("check", &papers, "--json"))).unwrap();
+    assert_eq!(
+        (told["runs_of_other_sources"].as_u64(), &told["claims_of_other_sources"]),
+        (Some(1), &of_it[..].into())
+    );
+}
+
+#[test]
 fn a_check_notices_what_has_changed() {
     let papers = papers("claims-check", TINY);
     let document = papers.join("tiny/claims.toml");
@@ -294,7 +310,57 @@ fn a_list_says_what_the_paper_says_and_how_it_is_tried() {
     assert_eq!(all.matches(page).count(), 3, "{all}");
     assert!(all.contains("only_full: nothing to run\n"), "{all}");
     let list: Value = serde_json::from_str(&prints(&claims("list", &papers, "--json --only bitmap"))).unwrap();
-    assert_eq!(list["claims"].as_array().unwrap().len(), 1);
+    assert_eq!((list["claims"].as_array().unwrap().len(), list["figures"].as_array().unwrap().len()), (1, 0));
+    let figure = prints(&claims("list", &papers, "--only points"));
+    let sized = "  sized_80:\n    phelsuma run --ftl page --workload uniform --capacity 80MiB --warmup 0 --passes 0.2 --interval 1000\n";
+    for part in ["\npoints\nfigure 1\n  pages = point.write_pages\n", "at the full scale\n", sized] {
+        assert!(figure.contains(part), "{part}: {figure}");
+    }
+    assert!(!figure.contains("bitmap"), "{figure}");
+    let list: Value = serde_json::from_str(&prints(&claims("list", &papers, "--json"))).unwrap();
+    assert_eq!(list["figures"][0]["commands"]["quick"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_figure_is_run_without_the_claims() {
+    let papers = papers("claims-figure", TINY);
+    let told = prints(&claims("run", &papers, "--only points"));
+    let csv = papers.join("tiny/figures-quick/points.csv");
+    assert_eq!(told, format!("points: 2 runs, in {} (figure 1)\n", csv.display()));
+    assert_eq!(runs(&papers), 2);
+    assert!(fs::read_to_string(&csv).unwrap().lines().count() > 3);
+    let found: Value = serde_json::from_str(&prints(&claims("run", &papers, "--only points,bitmap --json"))).unwrap();
+    assert_eq!(verdicts(&found), [("bitmap".to_string(), "holds".to_string())]);
+    assert_eq!(found["figures"]["points"].as_object().unwrap().len(), 2);
+}
+
+#[test]
+fn without_the_public_traces_a_claim_says_where_they_are_to_be_had() {
+    let claim = r#"
+title = "A"
+[runs]
+replayed = "run --ftl page --capacity 64MiB --trace $PHELSUMA_TRACES/some.trace"
+[[claims]]
+id = "small"
+at = "section 1"
+says = "Little is written twice"
+measure = "replayed.write_amplification.total"
+operator = "<"
+value = 2
+"#;
+    let papers = papers("claims-no-traces", claim);
+    let of = |folder: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_phelsuma"));
+        let out =
+            command.args(words(&claims("run", &papers, "--json"))).env("PHELSUMA_TRACES", folder).output().unwrap();
+        let found: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(found["claims"][0]["verdict"], "cannot be run here");
+        found["claims"][0]["why"].as_str().unwrap().to_string()
+    };
+    let why = of("/nonexistent");
+    assert!(why.contains("there is no folder /nonexistent: traces/fetch-public.sh fetches them"), "{why}");
+    let why = of(papers.to_str().unwrap());
+    assert!(why.contains("some.trace: cannot be opened"), "{why}");
 }
 
 #[test]
@@ -318,6 +384,7 @@ fn what_is_wrong_with_the_files_is_one_line() {
         ("\"--workload uniform --capacity 64MiB\"", "\"{drive}\"", "words that stand for each other"),
         ("runs = [\"sized_64\"", "runs = [\"sized_65\"", "no run is called 'sized_65'"),
         ("id = \"points\"", "id = \"../points\"", "figure '../points'"),
+        ("id = \"points\"", "id = \"bitmap\"", "figure 'bitmap' is there twice, or is a claim's name"),
         ("programs = \"page", "page = \"page", "is a run's name"),
     ] {
         assert!(TINY.contains(from), "{from}");
@@ -339,8 +406,11 @@ fn what_is_wrong_with_the_files_is_one_line() {
     fs::remove_file(&stored).unwrap();
     let at = papers.display();
     for (line, says) in [
-        (claims("run", &papers, "--only bitmap,nonsense"), "unknown claim 'nonsense'; known are all-programs, "),
-        (claims("list", &papers, "--only bitmap,nonsense"), "unknown claim 'nonsense'; known are all-programs, "),
+        (
+            claims("run", &papers, "--only bitmap,nonsense"),
+            "unknown claim or figure 'nonsense'; known are all-programs, ",
+        ),
+        (claims("list", &papers, "--only bitmap,nonsense"), "at-full-scale, points"),
         (claims("run", &papers, "--scale huge"), "quick"),
         (claims("run", &papers, "--jobs 0"), "a whole number from 1 to 1024 would be right"),
         (format!("claims list huge --papers {at}"), "unknown paper 'huge'; known are tiny"),

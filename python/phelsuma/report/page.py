@@ -109,15 +109,16 @@ def _picture(made: Any, about: str) -> str:
 
 def _figure(figure: Figure, again: str) -> str:
     columns = _details("what is drawn", "\n".join(_formulas(figure.spec["columns"])))
+    command = _command(f"{again} --only {figure.id}")
     if not figure.rows:
         return (
             f'<figure class="none" id="{_text(figure.id)}"><figcaption>{_text(figure.at)}: <strong>{NOT_RUN}</strong>'
-            f"</figcaption>{_command(again)}{columns}</figure>"
+            f"</figcaption>{command}{columns}</figure>"
         )
     commands = "\n".join(f"{run}: phelsuma {of['command']}" for run, of in figure.runs.items())
     return (
         f'<figure id="{_text(figure.id)}">{_picture(drawing.draw(figure), _first_up(figure.at))}'
-        f"{_command(again)}{columns}{_details(_many(len(figure.runs), 'run'), commands)}</figure>"
+        f"{command}{columns}{_details(_many(len(figure.runs), 'run'), commands)}</figure>"
     )
 
 

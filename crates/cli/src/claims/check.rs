@@ -28,6 +28,15 @@ struct Checked<'s> {
     untried: usize,
     runs: usize,
     runs_of_other_sources: usize,
+    claims_of_other_sources: Vec<String>,
+}
+
+/// Stored runs that verdicts stand on.
+#[derive(Default)]
+struct Runs {
+    keys: BTreeSet<String>,
+    /// Of these, those of other sources than this version's.
+    other: BTreeSet<String>,
 }
 
 #[derive(Serialize)]
@@ -52,7 +61,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     };
     let mut problems = Vec::new();
     let mut untried = 0;
-    let (mut keys, mut other) = (BTreeSet::new(), BTreeSet::new());
+    let (mut runs, mut old) = (Runs::default(), Vec::new());
     for claim in &document.claims {
         let excuse = claim.why_not.as_ref().is_some_and(|why| why.of_scale_alone(scale).is_some());
         let problem = match findings.of(&claim.id) {
@@ -69,7 +78,16 @@ pub(super) fn main(args: &Args) -> Outcome {
             Some(finding) if excuse && finding.verdict == Verdict::Holds => {
                 Some(format!("why_not.{} says why it does not hold, and it holds", scale.name()))
             }
-            Some(finding) => problem_with(claim, finding, &plan, &store, &mut keys, &mut other)?,
+            Some(finding) => {
+                let mut of_it = Runs::default();
+                let problem = problem_with(claim, finding, &plan, &store, &mut of_it)?;
+                if !of_it.other.is_empty() {
+                    old.push(claim.id.clone());
+                }
+                runs.keys.append(&mut of_it.keys);
+                runs.other.append(&mut of_it.other);
+                problem
+            }
         };
         problems.extend(problem.map(|what| Problem { id: claim.id.clone(), what }));
     }
@@ -84,8 +102,9 @@ pub(super) fn main(args: &Args) -> Outcome {
             claims: document.claims.len(),
             problems,
             untried,
-            runs: keys.len(),
-            runs_of_other_sources: other.len(),
+            runs: runs.keys.len(),
+            runs_of_other_sources: runs.other.len(),
+            claims_of_other_sources: old,
         })?;
     } else {
         let mut text: String = problems.iter().map(|Problem { id, what }| format!("{id}: {what}\n")).collect();
@@ -93,12 +112,20 @@ pub(super) fn main(args: &Args) -> Outcome {
         if untried > 0 {
             text += &format!("; {untried} claims were never tried at this scale");
         }
-        if !other.is_empty() {
-            text += &format!("; {} of {} runs were done with other sources than these", other.len(), keys.len());
+        if !runs.other.is_empty() {
+            let (other, all) = (runs.other.len(), runs.keys.len());
+            text += &format!("; {other} of {all} runs were done with other sources than these, for {}", some(&old));
         }
         output::print(&(text + "\n"))?;
     }
     if bad { Err(Failure::Shown) } else { Ok(()) }
+}
+
+/// The first of many names.
+fn some(names: &[String]) -> String {
+    let (shown, more) = names.split_at(names.len().min(3));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more (--json names them)", more.len()) };
+    shown.join(", ") + &more
 }
 
 /// What is wrong with a finding, if anything is.
@@ -107,8 +134,7 @@ fn problem_with(
     finding: &Finding,
     plan: &Plan,
     store: &Store,
-    keys: &mut BTreeSet<String>,
-    other: &mut BTreeSet<String>,
+    runs: &mut Runs,
 ) -> Outcome<Option<String>> {
     let mut results = Results::new();
     for name in plan.runs_of(&claim.id) {
@@ -121,9 +147,9 @@ fn problem_with(
                 if run.command != command.unwrap_or_default() {
                     return Ok(Some(format!("the stored run {name} is of another command")));
                 }
-                keys.insert(key.clone());
+                runs.keys.insert(key.clone());
                 if (run.version.as_str(), run.sources.as_str()) != (VERSION, SOURCES) {
-                    other.insert(key.clone());
+                    runs.other.insert(key.clone());
                 }
                 Ok((run.result, Some(key.clone())))
             }

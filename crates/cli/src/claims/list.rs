@@ -3,7 +3,7 @@
 use super::PaperArgs;
 use crate::errors::{Failure, Outcome};
 use crate::{output, table};
-use phelsuma_claims::{ByScale, Claim, Document, Operator, Plan, Scale};
+use phelsuma_claims::{ByScale, Claim, Document, Figure, Operator, Plan, Scale};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(super) struct Args {
     #[command(flatten)]
     paper: PaperArgs,
-    /// Only these claims, each with its commands
+    /// Only these claims and figures, each with its commands
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     only: Vec<String>,
     /// Each claim with the expression that measures it and the commands of its runs
@@ -26,6 +26,15 @@ struct Listed<'d> {
     paper: &'d str,
     title: &'d str,
     claims: Vec<ListedClaim<'d>>,
+    figures: Vec<ListedFigure<'d>>,
+}
+
+#[derive(Serialize)]
+struct ListedFigure<'d> {
+    id: &'d str,
+    at: &'d str,
+    columns: &'d [(String, String)],
+    commands: BTreeMap<&'static str, Vec<String>>,
 }
 
 #[derive(Serialize)]
@@ -47,31 +56,53 @@ struct ListedClaim<'d> {
 pub(super) fn main(args: &Args) -> Outcome {
     let store = args.paper.store()?;
     let document = store.document()?;
-    let claims = document.chosen(&args.only)?;
+    let chosen = document.chosen(&args.only)?;
     let plans: Result<Vec<Plan>, String> = Scale::ALL.into_iter().map(|scale| document.plan(scale)).collect();
     let plans = plans.map_err(Failure::Input)?;
     if !args.paper.json {
         let full = args.commands || !args.only.is_empty();
         return output::print(&if full {
             let title = table::wrapped(&document.title, table::PROSE_WIDTH_MAX) + "\n";
-            claims.iter().fold(title, |text, claim| text + &in_full(&document, claim, &plans))
+            let claims = chosen.claims.iter().map(|claim| in_full(&document, claim, &plans));
+            let figures = chosen.figures.iter().map(|figure| figure_in_full(figure, &plans));
+            claims.chain(figures).fold(title, |text, next| text + &next)
         } else {
-            as_text(&document.title, &claims) + "How a claim is tried: --only CLAIM, or --commands for all of them\n"
+            let ids: Vec<&str> = chosen.figures.iter().map(|figure| figure.id.as_str()).collect();
+            let figures = if ids.is_empty() { String::new() } else { format!("Figures: {}\n", ids.join(", ")) };
+            as_text(&document.title, &chosen.claims)
+                + &table::wrapped(&figures, table::PROSE_WIDTH_MAX)
+                + "How one of these is tried: --only NAME, or --commands for all of them\n"
         });
     }
     output::json(&Listed {
         schema: "phelsuma.claims-list/1",
         paper: store.paper(),
         title: &document.title,
-        claims: claims.iter().map(|claim| listed(claim, &plans)).collect(),
+        claims: chosen.claims.iter().map(|claim| listed(claim, &plans)).collect(),
+        figures: chosen.figures.iter().map(|figure| listed_figure(figure, &plans)).collect(),
     })
 }
 
+/// By scale, the commands of the runs that it takes there.
+fn commands<'p>(plans: &'p [Plan], runs: impl Fn(&'p Plan) -> Vec<&'p str>) -> BTreeMap<&'static str, Vec<String>> {
+    let of = |plan: &'p Plan| {
+        let commands = runs(plan).into_iter().filter_map(|run| plan.commands.get(run).cloned().flatten());
+        (plan.scale.name(), commands.collect())
+    };
+    plans.iter().map(of).collect()
+}
+
+/// The runs that are a figure's lines.
+fn runs_of_figure<'p>(plan: &'p Plan, figure: &Figure) -> Vec<&'p str> {
+    plan.lines.get(&figure.id).into_iter().flatten().map(String::as_str).collect()
+}
+
+fn listed_figure<'d>(figure: &'d Figure, plans: &[Plan]) -> ListedFigure<'d> {
+    let commands = commands(plans, |plan| runs_of_figure(plan, figure));
+    ListedFigure { id: &figure.id, at: &figure.at, columns: &figure.columns, commands }
+}
+
 fn listed<'d>(claim: &'d Claim, plans: &[Plan]) -> ListedClaim<'d> {
-    let commands = plans.iter().map(|plan| {
-        let runs = plan.runs_of(&claim.id).into_iter();
-        (plan.scale.name(), runs.filter_map(|run| plan.commands.get(run).cloned().flatten()).collect())
-    });
     ListedClaim {
         id: &claim.id,
         at: &claim.at,
@@ -83,7 +114,7 @@ fn listed<'d>(claim: &'d Claim, plans: &[Plan]) -> ListedClaim<'d> {
         unit: &claim.unit,
         note: &claim.note,
         measure: &claim.measure,
-        commands: commands.collect(),
+        commands: commands(plans, |plan| plan.runs_of(&claim.id).into_iter().collect()),
     }
 }
 
@@ -101,20 +132,28 @@ fn in_full(document: &Document, claim: &Claim, plans: &[Plan]) -> String {
     if !claim.note.is_empty() {
         text += &prose(claim.note.clone());
     }
-    // What is the same at both scales is said once.
-    let tried = |plan: &Plan| how(document, claim, plan);
+    text + &at_each_scale(plans, |plan| how(document, claim, plan))
+}
+
+/// A figure with its columns and the commands of its lines.
+fn figure_in_full(figure: &Figure, plans: &[Plan]) -> String {
+    let mut text = format!("\n{}\n", figure.id) + &table::wrapped(&figure.at, table::PROSE_WIDTH_MAX) + "\n";
+    for (heading, measure) in &figure.columns {
+        text += &format!("  {heading} = {measure}\n");
+    }
+    text + &at_each_scale(plans, |plan| {
+        runs_of_figure(plan, figure).into_iter().map(|name| command_of(plan, name)).collect()
+    })
+}
+
+/// What is the same at every scale is said once.
+fn at_each_scale(plans: &[Plan], tried: impl Fn(&Plan) -> String) -> String {
     match plans {
         [one, others @ ..] if !others.is_empty() && others.iter().all(|other| tried(other) == tried(one)) => {
-            text += "at every scale\n";
-            text += &tried(one);
+            "at every scale\n".to_string() + &tried(one)
         }
-        plans => {
-            for plan in plans {
-                text += &format!("at the {} scale\n{}", plan.scale.name(), tried(plan));
-            }
-        }
+        plans => plans.iter().map(|plan| format!("at the {} scale\n{}", plan.scale.name(), tried(plan))).collect(),
     }
-    text
 }
 
 /// How a claim is tried at a scale: the expression, the values and the runs in it.
@@ -125,11 +164,12 @@ fn how(document: &Document, claim: &Claim, plan: &Plan) -> String {
         let value = document.values.get(name).and_then(|value| value.at(plan.scale));
         text += &format!("  {name} = {}\n", value.unwrap_or("nothing at this scale"));
     }
-    for run in plan.runs_of(&claim.id) {
-        match plan.commands.get(run).and_then(Option::as_ref) {
-            Some(command) => text += &format!("  {run}:\n    phelsuma {command}\n"),
-            None => text += &format!("  {run}: nothing to run\n"),
-        }
+    plan.runs_of(&claim.id).into_iter().fold(text, |text, run| text + &command_of(plan, run))
+}
+
+fn command_of(plan: &Plan, run: &str) -> String {
+    match plan.commands.get(run).and_then(Option::as_ref) {
+        Some(command) => format!("  {run}:\n    phelsuma {command}\n"),
+        None => format!("  {run}: nothing to run\n"),
     }
-    text
 }

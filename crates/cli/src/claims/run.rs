@@ -6,8 +6,8 @@ use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::{output, table};
 use phelsuma_claims::{
-    Claim, Document, Finding, Findings, Kind, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun, VERSION, csv,
-    judge, key,
+    Claim, Document, Figure, Finding, Findings, Kind, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun, VERSION,
+    csv, judge, key,
 };
 use phelsuma_drive::{RunConfig, RunError};
 use phelsuma_nand::Geometry;
@@ -23,7 +23,7 @@ pub(super) struct Args {
     /// How large the drives are
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleArg,
-    /// Only these claims
+    /// Only these claims and figures
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     only: Vec<String>,
     /// How many run at a time [default: as many as there are cores, and as fit the memory]
@@ -51,13 +51,12 @@ pub(super) fn main(args: &Args) -> Outcome {
     let document = store.document()?;
     let scale = Scale::from(args.scale);
     let plan = document.plan(scale).map_err(Failure::Input)?;
-    let claims = document.chosen(&args.only)?;
+    let chosen = document.chosen(&args.only)?;
     let earlier = store.findings(scale)?;
 
-    let mut wanted: BTreeSet<&str> = claims.iter().flat_map(|claim| plan.runs_of(&claim.id)).collect();
-    if args.only.is_empty() {
-        wanted.extend(plan.lines.values().flatten().map(String::as_str));
-    }
+    let mut wanted: BTreeSet<&str> = chosen.claims.iter().flat_map(|claim| plan.runs_of(&claim.id)).collect();
+    let lines = chosen.figures.iter().filter_map(|figure| plan.lines.get(&figure.id));
+    wanted.extend(lines.flatten().map(String::as_str));
     let (mut results, mut to_do) = (Results::new(), Vec::new());
     for name in wanted {
         let command = plan.commands.get(name).cloned().flatten();
@@ -96,7 +95,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     }
     let failed = run_all(args, &store, to_do, &mut results)?;
 
-    let found: Vec<Finding> = claims.iter().map(|claim| judge(claim, &plan, &results)).collect();
+    let found: Vec<Finding> = chosen.claims.iter().map(|claim| judge(claim, &plan, &results)).collect();
     // Somebody else may have written others meanwhile.
     let mut findings = store.findings(scale)?.unwrap_or_else(|| Findings::new(store.paper(), scale));
     findings.update(&found, &document.claims);
@@ -108,7 +107,10 @@ pub(super) fn main(args: &Args) -> Outcome {
     if args.paper.json {
         output::json(&Findings { claims: found, ..findings })?;
     } else {
-        output::print(&as_text(&claims, &found))?;
+        let text = if found.is_empty() { String::new() } else { as_text(&chosen.claims, &found) };
+        let figures = chosen.figures.iter().filter(|_| !args.only.is_empty());
+        let figures = figures.map(|figure| figure_as_text(figure, &store, scale, &findings));
+        output::print(&figures.fold(text, |text, figure| text + &figure))?;
     }
     match failed {
         Some(why) => Err(Failure::Failed(why)),
@@ -229,6 +231,16 @@ fn as_text(claims: &[&Claim], found: &[Finding]) -> String {
     let whys = found.iter().filter_map(|finding| Some(format!("{}: {}", finding.id, finding.why.as_ref()?)));
     let whys: String = whys.map(|why| table::wrapped(&why, table::PROSE_WIDTH_MAX) + "\n").collect();
     format!("{table}\n{whys}{}{}\n", not_steady(found), summary(found.iter()))
+}
+
+/// Where a figure's series are.
+fn figure_as_text(figure: &Figure, store: &Store, scale: Scale, findings: &Findings) -> String {
+    let (id, at) = (&figure.id, &figure.at);
+    let told = match findings.figures.get(id) {
+        Some(runs) => format!("{id}: {} runs, in {}", runs.len(), store.figure_path(scale, id).display()),
+        None => format!("{id}: nothing to show at the {} scale", scale.name()),
+    };
+    table::wrapped(&format!("{told} ({at})"), table::PROSE_WIDTH_MAX) + "\n"
 }
 
 /// The runs that say of themselves that their drive was still changing: what they measure depends on their length.

@@ -27,6 +27,13 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
     let (variable, folder) = TRACES;
     let folder = std::env::var(&variable[1..]).unwrap_or_else(|_| folder.into());
     let words = std::iter::once("phelsuma".to_string());
+    if command.contains(variable) && !std::path::Path::new(&folder).is_dir() {
+        return Err(format!(
+            "it needs public traces, and there is no folder {folder}: traces/fetch-public.sh fetches them, and \
+             {} says where they are",
+            &variable[1..]
+        ));
+    }
     let words = words.chain(command.split_whitespace().map(|word| word.replace(variable, &folder)));
     let why = |failure: Failure| match failure {
         Failure::Input(text) | Failure::Failed(text) => in_short(&text),

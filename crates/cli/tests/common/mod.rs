@@ -70,3 +70,19 @@ pub fn tiny_trace(name: &str) -> PathBuf {
 ";
     file(name, text.as_bytes())
 }
+
+/// Makes a stored run of a paper's first claim one of earlier sources.
+pub fn make_older(paper: &std::path::Path, run: &str) {
+    let read = |path: &std::path::Path| -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let results = paper.join("results-quick.json");
+    let found = read(&results);
+    let key = found["claims"][0]["runs"][run]["key"].as_str().unwrap();
+    let mut stored = read(&paper.join(format!("runs/{key}.json")));
+    stored["sources"] = "earlier".into();
+    let text = |key: &str| stored[key].as_str().unwrap();
+    let earlier = phelsuma_claims::key(text("command"), text("version"), "earlier");
+    std::fs::write(paper.join(format!("runs/{earlier}.json")), stored.to_string()).unwrap();
+    std::fs::write(&results, found.to_string().replace(key, &earlier)).unwrap();
+}

@@ -1,7 +1,8 @@
 //! Log blocks and the page mapping of what is live in them.
 //!
-//! One table for all of them, whatever the scheme: a logical page has at most one place among the log blocks, its newest
-//! version. So a page that is written to a sequential log block leaves the shared ones, and the other way round.
+//! Whatever the scheme, a logical page has at most one place among the log blocks, its newest version: a page that is
+//! written to a sequential log block leaves the shared ones, and the other way round. Where it is says one hash table, or
+//! the tables that LAST++ has for sequential and random log blocks ([`Tables`]).
 
 use super::last::{TableSizes, Tables};
 use super::layout::Layout;

@@ -1,5 +1,5 @@
-//! Which of several slots was used least recently: the order in which BAST merges log blocks, and SUPERBLOCK takes
-//! update blocks away and forgets maps.
+//! Which of several slots was used least recently: the order in which BAST merges log blocks, SUPERBLOCK takes update
+//! blocks away and forgets maps, and LAST++ writes to channels.
 
 use super::log::NONE;
 use crate::RamLedger;

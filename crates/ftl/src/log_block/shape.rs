@@ -1,6 +1,6 @@
 //! How the flash is divided, and what fits.
 
-use super::last::TableSizes;
+use super::last::{TableSizes, summary};
 use super::layout::Layout;
 use super::map_blocks;
 use super::snapshot;
@@ -26,6 +26,8 @@ pub(super) struct Sizes {
     pub(super) merge_blocks: u32,
     /// Of LAST++'s tables.
     pub(super) last: Option<TableSizes>,
+    /// Whether random log blocks end with a summary (LAST++ section 4.7).
+    pub(super) summaries: bool,
     pub(super) shape: Shape,
 }
 
@@ -54,6 +56,7 @@ impl Sizes {
             }
             _ => None,
         };
+        let summaries = matches!(parts.scheme, LogScheme::Last(last) if last.summary) && summary::fits(geometry);
         // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
         let metadata_blocks = map_blocks::most(geometry, geometry.blocks());
         let shape = Shape {
@@ -67,7 +70,7 @@ impl Sizes {
             metadata_programs_per_collection: geometry.pages_per_block(),
             battery_programs: 0,
         };
-        Self { logical_blocks, log_blocks, layout, merge_blocks, last, shape }
+        Self { logical_blocks, log_blocks, layout, merge_blocks, last, summaries, shape }
     }
 
     /// The same, or why it cannot be on a drive with so many bad blocks.
@@ -115,7 +118,7 @@ impl Sizes {
         let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));
         let merges = u64::from(in_flight(geometry)) + 2;
         // A log block whose last page is no summary has the last page that it has read besides.
-        let summaries = if self.last.is_some() { blocks } else { 0 };
+        let summaries = if self.summaries { blocks } else { 0 };
         // A program that failed costs the rest of its block.
         let (snapshot, of_its_block) = match self.last {
             Some(_) => (snapshot::pages_at_most(geometry, parts as u32, self.log_blocks + 1) + block + parts, block),

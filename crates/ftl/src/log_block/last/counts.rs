@@ -5,7 +5,7 @@ use crate::Counter;
 use crate::log_block::ground::Ground;
 use alloc::vec::Vec;
 
-/// Sums since the drive came up.
+/// Sums since the drive came up (what levels there are says [`Last`] itself).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Counts {
     /// Pages of the host's that were written to sequential log blocks, and to random ones of either partition.

@@ -65,7 +65,7 @@ pub(super) struct Last {
     random: Vec<u32>,
     /// Those of them that are in the hot partition, of all channels.
     hot: u32,
-    /// By slot: the channel whose random log block it is.
+    /// By slot: the channel for which it was opened. Its block may be of another one, where that had none free.
     home: Vec<u32>,
     /// By partition and channel.
     open: Vec<Open>,
@@ -84,7 +84,6 @@ impl Last {
     pub(super) fn new(parts: &LastParts, geometry: &Geometry, sizes: &Sizes) -> Self {
         let channels = geometry.channels();
         let random_most = sizes.last.map_or(0, |last| last.random);
-        let has_summary = parts.summary && summary::fits(geometry);
         let mut written = Order::default();
         (0..channels).for_each(|channel| written.touch(channel));
         let pages = geometry.pages_per_block();
@@ -92,8 +91,8 @@ impl Last {
         Self {
             parts: *parts,
             channels,
-            pages_per_log_block: if has_summary { pages - 1 } else { pages },
-            has_summary,
+            pages_per_log_block: if sizes.summaries { pages - 1 } else { pages },
+            has_summary: sizes.summaries,
             random_most,
             quota: (0..channels).map(|c| random_most / channels + u32::from(c < random_most % channels)).collect(),
             random: vec![0; channels as usize],
@@ -202,7 +201,7 @@ impl Last {
     ) -> Result<Time, FtlError> {
         let channel = self.written.oldest().unwrap_or(0);
         let mut at = at;
-        // Each round that fails retires a block.
+        // Each round that fails retires a block, or finds that the merge before has evicted the page.
         loop {
             let role = self.partition_of(ground, key);
             let open = self.group(role, channel) as usize;

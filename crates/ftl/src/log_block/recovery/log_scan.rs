@@ -1,4 +1,4 @@
-//! What stands in log blocks: every spare area, and the last page in full.
+//! What stands in log blocks: every spare area, and the last page in full; or the summary that LAST++ has instead.
 
 use super::super::last::summary;
 use super::super::pool::Role;
@@ -33,7 +33,7 @@ pub(super) struct LogScan {
     pub(super) recent: Vec<Recent>,
     /// When each block was begun.
     begun: BTreeMap<Block, u64>,
-    /// Whether random log blocks may end with a summary.
+    /// Whether random log blocks end with a summary, if they came to their ends.
     pub(super) summaries: bool,
 }
 

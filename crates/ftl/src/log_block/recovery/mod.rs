@@ -1,5 +1,5 @@
-//! Recovery of a log-block FTL: map blocks tell where data blocks are, spare areas what stands in log blocks
-//! (LAST++ section 4.7 without summary pages).
+//! Recovery of a log-block FTL: map blocks tell where data blocks are, spare areas or summaries what stands in log blocks
+//! (LAST++ section 4.7). After a clean end LAST++ has a snapshot instead ([`from_snapshot`]).
 //!
 //! What the map names is sound: a map page is not programmed before what it names is on flash. What no map page names is
 //! told by the label of its first page: a log block counts, with every page that is younger than its logical block's
@@ -94,7 +94,7 @@ impl LogBlock {
 
         steps.begin("scan log blocks");
         let mut log = LogScan::default();
-        log.summaries = sizes.last.is_some();
+        log.summaries = sizes.summaries;
         let named = ftl.named();
         for block in &usable {
             let begun_in_time = scan.first_seq(*block) >= map.oldest_log;
