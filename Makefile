@@ -17,8 +17,8 @@ BATTERY := dftl,mu-ftl-pvb
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
 # that GeckoFTL's paper takes, and far fewer than the 72,721 pages that the trace touches.
 DEMO := page,dftl,geckoftl
-# FTLs that forget a rule are in a build of their own.
-MUTANTS := RUSTFLAGS="$(RUSTFLAGS) --cfg phelsuma_mutants" CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/mutants $(CARGO)
+# FTLs that forget a rule are in a build of their own, which shares with the others what is not of the workspace.
+MUTANTS := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/ftl/mutants-rustc $(CARGO)
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
@@ -117,8 +117,10 @@ python-checks:
 	@$(PY) -m ruff check --no-cache --quiet python docs/gallery.py && $(PY) -m ruff format --no-cache --quiet --check python docs/gallery.py
 	@PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma $(PY) -m pytest -q -p no:cacheprovider python/tests
 
-# Everything CI runs.
-test: lint no-std nbd-clients page-browser
+# Everything CI runs. What is fetched is fetched while the first things are compiled.
+test:
+	@$(MAKE) --no-print-directory nbd-clients page-browser python-venv & fetching=$$!; \
+	$(MAKE) --no-print-directory lint no-std; checked=$$?; wait $$fetching && exit $$checked
 	$(CARGO) test --workspace --quiet
 	$(MAKE) --no-print-directory test-python
 	$(MAKE) --no-print-directory mutants
@@ -212,7 +214,8 @@ thorough-plug: nbd-clients
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(MUTANTS) clippy -p phelsuma-ftl -p phelsuma-drive --all-targets --quiet -- -D warnings
+	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/mutants $(CARGO) clippy -p phelsuma-ftl -p phelsuma-drive \
+		--all-targets --quiet -- -D warnings --cfg phelsuma_mutants
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 # The flash and FTL crates build for a microcontroller without an operating system.
