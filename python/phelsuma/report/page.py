@@ -30,7 +30,7 @@ figcaption {{ max-width: 58rem; }}
 .none {{ border: 1px dashed #666; padding: .6rem 1rem; }}
 svg {{ max-width: 100%; }}
 table {{ border-collapse: collapse; }} td, th {{ padding: .1rem .8rem .1rem 0; text-align: left; vertical-align: top; }}
-td.n {{ text-align: right; }}
+td:first-child {{ white-space: nowrap; }} td.n, th.n {{ text-align: right; }}
 @media print {{ html {{ font-size: 11px; }} body {{ margin: 0; max-width: none; }} a {{ color: inherit; }} }}
 </style></head><body>
 <h1>What papers state, tried here</h1>
@@ -66,7 +66,9 @@ def _summary(papers: Sequence[Paper], scale: str) -> str:
         cells = "".join(f'<td class="n">{n}</td>' for n in counts)
         name = f'<a href="#{_text(paper.name)}">{_text(paper.name)}</a>' if paper.has_results else _text(paper.name)
         rows.append(f"<tr><td>{name}</td>{cells}</tr>")
-    heads = "".join(f"<th>{_text(head)}</th>" for head in (*VERDICTS, NOT_RUN, "figures drawn", f"figures {NOT_RUN}"))
+    heads = "".join(
+        f'<th class="n">{_text(head)}</th>' for head in (*VERDICTS, NOT_RUN, "figures drawn", f"figures {NOT_RUN}")
+    )
     return f"<table><tr><th>paper</th>{heads}</tr>{''.join(rows)}</table>"
 
 
