@@ -13,7 +13,7 @@ from .errors import InputError
 from .options import Options, words
 from .progress import Progress, Showing
 from .results import Recovery, Result
-from .traces import column, op_codes
+from .traces import column, one_code, op_codes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -170,7 +170,7 @@ class Drive:
             InputError: a request that is none; those before it are done.
         """
         first = column("first", first, np.uint64)
-        codes = op_codes(np.full(len(first), op) if isinstance(op, str) else op)
+        codes = np.full(len(first), one_code(op), np.uint8) if isinstance(op, str) else op_codes(op)
         counts = None if pages is None else column("pages", pages, np.uint32)
         times = None if at_ns is None else column("at_ns", at_ns, np.uint64)
         return self._drive.submit(codes, first, counts, times)
@@ -199,7 +199,8 @@ class Drive:
         return value
 
     def erase_counts(self) -> NDArray[np.uint32]:
-        """How often each block was erased since the drive was made."""
+        """How often each block was erased since the drive was made, to format and to fill it as well, which `stats()`
+        does not count."""
         return self._drive.erases()
 
     def blocks(self) -> Optional[Blocks]:
@@ -228,6 +229,7 @@ class Drive:
         return self._drive.gecko_runs()
 
     def latencies_ns(self) -> Dict[str, Histogram]:
-        """Latencies of writes and of reads since counting began, in nanoseconds, simulated."""
+        """Latencies of writes and of reads since counting began, in nanoseconds, simulated. `begin_counting` and
+        `power_cut` begin anew."""
         writes, reads = self._drive.latencies()
         return {"write": Histogram(*writes), "read": Histogram(*reads)}

@@ -215,7 +215,8 @@ def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False
 def tradeoff(results: Iterable[Result], *, axes: Optional[Axes] = None) -> Axes:
     """RAM against recovery, with write amplification as the colour of each mark: of runs with `cut_at_end`.
 
-    What is nearest to the lower left, and dark, is best. RAM is as papers count it.
+    What is nearest to the lower left, and dark, is best. RAM is as papers count it. An FTL that writes on a battery at
+    the cut is called so.
     """
     each = [result for result in _each(results) if result.recovery is not None]
     if not each:
@@ -239,7 +240,9 @@ def tradeoff(results: Iterable[Result], *, axes: Optional[Axes] = None) -> Axes:
             # Marks come again from the ninth on, with another edge.
             edgecolor=(BLACK, RED, SKY, PINK)[n // 8 % 4],
             linewidth=0.8 if n < 8 else 1.8,
-            label=f"{_line(label)}: " + (f"WA {result.wa:.2f}" if wrote else "no writes"),
+            label=f"{_line(label)}: "
+            + (f"WA {result.wa:.2f}" if wrote else "no writes")
+            + (", with a battery" if result.recovery.battery_programs else ""),
         )
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SCHEMA = "phelsuma.run/1"
+_STEADY = {True: "yes", False: "no", None: "unknown"}
 
 
 def _pandas() -> Any:
@@ -410,7 +411,7 @@ class Result:
             ("write amplification", f"{self.wa:.4f}"),
             ("erases", f"{self.erases.total:,}"),
             ("RAM, as papers count it, in bytes", f"{self.ram_bytes.papers['total']:,}"),
-            ("steady", {True: "yes", False: "no", None: "unknown"}[self.steady]),
+            ("steady", _STEADY[self.steady]),
         ]
         import html
 
@@ -447,8 +448,17 @@ class Results(Sequence[Result]):
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
 
+    @property
+    def not_steady(self) -> List[str]:
+        """The FTLs whose figures were still changing: with a longer run (`warmup`, `passes`) they would be others. Under
+        a trace, whose halves are seldom alike, that tells little."""
+        return [result.ftl for result in self if result.steady is False]
+
     def __repr__(self) -> str:
-        return "Results([" + ", ".join(f"{result.ftl}: {result.wa:.4f}" for result in self) + "])"
+        def told(result: Result) -> str:
+            return f"{result.ftl}: {result.wa:.4f}" + (" (not steady)" if result.steady is False else "")
+
+        return "Results([" + ", ".join(map(told, self)) + "])"
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for each result: every figure under its path in the JSON."""
@@ -458,8 +468,8 @@ class Results(Sequence[Result]):
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><th>{r.ftl}</th><td>{r.wa:.4f}</td><td>{r.erases.total:,}</td>"
-            f"<td>{r.ram_bytes.papers['total']:,}</td></tr>"
+            f"<td>{r.ram_bytes.papers['total']:,}</td><td>{_STEADY[r.steady]}</td></tr>"
             for r in self
         )
-        heads = "<tr><th>FTL</th><th>WA</th><th>erases</th><th>RAM (papers), bytes</th></tr>"
+        heads = "<tr><th>FTL</th><th>WA</th><th>erases</th><th>RAM (papers), bytes</th><th>steady</th></tr>"
         return f"<table>{heads}{rows}</table>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Union
 
 from . import _engine
 from .options import Options, with_input
@@ -34,6 +34,8 @@ def run(
         InputError: what was asked for cannot be.
         RunFailedError: it was begun and not completed.
     """
+    if not isinstance(ftl, str):
+        raise TypeError(f"ftl is one name, not {type(ftl).__name__}; compare() takes several")
     words, requests = with_input({"ftl": ftl, **options}, workload, trace)
     with Showing(progress) as callback:
         return Result.from_json(_engine.run(words, requests, callback))
@@ -49,13 +51,16 @@ def compare(
     **options: Unpack[Options],
 ) -> Results:
     """Runs the same on several FTLs, on all cores, as `phelsuma compare` does: results, least write amplification
-    first.
+    first, whatever the order of the names; `results["page"]` is that of one.
 
     Raises:
         InputError: what was asked for cannot be.
         RunFailedError: one of them was begun and not completed.
     """
-    names = ftls if isinstance(ftls, str) else ",".join(ftls)
+    asked = [ftls] if isinstance(ftls, str) else list(ftls) if isinstance(ftls, Iterable) else [ftls]
+    if not asked or not all(isinstance(name, str) for name in asked):
+        raise TypeError(f"ftls are names, one or more, not {ftls!r}")
+    names = ",".join(asked)
     words, requests = with_input({"ftl": names, "jobs": jobs, **options}, workload, trace)
     with Showing(progress) as callback:
         text, remarks = _engine.compare(words, requests, callback)

@@ -41,6 +41,20 @@ def op_codes(op: Union[ArrayLike, Sequence[str], str]) -> NDArray[np.uint8]:
     return column("op", (codes if of is None else codes[of]).reshape(array.shape), np.uint8)
 
 
+def one_code(op: str) -> int:
+    """The number of an operation.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    return _code(op)
+
+
+def _at_most(most: Optional[int]) -> None:
+    if most is not None and not 0 <= most < 2**64:
+        raise InputError(f"most is {most}; a whole number from 0 on would be right")
+
+
 def _code(op: object) -> int:
     op = op.item() if isinstance(op, np.generic) else op
     code = _CODES.get(op) if isinstance(op, (str, bytes)) else op
@@ -155,6 +169,7 @@ class Trace:
 
     def requests(self, most: Optional[int] = None) -> Requests:
         """Its requests, or the first `most` of them, as columns."""
+        _at_most(most)
         time_ns, device, op, offset_bytes, size_bytes = self._opened.requests(most)
         return Requests(op, offset_bytes, size_bytes, time_ns, device, name=self.path.name)
 
@@ -178,6 +193,7 @@ class Workload:
 
     def requests(self, most: int, *, logical_pages: int, page_bytes: int = 4096, seed: int = 1) -> Requests:
         """The first `most` requests that it asks of a drive of so many pages, as columns."""
+        _at_most(most)
         columns = _engine.workload_requests(self.spec, most, logical_pages, page_bytes, seed)
         time_ns, device, op, offset_bytes, size_bytes = columns
         return Requests(op, offset_bytes, size_bytes, time_ns, device, name=self.spec)

@@ -130,6 +130,12 @@ def many(result: phelsuma.Result, count: int, workloads: int = 1) -> list[phelsu
     return each
 
 
+def test_an_ftl_that_writes_on_a_battery_at_the_cut_is_called_so(results: phelsuma.Results) -> None:
+    each = [results[0], changed(results[1], recovery__battery_programs=7)]
+    names = [text.get_text() for text in plot.tradeoff(each).get_legend().get_texts()]
+    assert [name.endswith(", with a battery") for name in names] == [False, True]
+
+
 @pytest.mark.parametrize("draw", ["wa", "tradeoff", "latencies", "lifetimes", "series"])
 @pytest.mark.parametrize(("count", "workloads"), [(12, 1), (1, 5), (4, 3), (20, 1)])
 def test_many_results_with_long_names_fit(results: phelsuma.Results, draw: str, count: int, workloads: int) -> None:

@@ -102,7 +102,7 @@ def test_every_claim_and_figure_of_every_paper_is_on_the_page(tmp_path: Path) ->
         body = text.split(f'<h2 id="{name}">')[1].split("<h2 ")[0]
         for claim in paper.claims:
             article = re.search(rf'<article [^>]*id="{re.escape(claim.id)}">.*?</article>', body, flags=re.S)
-            assert article and f"<code>{again} --only {claim.id}</code>" in article[0]
+            assert article and f"<code>{again[:-5]}{claim.scale} --only {claim.id}</code>" in article[0]
             assert html.escape(claim.note) in article[0] and html.escape(claim.formula) in article[0]
             if claim.found is None:
                 assert page.NOT_RUN in article[0]
@@ -111,6 +111,8 @@ def test_every_claim_and_figure_of_every_paper_is_on_the_page(tmp_path: Path) ->
             assert ("(a formula)" in article[0]) == (claim.found.get("kind") == "formula"), claim.id
             assert ("(a constant of the drive)" in article[0]) == (claim.found.get("kind") == "constant"), claim.id
             runs = [run["command"] for run in claim.found["runs"].values()]
+            unsteady = sum(run.get("steady") is False for run in claim.found["runs"].values())
+            assert (f", {unsteady} of them not steady</summary>" in article[0]) == bool(unsteady)
             assert all(html.escape(f"phelsuma {run}") in article[0] for run in runs)
         for figure in paper.figures:
             shown = re.search(rf'<figure [^>]*id="{figure.id}">.*?</figure>', body, flags=re.S)

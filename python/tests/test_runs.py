@@ -39,6 +39,24 @@ def test_a_comparison_on_the_demo_trace_gives_what_the_command_gives() -> None:
     assert [result.ftl for result in ours] == ["page", "dftl"] and ours["dftl"].wa > ours["page"].wa
 
 
+def test_results_say_which_are_not_steady() -> None:
+    results = phelsuma.compare(["page", "dftl"], workload="zipf:0.99", warmup=0, passes=0.5, **SMALL)
+    unsteady = [result.ftl for result in results if result.steady is False]
+    assert unsteady and results.not_steady == unsteady
+    assert repr(results).count("(not steady)") == results._repr_html_().count("<td>no</td>") == len(unsteady)
+
+
+def test_one_ftl_is_run_and_several_are_compared() -> None:
+    with pytest.raises(TypeError, match="ftl is one name, not list; compare\\(\\) takes several"):
+        phelsuma.run(["page", "dftl"])  # type: ignore[arg-type]
+    for wrong in ([], 5, ["page", 5]):
+        with pytest.raises(TypeError, match="ftls are names, one or more, not "):
+            phelsuma.compare(wrong)  # type: ignore[arg-type]
+    for ask in (phelsuma.Workload("uniform").requests, phelsuma.Trace.open(TRACE).requests):
+        with pytest.raises(phelsuma.InputError, match="most is -1; a whole number from 0 on would be right"):
+            ask(-1, **({"logical_pages": 9} if ask.__qualname__.startswith("Workload") else {}))
+
+
 def test_what_some_ftls_have_no_part_for_is_remarked() -> None:
     results = phelsuma.compare(
         ["page", "geckoftl"], workload="uniform", set=["gecko.size_ratio=4"], passes=0.1, warmup=0, **SMALL

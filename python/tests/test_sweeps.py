@@ -259,7 +259,8 @@ def test_a_configuration_that_workers_die_of_is_a_row_and_the_others_are_run(
         said = {one["seed"]: error for one, error in sweep.failed}
         assert set(said) == {3, 5} and "died" in said[3] and "0.0.0 of sources none would be right" in said[5]
         assert [result.seed for result in sweep.results()] == [0, 1, 2, 4, 6, 7, 8, 9]
-        # Workers of another engine are refused before anything is run.
+        # Workers of another engine are refused before anything is run: those that died are back.
+        client.wait_for_workers(2)
         monkeypatch.setattr(_engine, "sources", lambda: "other")
         with pytest.raises(phelsuma.InputError, match="has engine .*of sources other, as here, would be right"):
             phelsuma.sweep(several, tmp_path, dask=client)

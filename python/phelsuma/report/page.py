@@ -36,6 +36,8 @@ td:first-child {{ white-space: nowrap; }} td.n, th.n {{ text-align: right; }}
 <h1>What papers state, tried here</h1>
 <p>Every figure and table that is tried, with the claims about it: the paper's number, the one measured here, the verdict
 and the commands that measure it again. Scale: {scale}.{traces}</p>
+<p>A run is <em>not steady</em> where its figures were still changing when it ended: another length would give others.
+Claims that stand on such runs say on how many.</p>
 {summary}
 {papers}
 </body></html>
@@ -75,9 +77,12 @@ def _summary(papers: Sequence[Paper], scale: str) -> str:
 def _paper(paper: Paper, scale: str) -> str:
     again = f"phelsuma claims run {paper.name} --scale {scale}"
     shown = "\n".join(_group(group, again) for group in paper.groups())
+    runs = {name: run for claim in paper.claims if claim.found for name, run in claim.found["runs"].items()}
+    told = [run["steady"] for run in runs.values() if run.get("steady") is not None]
+    steady = f" Not steady are {told.count(False)} of the {_many(len(told), 'run')} that tell." if told else ""
     return (
         f'<h2 id="{_text(paper.name)}">{_text(paper.title)}</h2>\n'
-        f"<p>All of it again: <code>{_text(again)}</code></p>\n{shown}"
+        f"<p>All of it again: <code>{_text(again)}</code>.{steady}</p>\n{shown}"
     )
 
 
@@ -151,11 +156,15 @@ def _claim(claim: Claim, again: str) -> str:
     colour = VERDICTS.get(found["verdict"] if found else "", "#666666")
     note = f'<p class="note">Note: {_text(claim.note)}</p>' if claim.note else ""
     formula = _details("how it is measured", claim.formula)
-    command = _command(f"{again} --only {claim.id}")
     if found is None:
+        # At the scale at which it can be.
+        command = _command(f"{again.rpartition(' ')[0]} {claim.scale} --only {claim.id}")
         told = f'<p><span class="verdict">{NOT_RUN}</span>.</p>{note}{command}{formula}'
     else:
+        command = _command(f"{again} --only {claim.id}")
         runs = [f"{name}: phelsuma {run['command']}" for name, run in found["runs"].items() if run["command"]]
+        unsteady = sum(run.get("steady") is False for run in found["runs"].values())
+        of_them = _many(len(runs), "run") + (f", {unsteady} of them not steady" if unsteady else "")
         why = f'<p class="why">{_text(found["why"])}</p>' if found["why"] else ""
         # Results of before kinds were told have none.
         kind = {"formula": " (a formula)", "constant": " (a constant of the drive)"}.get(found.get("kind") or "", "")
@@ -163,7 +172,7 @@ def _claim(claim: Claim, again: str) -> str:
             f"{_paired(found)}<p>Paper: {_text(stated(found))}. "
             f"Measured: {_text(number(found['measured'], found['unit']))}{kind}. "
             f'<span class="verdict">{_text(found["verdict"])}</span>.</p>{why}{note}'
-            f"{command}{formula}{_details(_many(len(runs), 'run'), chr(10).join(runs))}"
+            f"{command}{formula}{_details(of_them, chr(10).join(runs))}"
         )
     return (
         f'<article style="--verdict: {colour}" id="{_text(claim.id)}"><h4>{_text(claim.says)}</h4>'

@@ -25,6 +25,8 @@ class Claim:
     formula: str
     """How the measured value comes out of results; empty where there is nothing to run at this scale."""
     found: Optional[Dict[str, Any]]
+    scale: str
+    """The scale asked for, or the first one at which there is something to run."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,9 @@ def _title(there: List[Place]) -> str:
     return f"{there[0].title}" if len(numbers) == 1 else f"{there[0].kind.capitalize()}s {', '.join(numbers)}"
 
 
+SCALES = ("quick", "large", "full")
+
+
 def read(folder: Path, scale: str) -> Paper:
     """What is in a paper's folder."""
     document = _document(folder / "claims.toml")
@@ -110,9 +115,11 @@ def read(folder: Path, scale: str) -> Paper:
     claims = []
     for claim in document.get("claims", []):
         formula = _formula(_at(claim["measure"], scale), document, scale)
-        claims.append(
-            Claim(claim["id"], claim["at"], claim["says"], claim.get("note", ""), formula, found.get(claim["id"]))
-        )
+        scales = [of for of in (scale, *SCALES) if _at(claim["measure"], of)]
+        # Where there is nothing to run at a scale nothing was found there, though it is told why.
+        result = found.get(claim["id"]) if formula else None
+        told = (claim["id"], claim["at"], claim["says"], claim.get("note", ""))
+        claims.append(Claim(*told, formula, result, (scales or [scale])[0]))
     figures = []
     for spec in document.get("figures", []):
         runs = results.get("figures", {}).get(spec["id"])
