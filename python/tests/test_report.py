@@ -103,6 +103,7 @@ def test_every_claim_and_figure_of_every_paper_is_on_the_page(tmp_path: Path) ->
         for claim in paper.claims:
             article = re.search(rf'<article [^>]*id="{re.escape(claim.id)}">.*?</article>', body, flags=re.S)
             assert article and f"<code>{again[:-5]}{claim.scale} --only {claim.id}</code>" in article[0]
+            assert (claim.elsewhere is None) == (f"At the {claim.scale} scale:" not in article[0])
             assert html.escape(claim.note) in article[0] and html.escape(claim.formula) in article[0]
             if claim.found is None:
                 assert page.NOT_RUN in article[0]

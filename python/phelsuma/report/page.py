@@ -156,16 +156,18 @@ def _claim(claim: Claim, again: str) -> str:
     colour = VERDICTS.get(found["verdict"] if found else "", "#666666")
     note = f'<p class="note">Note: {_text(claim.note)}</p>' if claim.note else ""
     formula = _details("how it is measured", claim.formula)
+    # At the scale at which it can be.
+    command = _command(f"{again.rpartition(' ')[0]} {claim.scale} --only {claim.id}")
     if found is None:
-        # At the scale at which it can be.
-        command = _command(f"{again.rpartition(' ')[0]} {claim.scale} --only {claim.id}")
         told = f'<p><span class="verdict">{NOT_RUN}</span>.</p>{note}{command}{formula}'
     else:
-        command = _command(f"{again} --only {claim.id}")
         runs = [f"{name}: phelsuma {run['command']}" for name, run in found["runs"].items() if run["command"]]
         unsteady = sum(run.get("steady") is False for run in found["runs"].values())
         of_them = _many(len(runs), "run") + (f", {unsteady} of them not steady" if unsteady else "")
         why = f'<p class="why">{_text(found["why"])}</p>' if found["why"] else ""
+        if claim.elsewhere:
+            measured = number(claim.elsewhere["measured"], claim.elsewhere["unit"])
+            why += f'<p class="why">At the {claim.scale} scale: {_text(measured)}, {_text(claim.elsewhere["verdict"])}.</p>'
         # Results of before kinds were told have none.
         kind = {"formula": " (a formula)", "constant": " (a constant of the drive)"}.get(found.get("kind") or "", "")
         told = (

@@ -26,7 +26,9 @@ class Claim:
     """How the measured value comes out of results; empty where there is nothing to run at this scale."""
     found: Optional[Dict[str, Any]]
     scale: str
-    """The scale asked for, or the first one at which there is something to run."""
+    """The scale asked for, or another one where there is something to run there alone."""
+    elsewhere: Optional[Dict[str, Any]]
+    """What was found at that other one."""
 
 
 @dataclass(frozen=True)
@@ -103,23 +105,28 @@ def _title(there: List[Place]) -> str:
     return f"{there[0].title}" if len(numbers) == 1 else f"{there[0].kind.capitalize()}s {', '.join(numbers)}"
 
 
-SCALES = ("quick", "large", "full")
+def _results(folder: Path, scale: str) -> Dict[str, Any]:
+    path = folder / f"results-{scale}.json"
+    results: Dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {"claims": [], "figures": {}}
+    return results
+
+
+def _found(folder: Path, scale: str) -> Dict[str, Any]:
+    return {claim["id"]: claim for claim in _results(folder, scale)["claims"]}
 
 
 def read(folder: Path, scale: str) -> Paper:
     """What is in a paper's folder."""
     document = _document(folder / "claims.toml")
     path = folder / f"results-{scale}.json"
-    results = json.loads(path.read_text()) if path.is_file() else {"claims": [], "figures": {}}
-    found = {claim["id"]: claim for claim in results["claims"]}
+    results, found = _results(folder, scale), _found(folder, scale)
     claims = []
     for claim in document.get("claims", []):
         formula = _formula(_at(claim["measure"], scale), document, scale)
-        scales = [of for of in (scale, *SCALES) if _at(claim["measure"], of)]
-        # Where there is nothing to run at a scale nothing was found there, though it is told why.
-        result = found.get(claim["id"]) if formula else None
+        of = next((of for of in (scale, "quick", "full", "large") if _at(claim["measure"], of)), scale)
+        other = _found(folder, of).get(claim["id"]) if of != scale else None
         told = (claim["id"], claim["at"], claim["says"], claim.get("note", ""))
-        claims.append(Claim(*told, formula, result, (scales or [scale])[0]))
+        claims.append(Claim(*told, formula, found.get(claim["id"]), of, other))
     figures = []
     for spec in document.get("figures", []):
         runs = results.get("figures", {}).get(spec["id"])
