@@ -13,7 +13,7 @@ from .errors import InputError
 from .options import Options, words
 from .progress import Progress, Showing
 from .results import Recovery, Result
-from .traces import column, one_code, op_codes
+from .traces import column, op_code, op_codes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -170,7 +170,7 @@ class Drive:
             InputError: a request that is none; those before it are done.
         """
         first = column("first", first, np.uint64)
-        codes = np.full(len(first), one_code(op), np.uint8) if isinstance(op, str) else op_codes(op)
+        codes = np.full(len(first), op_code(op), np.uint8) if isinstance(op, str) else op_codes(op)
         counts = None if pages is None else column("pages", pages, np.uint32)
         times = None if at_ns is None else column("at_ns", at_ns, np.uint64)
         return self._drive.submit(codes, first, counts, times)

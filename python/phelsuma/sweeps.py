@@ -472,10 +472,8 @@ def _on_cluster(
 
 
 def _check_workers(client: Any) -> None:
-    """Refuses workers that would come to something else; those that join later, or do not answer, are asked by `_row`."""
+    """Refuses workers that would come to something else; those that join later are asked by `_row`."""
     for worker, engine in client.run(_engine_here, on_error="return").items():
-        if isinstance(engine, OSError):
-            continue
         if engine != _engine_here():
             has = f"lacks the package ({_told(engine)})" if isinstance(engine, Exception) else f"has engine {engine}"
             raise InputError(f"worker {worker} {has}; {_engine_here()}, as here, would be right")

@@ -37,17 +37,8 @@ def op_codes(op: Union[ArrayLike, Sequence[str], str]) -> NDArray[np.uint8]:
         raise InputError(f"op holds {array.dtype}; {_NAMES}")
     # Of text there are few kinds in many rows; of objects, as data frames have them, any.
     kinds, of = (array, None) if array.dtype.kind == "O" else np.unique(array, return_inverse=True)
-    codes = np.fromiter((_code(one) for one in kinds.flat), np.uint8, kinds.size)
+    codes = np.fromiter((op_code(one) for one in kinds.flat), np.uint8, kinds.size)
     return column("op", (codes if of is None else codes[of]).reshape(array.shape), np.uint8)
-
-
-def one_code(op: str) -> int:
-    """The number of an operation.
-
-    Raises:
-        InputError: there is none of that name.
-    """
-    return _code(op)
 
 
 def _at_most(most: Optional[int]) -> None:
@@ -55,7 +46,12 @@ def _at_most(most: Optional[int]) -> None:
         raise InputError(f"most is {most}; a whole number from 0 on would be right")
 
 
-def _code(op: object) -> int:
+def op_code(op: object) -> int:
+    """The number of an operation, of its name or itself.
+
+    Raises:
+        InputError: there is none such.
+    """
     op = op.item() if isinstance(op, np.generic) else op
     code = _CODES.get(op) if isinstance(op, (str, bytes)) else op
     if isinstance(code, int) and 0 <= code < len(OPS):

@@ -111,20 +111,21 @@ def _results(folder: Path, scale: str) -> Dict[str, Any]:
     return results
 
 
-def _found(folder: Path, scale: str) -> Dict[str, Any]:
-    return {claim["id"]: claim for claim in _results(folder, scale)["claims"]}
+def _found(results: Dict[str, Any]) -> Dict[str, Any]:
+    return {claim["id"]: claim for claim in results["claims"]}
 
 
 def read(folder: Path, scale: str) -> Paper:
     """What is in a paper's folder."""
     document = _document(folder / "claims.toml")
     path = folder / f"results-{scale}.json"
-    results, found = _results(folder, scale), _found(folder, scale)
+    results = _results(folder, scale)
+    found = _found(results)
     claims = []
     for claim in document.get("claims", []):
         formula = _formula(_at(claim["measure"], scale), document, scale)
         of = next((of for of in (scale, "quick", "full", "large") if _at(claim["measure"], of)), scale)
-        other = _found(folder, of).get(claim["id"]) if of != scale else None
+        other = _found(_results(folder, of)).get(claim["id"]) if of != scale else None
         told = (claim["id"], claim["at"], claim["says"], claim.get("note", ""))
         claims.append(Claim(*told, formula, found.get(claim["id"]), of, other))
     figures = []
