@@ -1,7 +1,7 @@
 //! Barriers: the rules that an FTL's data stand on, and how a test double forgets one.
 //!
-//! Every one of them is kept at a spot that asks [`Barriers::forget`]. In any build but that of `make mutants` the answer
-//! is no, known to the compiler: nothing is left of the question.
+//! Every one of them is kept at a spot that asks [`Barriers::keeps`]. In any build but that of `make mutants` the answer
+//! is yes, known to the compiler: nothing is left of the question.
 
 #[cfg(all(phelsuma_mutants, not(debug_assertions)))]
 compile_error!("FTLs that forget a barrier are for tests alone: phelsuma_mutants is no part of a release");
@@ -14,17 +14,17 @@ pub(crate) struct Barriers {
 }
 
 impl Barriers {
-    /// Whether this is a test double that forgets `barrier`.
+    /// Whether `barrier` is kept: all but test doubles keep it.
     #[cfg(phelsuma_mutants)]
-    pub(crate) fn forget(self, barrier: Barrier) -> bool {
-        self.forgets == Some(barrier)
+    pub(crate) fn keeps(self, barrier: Barrier) -> bool {
+        self.forgets != Some(barrier)
     }
 
-    /// No FTL forgets a barrier outside the proof of the laboratory.
+    /// Every FTL keeps every barrier outside the proof of the laboratory.
     #[cfg(not(phelsuma_mutants))]
     #[inline(always)]
-    pub(crate) fn forget(self, _barrier: Barrier) -> bool {
-        false
+    pub(crate) fn keeps(self, _barrier: Barrier) -> bool {
+        true
     }
 }
 

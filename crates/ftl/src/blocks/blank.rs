@@ -64,7 +64,7 @@ impl Blocks {
         if !self.read_before.is_empty() {
             self.read_before.retain(|(page, ..)| self.geometry.block_of(*page) != block);
         }
-        let safe = if self.barriers.forget(Barrier::ErasedWhenSafe) { at } else { at.max(self.pool_safe) };
+        let safe = if self.barriers.keeps(Barrier::ErasedWhenSafe) { at.max(self.pool_safe) } else { at };
         match nand.erase(block, Op::new(safe, purpose)) {
             Ok(ready) => {
                 self.notes.erased(block);
@@ -81,7 +81,7 @@ impl Blocks {
 
     /// Whether fewer free blocks are blank than should be while pages of trims are on flash.
     pub(crate) fn lacks_blank(&self) -> bool {
-        self.blank.len() < self.critical as usize && !self.barriers.forget(Barrier::BlankKept)
+        self.blank.len() < self.critical as usize && self.barriers.keeps(Barrier::BlankKept)
     }
 
     /// Erases free blocks until enough are blank, or all. When that has completed.

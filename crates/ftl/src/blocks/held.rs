@@ -109,7 +109,7 @@ impl Held {
 
     /// What a flush is to say that it had frozen when the last program was `seq`.
     pub(crate) fn freezes(&self, seq: u64) -> u64 {
-        let reporting = self.reporting.filter(|_| !self.barriers.forget(Barrier::FlushSaysWhatItHeard));
+        let reporting = self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard));
         self.frozen.unwrap_or(seq).min(reporting.unwrap_or(u64::MAX))
     }
 

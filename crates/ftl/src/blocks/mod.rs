@@ -199,14 +199,14 @@ impl Blocks {
         }
     }
 
-    /// Whether this is a test double that forgets `barrier`.
-    pub(crate) fn forget(&self, barrier: Barrier) -> bool {
-        self.barriers.forget(barrier)
+    /// Whether the rule is kept: only a test double forgets one.
+    pub(crate) fn keeps(&self, barrier: Barrier) -> bool {
+        self.barriers.keeps(barrier)
     }
 
     /// A recovery has found these to be the highest on flash: both clocks skip ahead.
     pub(crate) fn begin_session(&mut self, version_max: u64, seq_max: u64) {
-        let epoch = if self.barriers.forget(Barrier::ClocksSkip) { 0 } else { EPOCH };
+        let epoch = if self.barriers.keeps(Barrier::ClocksSkip) { EPOCH } else { 0 };
         self.clock = Clock::new(self.geometry.dies(), version_max + epoch, seq_max + epoch);
     }
 
@@ -266,7 +266,7 @@ impl Blocks {
             self.news.freed(block);
             return self.release_now(block);
         }
-        let holds = stream <= self.metadata_from && !self.barriers.forget(Barrier::HeldUntilFlush);
+        let holds = stream <= self.metadata_from && self.barriers.keeps(Barrier::HeldUntilFlush);
         let Some(held) = self.held.as_mut().filter(|_| holds) else {
             return self.release_now(block);
         };
@@ -296,7 +296,7 @@ impl Blocks {
             self.failing.swap_remove(at);
             // Bad blocks are not read by a recovery: what replaced its pages has to be on flash first.
             self.uses[block.index()] = BlockUse::Fixed;
-            let safe = if self.barriers.forget(Barrier::RetiredWhenSafe) { Time::ZERO } else { self.clock.horizon() };
+            let safe = if self.barriers.keeps(Barrier::RetiredWhenSafe) { self.clock.horizon() } else { Time::ZERO };
             self.retiring.push((block, safe));
             return;
         }
@@ -438,7 +438,7 @@ impl Blocks {
             let Some(taken) = self.take_free(nand, die, stream, at) else { return Err(self.full()) };
             let Taken { block, at, erased } = taken;
             self.free -= 1;
-            if self.barriers.forget(Barrier::EraseBeforeUse) {
+            if !self.barriers.keeps(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
                 self.untold.spare_reads += 1;
                 if nand.read_spare(first, Op::new(at, purpose)).0 == SpareRead::Erased {
@@ -501,7 +501,7 @@ impl Blocks {
             let Some(open) = &mut self.open[slot] else { return Err(self.full()) };
             let earliest = at.max(open.ready);
             let (seq, start) = self.clock.next_program(earliest);
-            let start = if self.barriers.forget(Barrier::WindowKept) { earliest } else { start };
+            let start = if self.barriers.keeps(Barrier::WindowKept) { start } else { earliest };
             if open.next == 0 {
                 open.first_seq = seq;
                 self.notes.begun(open.block);
@@ -514,7 +514,7 @@ impl Blocks {
             };
             let spare = Spare {
                 kind: page.kind,
-                stream: if self.recovering && !self.barriers.forget(Barrier::CopiesLabelled) {
+                stream: if self.recovering && self.barriers.keeps(Barrier::CopiesLabelled) {
                     RECOVERY_STREAM
                 } else {
                     stream
@@ -539,7 +539,7 @@ impl Blocks {
                     }
                     return Ok((to, done));
                 }
-                Err(ProgramError::Failed(_)) if self.barriers.forget(Barrier::FailedWrittenAgain) => {
+                Err(ProgramError::Failed(_)) if !self.barriers.keeps(Barrier::FailedWrittenAgain) => {
                     self.clock.programmed(start);
                     self.counters.add(block);
                     if full {

@@ -55,7 +55,7 @@ impl Young {
 
     /// From where on a recovery has to look if the log is flushed now.
     pub(crate) fn freezes(&self, now: ScanFrom) -> ScanFrom {
-        self.reporting.filter(|_| !self.barriers.forget(Barrier::FlushSaysWhatItHeard)).unwrap_or(now)
+        self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard)).unwrap_or(now)
     }
 
     /// The log is on flash.

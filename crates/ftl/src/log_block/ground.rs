@@ -213,7 +213,7 @@ impl Ground {
                 self.trims.clear(logical_block, offset);
                 Ok(Some(done))
             }
-            None if self.barriers.forget(Barrier::FailedWrittenAgain) => Ok(Some(at)),
+            None if !self.barriers.keeps(Barrier::FailedWrittenAgain) => Ok(Some(at)),
             None => {
                 self.log.get_mut(slot).closed = true;
                 Ok(None)
@@ -227,7 +227,7 @@ impl Ground {
         let purpose = self.purpose();
         self.bytes.clear();
         let read_before = self.kept.0.iter().find(|(page, ..)| *page == from);
-        if let Some((_, spare, data)) = read_before.filter(|_| !self.barriers.forget(Barrier::SuspectsReadOnce)) {
+        if let Some((_, spare, data)) = read_before.filter(|_| self.barriers.keeps(Barrier::SuspectsReadOnce)) {
             let hollow = match data.content() {
                 Content::Hollow(tag) => Some(tag),
                 Content::Bytes(bytes) => {
@@ -324,7 +324,7 @@ impl Ground {
     /// that was trimmed: without it a power cut would bring an older one back.
     pub(super) fn release_log_block<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
         let mut done = at;
-        if !self.barriers.forget(Barrier::TrimsBeforeReuse) {
+        if self.barriers.keeps(Barrier::TrimsBeforeReuse) {
             done = self.write_trims(nand, done)?;
             // The same of logical blocks whose trim failed.
             while let Some((part, _)) = self.unmapped.first() {

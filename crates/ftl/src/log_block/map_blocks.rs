@@ -223,7 +223,7 @@ impl Ground {
         let trims_page = self.map.trims_page(part);
         let of_host = if trims_page.is_some() { Purpose::Trim } else { Purpose::Map };
         let purpose = if self.pool.recovering { Purpose::Recovery } else { of_host };
-        let earliest = if self.barriers.forget(Barrier::MapAfterData) { at } else { at.max(self.pool.clock.horizon()) };
+        let earliest = if self.barriers.keeps(Barrier::MapAfterData) { at.max(self.pool.clock.horizon()) } else { at };
         // Each round that fails closes a block.
         loop {
             let (block, next, ready) = match self.map.take_next() {

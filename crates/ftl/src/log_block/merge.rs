@@ -138,8 +138,8 @@ impl Ground {
             version: self.data.version(*logical_block),
         };
         let before: Vec<Entry> = ready.iter().map(entry).collect();
-        let forgets_order = self.barriers.forget(Barrier::OldBlocksAfterMap);
-        if forgets_order {
+        let map_first = self.barriers.keeps(Barrier::OldBlocksAfterMap);
+        if !map_first {
             before.iter().filter_map(|entry| entry.block).for_each(|old| self.pool.release(old));
         }
         // Everything of them that stands in log blocks by now was written before this moment.
@@ -163,7 +163,7 @@ impl Ground {
             self.forget_log_pages(*logical_block);
             self.trims.drop(*logical_block);
             if let Some(old) = before.block {
-                if !forgets_order {
+                if map_first {
                     self.pool.release(old);
                 }
                 self.tally.freed_blocks += 1;
@@ -233,7 +233,7 @@ impl Ground {
             // One that a recovery has found is closed, but may hold all there is.
             && (!state.closed || state.live == self.pages_in(state.owner))
             && state.live > 0
-            && (newest || self.barriers.forget(Barrier::PartialMergesOfNewest))
+            && (newest || !self.barriers.keeps(Barrier::PartialMergesOfNewest))
     }
 
     /// Makes a log block its owner's data block, with what it lacks copied behind what it holds; none where a program

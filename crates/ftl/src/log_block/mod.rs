@@ -151,7 +151,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
                 continue;
             }
             let read = match read {
-                PageRead::Written { content, spare, .. } if self.ground.barriers.forget(Barrier::HostDataVerified) => {
+                PageRead::Written { content, spare, .. } if !self.ground.barriers.keeps(Barrier::HostDataVerified) => {
                     Some((content, spare))
                 }
                 read => read.verified(),
@@ -159,7 +159,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
             let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
             match read {
                 Some((_, spare)) if may_be_hole && is_hole(&spare, key.0) => sink.page(key, HostPage::Zeros),
-                Some((content, spare)) if is_sought(&spare) || self.ground.barriers.forget(Barrier::OwnerChecked) => {
+                Some((content, spare)) if is_sought(&spare) || !self.ground.barriers.keeps(Barrier::OwnerChecked) => {
                     sink.page(key, HostPage::Data(content));
                 }
                 _ => {
@@ -220,7 +220,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
 
     fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         // Where nothing is written any more nothing has been taken that a flush would have to write.
-        if !self.ground.pool.stopped && !self.ground.barriers.forget(Barrier::TrimsAtFlush) {
+        if !self.ground.pool.stopped && self.ground.barriers.keeps(Barrier::TrimsAtFlush) {
             self.ground.write_trims(nand, at)?;
         }
         Ok(at.max(self.ground.pool.clock.horizon()))
@@ -233,7 +233,7 @@ impl<N: Nand> Ftl<N> for LogBlock {
         if ground.pool.stopped || !scheme.has_snapshots() {
             return Ok(done);
         }
-        if !ground.barriers.forget(Barrier::SnapshotClosesBlocks) {
+        if ground.barriers.keeps(Barrier::SnapshotClosesBlocks) {
             scheme.close(ground);
             ground.map.close();
         }

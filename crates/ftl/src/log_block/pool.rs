@@ -120,7 +120,7 @@ impl Pool {
 
     /// A recovery has found these to be the highest on flash: both clocks skip ahead.
     pub(super) fn begin_session(&mut self, version_max: u64, seq_max: u64) {
-        let epoch = if self.barriers.forget(Barrier::ClocksSkip) { 0 } else { EPOCH };
+        let epoch = if self.barriers.keeps(Barrier::ClocksSkip) { EPOCH } else { 0 };
         self.clock = Clock::new(self.geometry.dies(), version_max + epoch, seq_max + epoch);
     }
 
@@ -152,7 +152,7 @@ impl Pool {
         if let Some(at) = self.failing.iter().position(|b| *b == block) {
             self.failing.swap_remove(at);
             self.uses[block.index()] = Use::Fixed;
-            let safe = if self.barriers.forget(Barrier::RetiredWhenSafe) { Time::ZERO } else { self.clock.horizon() };
+            let safe = if self.barriers.keeps(Barrier::RetiredWhenSafe) { self.clock.horizon() } else { Time::ZERO };
             self.retiring.push((block, safe));
             return;
         }
@@ -231,7 +231,7 @@ impl Pool {
             // Trims and merges give blocks back only when a map page says so: the last one is for that. A recovery may
             // take it: without its merges the drive could be read alone.
             let is_kept = self.free == 1 && role != Role::Map && !self.recovering;
-            if is_kept && !self.barriers.forget(Barrier::LastBlockForMap) {
+            if is_kept && self.barriers.keeps(Barrier::LastBlockForMap) {
                 return Err(self.full());
             }
             let dies = self.geometry.dies();
@@ -248,14 +248,14 @@ impl Pool {
                 Role::Map => Use::Map,
                 Role::Snapshot => Use::Fixed,
             };
-            if self.barriers.forget(Barrier::EraseBeforeUse) {
+            if !self.barriers.keeps(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
                 self.untold_spare_reads += 1;
                 if nand.read_spare(first, Op::new(at, purpose)).0 == SpareRead::Erased {
                     return Ok((block, at));
                 }
             }
-            let safe = if self.barriers.forget(Barrier::ErasedWhenSafe) { at } else { at.max(self.safe) };
+            let safe = if self.barriers.keeps(Barrier::ErasedWhenSafe) { at.max(self.safe) } else { at };
             match nand.erase(block, Op::new(safe, purpose)) {
                 Ok(ready) => {
                     if let Some(wear) = &mut self.wear {
@@ -282,8 +282,8 @@ impl Pool {
         at: Time,
     ) -> Result<Option<Time>, FtlError> {
         let (seq, start) = self.clock.next_program(at);
-        let start = if self.barriers.forget(Barrier::WindowKept) { at } else { start };
-        let labelled = self.recovering && !self.barriers.forget(Barrier::CopiesLabelled);
+        let start = if self.barriers.keeps(Barrier::WindowKept) { start } else { at };
+        let labelled = self.recovering && self.barriers.keeps(Barrier::CopiesLabelled);
         let spare = Spare {
             kind: page.kind,
             stream: role as u8 | if labelled { BY_RECOVERY } else { 0 },

@@ -40,7 +40,7 @@ impl PageMapped {
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
-        let reserve = if self.barriers.forget(Barrier::ReserveKept) { 1 } else { self.shape.reserve_blocks };
+        let reserve = if self.barriers.keeps(Barrier::ReserveKept) { self.shape.reserve_blocks } else { 1 };
         let (mut most_free, mut turns) = (self.blocks.free(), 0);
         // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come to.
         let of_tree = matches!(self.mapping, Mapping::Mu(_));
@@ -120,11 +120,11 @@ impl PageMapped {
             return Some((failing, Why::Failing));
         }
         let too_much = self.blocks.waiting().len() > self.shape.metadata_blocks as usize;
-        if too_much && !self.barriers.forget(Barrier::MetadataBounded) {
+        if too_much && self.barriers.keeps(Barrier::MetadataBounded) {
             let emptiest = self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
             return emptiest.map(|block| (block, Why::TooMuchMetadata));
         }
-        if self.blocks.emergency() && !self.barriers.forget(Barrier::EmptiestInEmergency) {
+        if self.blocks.emergency() && self.barriers.keeps(Barrier::EmptiestInEmergency) {
             // The critical reserve rests on its being the emptiest of all.
             debug_assert!(self.blocks.counters.sample().is_none_or(|sample| sample.is_all_sure()));
             let block = self.blocks.counters.least_by_scan()?;
@@ -191,7 +191,7 @@ impl PageMapped {
                 return Err(error);
             }
         };
-        if self.mapping.has_pending_trims() && !self.barriers.forget(Barrier::TrimsBeforeReuse) {
+        if self.mapping.has_pending_trims() && self.barriers.keeps(Barrier::TrimsBeforeReuse) {
             let io = mapping_io!(self, nand, at);
             self.mapping.write_pending_trims(io)?;
             done = done.max(io.done());
@@ -202,8 +202,8 @@ impl PageMapped {
             self.blocks.close(victim, stream);
             return Err(error);
         }
-        let young = self.blocks.is_young(victim) && !self.barriers.forget(Barrier::YoungFlushed);
-        let damage = self.validity.has_untold_damage() && !self.barriers.forget(Barrier::DamageWritten);
+        let young = self.blocks.is_young(victim) && self.barriers.keeps(Barrier::YoungFlushed);
+        let damage = self.validity.has_untold_damage() && self.barriers.keeps(Barrier::DamageWritten);
         if young || damage || self.gives_up_pages() {
             self.validity.checkpoint(validity_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
@@ -261,19 +261,19 @@ impl PageMapped {
             let agree = live.len() == usize::from(self.blocks.counters.live(victim));
             answer = if agree { Answer::Exact } else { Answer::Uncertain };
         }
-        let one_by_one = self.barriers.forget(Barrier::JudgedBeforeMoved);
+        let all_first = self.barriers.keeps(Barrier::JudgedBeforeMoved);
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
-        if !one_by_one && (answer != Answer::Exact || self.mapping.is_lazy()) {
+        if all_first && (answer != Answer::Exact || self.mapping.is_lazy()) {
             self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
             if self.mapping.is_unreadable() {
                 // What could not be looked up was taken for stale.
                 return Err(TREE_UNREADABLE);
             }
         }
-        let on_flash = matches!(self.mapping, Mapping::Paged(_)) && !self.barriers.forget(Barrier::MovedVerified);
+        let on_flash = matches!(self.mapping, Mapping::Paged(_)) && self.barriers.keeps(Barrier::MovedVerified);
         let mut moving = core::mem::take(&mut self.moving);
         let mut done = Ok(at);
-        for batch in live.chunks(if one_by_one { 1 } else { move_buffer::PAGES }) {
+        for batch in live.chunks(if all_first { move_buffer::PAGES } else { 1 }) {
             moving.clear();
             let mut lost = Ok(());
             for index in batch {
@@ -295,11 +295,11 @@ impl PageMapped {
                             }
                         }
                     }
-                    PageRead::Erased if one_by_one => {}
+                    PageRead::Erased if !all_first => {}
                     _ => lost = lost.and_then(|()| self.lose(nand, page, at)),
                 }
             }
-            if self.barriers.forget(Barrier::CopiesBeforeErase) {
+            if !self.barriers.keeps(Barrier::CopiesBeforeErase) {
                 let _ = nand.erase(victim, Op::new(at, Purpose::Gc));
             }
             done = lost
@@ -323,7 +323,7 @@ impl PageMapped {
         if let Some(owner) = self.mapping.owner_of(mapping_io!(self, nand, at), page) {
             self.mapping.prepare(mapping_io!(self, nand, at), owner, false, &mut self.before)?;
             self.mapping.moved(owner, Place::Lost);
-            if !self.barriers.forget(Barrier::LostWrittenThrough) {
+            if self.barriers.keeps(Barrier::LostWrittenThrough) {
                 self.mapping.synchronize_key(mapping_io!(self, nand, at), owner, &mut self.before)?;
             }
         }

@@ -204,7 +204,7 @@ impl PageMapped {
     }
 
     fn flush_request<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if self.barriers.forget(Barrier::EntriesBeforeAcknowledged) {
+        if !self.barriers.keeps(Barrier::EntriesBeforeAcknowledged) {
             self.integrity.request = 0..0;
             return Ok(at);
         }
@@ -280,12 +280,12 @@ impl PageMapped {
             self.integrity.changed(at);
             return Ok(());
         }
-        if !self.barriers.forget(Barrier::RequestFlushedBeforeReuse) {
+        if self.barriers.keeps(Barrier::RequestFlushedBeforeReuse) {
             for part in self.integrity.request.clone() {
                 self.flush_now(nand, part, Cause::Collection, at)?;
             }
         }
-        if !self.barriers.forget(Barrier::MovedFlushed) {
+        if self.barriers.keeps(Barrier::MovedFlushed) {
             // Those that cannot be flushed now stay for the next victim: this one may come again.
             while let Some(part) = self.integrity.moved.last().copied() {
                 self.flush_now(nand, part, Cause::Collection, at)?;

@@ -57,9 +57,9 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// As [`MetaIo::read`], with the content's version.
     #[inline]
     pub(crate) fn read_version(&mut self, page: Page, kind: Kind, key: u32) -> Option<(&[u8], u64)> {
-        let unverified = self.blocks.forget(Barrier::MetadataVerified);
+        let verifies = self.blocks.keeps(Barrier::MetadataVerified);
         let read = match self.read_any(page) {
-            PageRead::Written { content, spare, .. } if unverified => Some((content, spare)),
+            PageRead::Written { content, spare, .. } if !verifies => Some((content, spare)),
             read => read.verified(),
         };
         match read {
@@ -73,8 +73,9 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// As it stands, whatever it is.
     #[inline]
     pub(crate) fn read_any(&mut self, page: Page) -> PageRead<'_> {
-        let again = self.blocks.forget(Barrier::MetadataReadOnce);
-        if let Some((_, spare, bytes)) = self.blocks.read_before.iter().find(|(other, ..)| *other == page && !again) {
+        let reads_once = self.blocks.keeps(Barrier::MetadataReadOnce);
+        if let Some((_, spare, bytes)) = self.blocks.read_before.iter().find(|(other, ..)| *other == page && reads_once)
+        {
             return PageRead::Written { content: Content::Bytes(bytes), spare: *spare, corrected: 0 };
         }
         self.blocks.untold.reads += 1;
@@ -146,7 +147,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// from where on to scan.
     pub(crate) fn flush_marks(&self) -> (u64, ScanFrom) {
         match (&self.blocks.held, &self.blocks.young) {
-            (Some(held), _) if self.blocks.forget(Barrier::DirtyInRuns) => {
+            (Some(held), _) if !self.blocks.keeps(Barrier::DirtyInRuns) => {
                 (held.freezes(self.seq()), self.scan_from_now())
             }
             (Some(held), _) => (held.freezes(self.seq()), held.scan_from),
@@ -214,7 +215,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
 
     /// Nothing starts from now on before everything so far is on flash, for the sake of this rule.
     pub(crate) fn barrier(&mut self, barrier: Barrier) {
-        if !self.blocks.forget(barrier) {
+        if self.blocks.keeps(barrier) {
             self.now = self.now.max(self.blocks.clock.horizon());
         }
     }
@@ -227,9 +228,9 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         result
     }
 
-    /// Whether this is a drive that forgets the rule.
-    pub(crate) fn forget(&self, barrier: Barrier) -> bool {
-        self.blocks.forget(barrier)
+    /// Whether the rule is kept.
+    pub(crate) fn keeps(&self, barrier: Barrier) -> bool {
+        self.blocks.keeps(barrier)
     }
 
     /// When everything read here is there.

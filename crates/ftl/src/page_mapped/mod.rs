@@ -279,16 +279,16 @@ impl PageMapped {
             match item {
                 Item::Closed(block) => self.victim.closed(&self.blocks.counters, block),
                 Item::Lowered(block) => self.victim.invalidated(&self.blocks.counters, block),
-                Item::Erased(_) if self.barriers.forget(Barrier::ErasesReported) => {}
+                Item::Erased(_) if !self.barriers.keeps(Barrier::ErasesReported) => {}
                 Item::Erased(block) => self.validity.erased(validity_io!(self, nand, at), block)?,
-                Item::Freed(_) if self.barriers.forget(Barrier::FreedReported) => {}
+                Item::Freed(_) if !self.barriers.keeps(Barrier::FreedReported) => {}
                 Item::Freed(block) => {
                     if let Some(held) = &mut self.blocks.held {
                         held.heard_of(block);
                     }
                     self.validity.freed(validity_io!(self, nand, at), block)?;
                 }
-                Item::Failed(_) if self.barriers.forget(Barrier::FailuresReported) => {}
+                Item::Failed(_) if !self.barriers.keeps(Barrier::FailuresReported) => {}
                 Item::Failed(page) => self.validity.failed(validity_io!(self, nand, at), page)?,
                 Item::Emptied(block) => self.release_if_emptied(block),
             }
@@ -379,7 +379,7 @@ impl PageMapped {
     /// of the validity store does not say that it has heard of that before it has.
     #[inline]
     fn point_back(&mut self, before: LastPlace) -> u32 {
-        if !self.points_back() || self.barriers.forget(Barrier::PagesPointBack) {
+        if !self.points_back() || !self.barriers.keeps(Barrier::PagesPointBack) {
             return 0;
         }
         self.blocks.begin_reporting(self.blocks.clock.seq());
@@ -398,7 +398,7 @@ impl PageMapped {
 impl PageMapped {
     /// Whether so few blocks are free that nothing is written but by the battery.
     fn below_batterys_needs(&self) -> bool {
-        self.battery && self.blocks.free() < self.least_free && !self.barriers.forget(Barrier::BatteryFindsRoom)
+        self.battery && self.blocks.free() < self.least_free && self.barriers.keeps(Barrier::BatteryFindsRoom)
     }
 
     /// Where a logical page is, and when that is known.
@@ -525,7 +525,7 @@ impl PageMapped {
     }
 
     fn make_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if self.mapping.has_pending_trims() && !self.barriers.forget(Barrier::TrimsAtFlush) {
+        if self.mapping.has_pending_trims() && self.barriers.keeps(Barrier::TrimsAtFlush) {
             self.make_space(nand, at)?;
             self.mapping.write_pending_trims(mapping_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
@@ -589,14 +589,14 @@ impl<N: Nand> Ftl<N> for PageMapped {
             let (read, ready) = nand.read(page, Op::new(found, cause));
             done = done.max(ready);
             let read = match read {
-                PageRead::Written { content, spare, .. } if self.barriers.forget(Barrier::HostDataVerified) => {
+                PageRead::Written { content, spare, .. } if !self.barriers.keeps(Barrier::HostDataVerified) => {
                     Some((content, spare))
                 }
                 read => read.verified(),
             };
             let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
             match read {
-                Some((content, spare)) if is_sought(&spare) || self.barriers.forget(Barrier::OwnerChecked) => {
+                Some((content, spare)) if is_sought(&spare) || !self.barriers.keeps(Barrier::OwnerChecked) => {
                     sink.page(key, HostPage::Data(content));
                 }
                 _ => {
@@ -633,7 +633,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if !self.battery || self.barriers.forget(Barrier::BatterySaves) {
+        if !self.battery || !self.barriers.keeps(Barrier::BatterySaves) {
             return Ok(at);
         }
         self.save(nand, at)?;

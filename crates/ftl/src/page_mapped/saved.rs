@@ -165,7 +165,7 @@ impl PageMapped {
 
     /// Whether what is in RAM is all that there is to know, so that it may be sealed.
     fn is_sound(&self) -> bool {
-        self.barriers.forget(Barrier::DamageNotSealed)
+        !self.barriers.keeps(Barrier::DamageNotSealed)
             || !self.mapping.is_damaged() && !self.validity.is_damaged() && !self.blocks.counters.may_be_low
     }
 

@@ -26,7 +26,7 @@ impl Ground {
         let slot = self.log.last().and_then(|tables| tables.slot_with_copies(logical_block));
         if let Some(slot) = slot
             && from < self.log.get(slot).next
-            && !self.barriers.forget(Barrier::PartialMergesOfNewest)
+            && self.barriers.keeps(Barrier::PartialMergesOfNewest)
         {
             self.log.get_mut(slot).in_place = false;
         }

@@ -73,14 +73,14 @@ impl Tables {
     /// says of it would be taken for the newest some day.
     pub(in super::super) fn set(&mut self, key: u32, page: Page, sequential: bool) -> Option<Page> {
         let (logical_block, offset) = self.layout.split(key);
-        let forget = self.sizes.barriers.forget(Barrier::OneLogPlace);
+        let one_place = self.sizes.barriers.keeps(Barrier::OneLogPlace);
         if sequential {
-            let old = if forget { None } else { self.pages.remove(key) };
+            let old = if one_place { self.pages.remove(key) } else { None };
             let was_set = self.segments.set(logical_block, offset);
             debug_assert!(!was_set, "an offset of a sequential log block is written twice");
             return old;
         }
-        let old = if forget { None } else { self.segments.clear(logical_block, offset) };
+        let old = if one_place { self.segments.clear(logical_block, offset) } else { None };
         self.pages.set(key, page).or(old)
     }
 

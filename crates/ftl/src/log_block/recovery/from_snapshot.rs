@@ -54,8 +54,8 @@ impl LogBlock {
     /// The block that was begun last, if it is a snapshot's.
     fn youngest(&self, usable: &[Block], scan: &Scan) -> Option<Block> {
         let is_snapshot = |block: &Block| scan.role(*block) == Some(Role::Snapshot);
-        let seals_alone = self.ground.barriers.forget(Barrier::SealIsYoungest);
-        let counts = |block: &&Block| scan.first_seq(**block) > 0 && (!seals_alone || is_snapshot(block));
+        let by_youngest = self.ground.barriers.keeps(Barrier::SealIsYoungest);
+        let counts = |block: &&Block| scan.first_seq(**block) > 0 && (by_youngest || is_snapshot(block));
         usable.iter().filter(counts).max_by_key(|block| scan.first_seq(**block)).copied().filter(is_snapshot)
     }
 

@@ -67,9 +67,9 @@ impl LogScan {
         let Some((page, spare)) = last else { return };
         scan.lasts_read += 1;
         let data = match steps.read(nand, page) {
-            PageRead::Written { content, .. } if barriers.forget(Barrier::SuspectsVerified) => Some(Owned::of(content)),
+            PageRead::Written { content, .. } if !barriers.keeps(Barrier::SuspectsVerified) => Some(Owned::of(content)),
             PageRead::Written { content, .. }
-                if barriers.forget(Barrier::OldLastPagesVerified) && !scan.is_suspect(spare.seq) =>
+                if !barriers.keeps(Barrier::OldLastPagesVerified) && !scan.is_suspect(spare.seq) =>
             {
                 Some(Owned::of(content))
             }
@@ -96,7 +96,7 @@ impl LogScan {
         let geometry = *nand.geometry();
         let last = geometry.pages_per_block() - 1;
         let (content, spare) = match steps.read(nand, geometry.page(block, last)) {
-            PageRead::Written { content, spare, .. } if barriers.forget(Barrier::SuspectsVerified) => (content, spare),
+            PageRead::Written { content, spare, .. } if !barriers.keeps(Barrier::SuspectsVerified) => (content, spare),
             read => match read.verified() {
                 Some(read) => read,
                 None => return false,

@@ -75,10 +75,10 @@ impl MapScan {
             }
         }
         self.versions.retain(|version| version.part < all);
-        if ground.barriers.forget(Barrier::NewestTranslationPages) {
-            self.versions.sort_by_key(|version| (version.part, version.page));
-        } else {
+        if ground.barriers.keeps(Barrier::NewestTranslationPages) {
             self.versions.sort_by_key(|version| (version.part, Reverse((version.version, version.seq))));
+        } else {
+            self.versions.sort_by_key(|version| (version.part, version.page));
         }
         let mut newest_of_all: Option<(u64, u64)> = None;
         let mut oldest_logs: Vec<u64> = Vec::new();
@@ -183,7 +183,7 @@ fn stands<N: Nand>(scan: &Scan, nand: &mut N, steps: &mut Steps, block: Block, s
 /// A version's bytes, where they are what its spare area says.
 fn read<N: Nand>(ground: &Ground, nand: &mut N, steps: &mut Steps, version: &Version) -> Option<Vec<u8>> {
     let content = match steps.read(nand, version.page) {
-        PageRead::Written { content, .. } if ground.barriers.forget(Barrier::SuspectsVerified) => content,
+        PageRead::Written { content, .. } if !ground.barriers.keeps(Barrier::SuspectsVerified) => content,
         read => read.verified()?.0,
     };
     match content {

@@ -156,8 +156,8 @@ impl LogBlock {
         at: Time,
     ) -> Result<Time, FtlError> {
         let (ground, mut now) = (&mut self.ground, at);
-        ground.held_since = (!ground.barriers.forget(Barrier::HeldLogBlocksScanned)).then_some(map.oldest_log);
-        if !ground.barriers.forget(Barrier::SuspectsCopied) {
+        ground.held_since = (ground.barriers.keeps(Barrier::HeldLogBlocksScanned)).then_some(map.oldest_log);
+        if ground.barriers.keeps(Barrier::SuspectsCopied) {
             now = ground.write_parts(nand, map.suspects(), now)?;
             for logical_block in suspects {
                 now = ground.full_merge(nand, *logical_block, now)?;
@@ -194,12 +194,12 @@ impl LogBlock {
         let logical_pages = ground.shape.logical_pages;
         log.pages.retain(|page| page.key < logical_pages);
         // The newest of each logical page comes first.
-        if ground.barriers.forget(Barrier::VersionOrder) {
-            log.pages.sort_by_key(|page| (page.key, core::cmp::Reverse(page.seq)));
-        } else {
+        if ground.barriers.keeps(Barrier::VersionOrder) {
             log.pages.sort_by_key(|page| (page.key, core::cmp::Reverse((page.version, page.seq))));
+        } else {
+            log.pages.sort_by_key(|page| (page.key, core::cmp::Reverse(page.seq)));
         }
-        let compares = !ground.barriers.forget(Barrier::MergeVersionCompared);
+        let compares = ground.barriers.keeps(Barrier::MergeVersionCompared);
         let (mut counting, mut suspects) = (Vec::new(), Vec::new());
         let mut entered: Vec<LogPage> = Vec::new();
         for pages in log.pages.chunk_by(|a, b| a.key == b.key) {
@@ -235,7 +235,7 @@ impl LogBlock {
         for page in &entered {
             // One that may turn bad does not undo the trim before it: the table may be written before the page is safe.
             // The merge that makes it so carries out the rest of the entry.
-            if !page.suspect || ground.barriers.forget(Barrier::TrimsOutliveSuspects) {
+            if !page.suspect || !ground.barriers.keeps(Barrier::TrimsOutliveSuspects) {
                 let (logical_block, offset) = ground.split(page.key);
                 ground.trims.clear(logical_block, offset);
             }
@@ -249,7 +249,7 @@ impl LogBlock {
     fn settle_blocks(&mut self, usable: &[Block], scan: &Scan, map: &MapScan, counting: &[Block]) -> Vec<Block> {
         let named = self.named();
         let ground = &mut self.ground;
-        let forget = ground.barriers.forget(Barrier::FallbacksHeld);
+        let holds = ground.barriers.keeps(Barrier::FallbacksHeld);
         ground.map.drop_dead();
         let mut map_blocks: Vec<Block> = ground.map.blocks().collect();
         map_blocks.sort_unstable();
@@ -263,9 +263,9 @@ impl LogBlock {
                 ground.pool.take(block, Use::Map);
             } else if ground.log.is_log_block(block) {
                 // Taken already.
-            } else if !forget && (map.falls_back_on(block) || counting.binary_search(&block).is_ok()) {
+            } else if holds && (map.falls_back_on(block) || counting.binary_search(&block).is_ok()) {
                 held.push(block);
-            } else if ground.barriers.forget(Barrier::OrphansErased) && scan.seen(block) == Seen::Role(Role::Data) {
+            } else if !ground.barriers.keeps(Barrier::OrphansErased) && scan.seen(block) == Seen::Role(Role::Data) {
                 // Nobody will ever erase it.
             } else {
                 ground.pool.release(block);

@@ -52,15 +52,15 @@ impl Superblocks {
                 if spare.kind != Kind::User
                     || of != superblock
                     || offset as usize >= pages
-                    || (is_older && !self.barriers.forget(Barrier::MergeVersionCompared))
+                    || (is_older && self.barriers.keeps(Barrier::MergeVersionCompared))
                 {
                     continue;
                 }
                 // Of copies of one version the first is the original: what it was moved to may not be on the map yet.
                 let newest = &mut self.newest[offset as usize];
-                let is_newer = match self.barriers.forget(Barrier::VersionOrder) {
-                    true => spare.seq > newest.1,
-                    false => spare.version > newest.0 || (spare.version == newest.0 && spare.seq < newest.1),
+                let is_newer = match self.barriers.keeps(Barrier::VersionOrder) {
+                    true => spare.version > newest.0 || (spare.version == newest.0 && spare.seq < newest.1),
+                    false => spare.seq > newest.1,
                 };
                 if is_newer {
                     *newest = (spare.version, spare.seq);
@@ -180,7 +180,7 @@ impl Superblocks {
     /// Writes a superblock's map, without the blocks in which nothing is live; and gives these back.
     fn commit<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
         let (held, ready) = self.load(nand, superblock, at);
-        if self.barriers.forget(Barrier::OldBlocksAfterMap) {
+        if !self.barriers.keeps(Barrier::OldBlocksAfterMap) {
             self.give_back_dead(superblock);
         }
         let this = &self.superblocks[superblock as usize];
@@ -236,7 +236,7 @@ impl Superblocks {
         at: Time,
     ) -> Result<Time, FtlError> {
         let purpose = self.purpose_of_maps();
-        let earliest = if self.barriers.forget(Barrier::MapAfterData) { at } else { at.max(self.pool.clock.horizon()) };
+        let earliest = if self.barriers.keeps(Barrier::MapAfterData) { at.max(self.pool.clock.horizon()) } else { at };
         let content = Content::Bytes(bytes);
         let page = NewPage { kind: Kind::Map, key: superblock, version, content, data_crc: content.crc(), aux: 0 };
         // Each round that fails closes a block.

@@ -240,7 +240,7 @@ impl Superblocks {
             let page = NewPage { kind: Kind::User, key, version, content, data_crc: content.crc(), aux: 0 };
             let written = self.append(nand, superblock, slot, &page, Purpose::Host, at)?;
             let Some((index, done)) = written else {
-                if self.barriers.forget(Barrier::FailedWrittenAgain) {
+                if !self.barriers.keeps(Barrier::FailedWrittenAgain) {
                     return Ok(at);
                 }
                 continue;
@@ -338,14 +338,14 @@ impl<N: Nand> Ftl<N> for Superblocks {
             let (read, ready) = nand.read(page, Op::new(known, cause));
             done = done.max(ready);
             let read = match read {
-                PageRead::Written { content, spare, .. } if self.barriers.forget(Barrier::HostDataVerified) => {
+                PageRead::Written { content, spare, .. } if !self.barriers.keeps(Barrier::HostDataVerified) => {
                     Some((content, spare))
                 }
                 read => read.verified(),
             };
             let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
             match read {
-                Some((content, spare)) if is_sought(&spare) || self.barriers.forget(Barrier::OwnerChecked) => {
+                Some((content, spare)) if is_sought(&spare) || !self.barriers.keeps(Barrier::OwnerChecked) => {
                     sink.page(key, HostPage::Data(content));
                 }
                 _ => {

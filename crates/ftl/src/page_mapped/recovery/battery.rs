@@ -79,7 +79,7 @@ impl Scan {
             self.holds_translation[block.index()] = true;
             if let Some(newest) = self.newest.get_mut(spare.key as usize)
                 && newest.is_none_or(|(_, version, seq)| {
-                    let any = self.barriers.forget(Barrier::NewestTranslationPages);
+                    let any = !self.barriers.keeps(Barrier::NewestTranslationPages);
                     any || (spare.version, spare.seq) > (version, seq)
                 })
             {

@@ -31,9 +31,9 @@ impl LastPage {
     ) -> Self {
         steps.report.last_pages += 1;
         let data = match steps.read(nand, last.page) {
-            PageRead::Written { content, .. } if barriers.forget(Barrier::SuspectsVerified) => Some(Owned::of(content)),
+            PageRead::Written { content, .. } if !barriers.keeps(Barrier::SuspectsVerified) => Some(Owned::of(content)),
             PageRead::Written { content, .. }
-                if barriers.forget(Barrier::OldLastPagesVerified) && !bid.may_have_been_in_flight(&last.spare) =>
+                if !barriers.keeps(Barrier::OldLastPagesVerified) && !bid.may_have_been_in_flight(&last.spare) =>
             {
                 Some(Owned::of(content))
             }
@@ -138,7 +138,7 @@ impl PageMapped {
     ) -> Vec<Page> {
         let mut named = Vec::new();
         let Some(oldest) = silent.iter().map(|silent| silent.after).min() else { return named };
-        if self.barriers.forget(Barrier::SilentLookedUp) {
+        if !self.barriers.keeps(Barrier::SilentLookedUp) {
             return named;
         }
         for (part, version, synchronized) in versions.filter(|(.., synchronized)| *synchronized > oldest) {

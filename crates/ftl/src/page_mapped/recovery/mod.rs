@@ -182,7 +182,7 @@ impl PageMapped {
         uncertain: &[Uncertain],
         holding: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
-        if !self.barriers.forget(Barrier::SuspectsCopied) {
+        if self.barriers.keeps(Barrier::SuspectsCopied) {
             // Chosen before the first copy is written: copies go to blocks where stale pages of these lists stood.
             let uncertain = uncertain.iter().map(|u| (u.found, Some(&u.data)));
             let part_filled = scan.part_filled.iter().map(|f| (*f, None));
@@ -272,7 +272,7 @@ impl PageMapped {
             match self.table().lookup(key) {
                 Place::At(page) => {
                     if let SpareRead::Written(spare) = steps.read_spare(nand, page)
-                        && (spare.version < tombstone.spare.version || self.barriers.forget(Barrier::TombstoneVersion))
+                        && (spare.version < tombstone.spare.version || !self.barriers.keeps(Barrier::TombstoneVersion))
                     {
                         self.table().set(key, Place::Trimmed);
                         self.drop_entered(page);
@@ -304,7 +304,7 @@ impl PageMapped {
             if self.blocks.counters.live(block) > 0 {
                 let stream = if scan.holds_tombstones[block.index()] { self.streams.mapping } else { 0 };
                 self.blocks.close(block, stream);
-            } else if held.binary_search(&block).is_ok() && !self.barriers.forget(Barrier::FallbacksHeld) {
+            } else if held.binary_search(&block).is_ok() && self.barriers.keeps(Barrier::FallbacksHeld) {
                 holding.push(block);
             } else if !stays_blank || !self.blocks.release_blank(block) {
                 self.blocks.release(block);
@@ -353,7 +353,7 @@ impl PageMapped {
         let key = LogicalPage(found.spare.key);
         let again;
         let data = match data {
-            Some(data) if !self.barriers.forget(Barrier::SuspectsReadOnce) => data,
+            Some(data) if self.barriers.keeps(Barrier::SuspectsReadOnce) => data,
             _ => match steps.read(nand, found.page).verified() {
                 Some((content, _)) => {
                     again = Owned::of(content);

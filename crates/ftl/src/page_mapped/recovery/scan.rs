@@ -83,9 +83,9 @@ impl Scan {
         let Some(found) = last else { return };
         self.lasts_read += 1;
         let data = match steps.read(nand, found.page) {
-            PageRead::Written { content, .. } if ftl.barriers.forget(Barrier::SuspectsVerified) => Owned::of(content),
+            PageRead::Written { content, .. } if !ftl.barriers.keeps(Barrier::SuspectsVerified) => Owned::of(content),
             PageRead::Written { content, .. }
-                if ftl.barriers.forget(Barrier::OldLastPagesVerified) && !self.uncertain(&found.spare) =>
+                if !ftl.barriers.keeps(Barrier::OldLastPagesVerified) && !self.uncertain(&found.spare) =>
             {
                 Owned::of(content)
             }
@@ -110,7 +110,7 @@ impl Scan {
         let certain: Vec<Uncertain> = certain;
         for last in certain {
             self.enter(ftl, nand, steps, last.found);
-            if last.part_filled && !ftl.barriers.forget(Barrier::PartFilledCopied) {
+            if last.part_filled && ftl.barriers.keeps(Barrier::PartFilledCopied) {
                 self.part_filled.push(last.found);
             }
         }
@@ -162,10 +162,10 @@ impl Scan {
                 let mut stale = None;
                 if let Place::At(page) = ftl.table().lookup(key) {
                     if let SpareRead::Written(other) = steps.read_spare(nand, page) {
-                        let older = if ftl.barriers.forget(Barrier::VersionOrder) {
-                            page > found.page
-                        } else {
+                        let older = if ftl.barriers.keeps(Barrier::VersionOrder) {
                             newer(&other, &found.spare)
+                        } else {
+                            page > found.page
                         };
                         if older {
                             return None;
@@ -181,7 +181,7 @@ impl Scan {
             }
             Kind::Tombstone => {
                 let slot = self.tombstones.get_mut(key as usize)?;
-                let any = ftl.barriers.forget(Barrier::NewestTombstones);
+                let any = !ftl.barriers.keeps(Barrier::NewestTombstones);
                 if slot.is_none_or(|other| any || newer(&found.spare, &other.spare)) {
                     return slot.replace(found).map(|old| ftl.blocks.geometry().block_of(old.page));
                 }

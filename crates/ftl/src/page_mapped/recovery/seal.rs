@@ -37,8 +37,8 @@ struct Found {
 impl Found {
     fn note(&mut self, page: Page, block: Block, spare: &Spare) {
         self.version_max = self.version_max.max(spare.version);
-        let seals_alone = self.barriers.forget(Barrier::SealIsYoungest);
-        let counts = !seals_alone || SavedPages::is_seal(spare.kind, spare.key);
+        let by_youngest = self.barriers.keeps(Barrier::SealIsYoungest);
+        let counts = by_youngest || SavedPages::is_seal(spare.kind, spare.key);
         if counts && self.last.is_none_or(|(_, last)| spare.seq > last.seq) {
             self.last = Some((page, *spare));
         }

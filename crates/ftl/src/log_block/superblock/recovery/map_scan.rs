@@ -84,10 +84,10 @@ impl MapScan {
         }
         self.made.resize(all as usize, 0);
         self.versions.retain(|version| version.superblock < all);
-        if ftl.barriers.forget(Barrier::NewestTranslationPages) {
-            self.versions.sort_by_key(|version| (version.superblock, version.page));
-        } else {
+        if ftl.barriers.keeps(Barrier::NewestTranslationPages) {
             self.versions.sort_by_key(|version| (version.superblock, Reverse((version.version, version.seq))));
+        } else {
+            self.versions.sort_by_key(|version| (version.superblock, version.page));
         }
         let mut entries = alloc::vec![page_map::NOWHERE; ftl.layout.pages() as usize];
         for versions in self.versions.chunk_by(|a, b| a.superblock == b.superblock) {
@@ -256,7 +256,7 @@ impl MapScan {
 /// A version's bytes, where they are what its spare area says.
 fn read<N: Nand>(ftl: &Superblocks, nand: &mut N, steps: &mut Steps, version: &Version) -> Option<Vec<u8>> {
     let content = match steps.read(nand, version.page) {
-        PageRead::Written { content, .. } if ftl.barriers.forget(Barrier::SuspectsVerified) => content,
+        PageRead::Written { content, .. } if !ftl.barriers.keeps(Barrier::SuspectsVerified) => content,
         read => read.verified()?.0,
     };
     match content {

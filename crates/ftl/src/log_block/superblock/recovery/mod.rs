@@ -154,7 +154,7 @@ impl Superblocks {
         at: Time,
     ) -> (Vec<Unsure>, Time) {
         let mut done = at;
-        let forget = self.barriers.forget(Barrier::FallbacksHeld);
+        let holds = self.barriers.keeps(Barrier::FallbacksHeld);
         let mut unsure: Vec<Unsure> = Vec::new();
         let mut not_needed: Vec<Block> = Vec::new();
         let suspects: Vec<u32> = map.suspects().chain(young.superblocks()).collect();
@@ -198,7 +198,7 @@ impl Superblocks {
         for block in order {
             if let Ok(at) = taken.binary_search_by_key(&block, |(block, _)| *block) {
                 self.pool.take(block, taken[at].1);
-            } else if forget {
+            } else if !holds {
                 self.pool.release(block);
             } else if unsure.iter().any(|unsure| unsure.held.contains(&block)) {
                 // Held already.
@@ -210,7 +210,7 @@ impl Superblocks {
                 self.pool.release(block);
             }
         }
-        if forget {
+        if !holds {
             unsure.iter_mut().for_each(|unsure| unsure.held.clear());
         }
         // Where a map page may turn bad, so may what the map block of its older version is needed for.
@@ -268,7 +268,7 @@ impl Superblocks {
         }
         let mut held = Vec::new();
         for mut unsure in unsure {
-            if !self.barriers.forget(Barrier::SuspectsCopied) {
+            if self.barriers.keeps(Barrier::SuspectsCopied) {
                 now = self.write_anew(nand, unsure.superblock, &unsure.pages, now)?;
             }
             held.append(&mut unsure.held);

@@ -93,11 +93,11 @@ impl Young {
         scan.lasts_read += 1;
         let page = geometry.page(block, index);
         let data = match steps.read(nand, page) {
-            PageRead::Written { content, .. } if ftl.barriers.forget(Barrier::SuspectsVerified) => {
+            PageRead::Written { content, .. } if !ftl.barriers.keeps(Barrier::SuspectsVerified) => {
                 Some(Owned::of(content))
             }
             PageRead::Written { content, .. }
-                if ftl.barriers.forget(Barrier::OldLastPagesVerified) && !scan.is_suspect(spare.seq) =>
+                if !ftl.barriers.keeps(Barrier::OldLastPagesVerified) && !scan.is_suspect(spare.seq) =>
             {
                 Some(Owned::of(content))
             }
@@ -107,7 +107,7 @@ impl Young {
             scan.lasts_bad += 1;
             return index;
         };
-        if !ftl.barriers.forget(Barrier::SuspectsReadOnce) && scan.is_suspect(spare.seq) {
+        if ftl.barriers.keeps(Barrier::SuspectsReadOnce) && scan.is_suspect(spare.seq) {
             ftl.kept.0.push((page, spare, data));
             self.recent.push((superblock, page));
         }

@@ -54,7 +54,7 @@ impl MuMapping {
         while let Some(old) = from.filter(|old| old.first < new.end()) {
             let rest = old.beside(&new);
             self.tally.cases[rest.case] += 1;
-            if let Some(behind) = rest.behind.filter(|_| !io.forget(Barrier::RestBehindKept)) {
+            if let Some(behind) = rest.behind.filter(|_| io.keeps(Barrier::RestBehindKept)) {
                 self.insert(io, &behind)?;
             }
             match rest.before {

@@ -212,7 +212,7 @@ impl PagedMapping {
     fn trimmed(&self, entry: u32) -> u32 {
         match entry {
             LOST if self.names_trimmed => NOWHERE,
-            page if self.names_trimmed && page < MISLAID && !self.barriers.forget(Barrier::TrimsPointBack) => {
+            page if self.names_trimmed && page < MISLAID && self.barriers.keeps(Barrier::TrimsPointBack) => {
                 page | TRIMMED_FROM
             }
             _ => TRIMMED,
@@ -379,7 +379,7 @@ impl PagedMapping {
         let identified = before.len();
         for slot in self.cache.dirty_of(part) {
             let index = self.cache.key(slot) % self.entries_per_page;
-            if (self.cache.is_uip(slot) || self.barriers.forget(Barrier::UipChecked))
+            if (self.cache.is_uip(slot) || !self.barriers.keeps(Barrier::UipChecked))
                 && let Place::At(page) = self.place(get(&self.page, index))
             {
                 before.push(page);
@@ -454,7 +454,7 @@ impl PagedMapping {
         if let Some(checkpoints) = &mut self.checkpoints {
             let at = checkpoints.step(io, self.cache.len());
             if let Some(old) = self.cache.visited(at)
-                && !self.barriers.forget(Barrier::CheckpointsTaken)
+                && self.barriers.keeps(Barrier::CheckpointsTaken)
             {
                 self.tally.checkpoint_synchronizations += 1;
                 self.synchronize(io, self.translation_page_of(self.cache.key(old)), before)?;
@@ -499,7 +499,7 @@ impl PagedMapping {
         let slot = self.cache.find(key.0).unwrap_or_else(|| {
             // Not cached: the before-image dies with the victim, there is nothing to identify.
             let slot = self.insert_prepared(key.0, entry);
-            self.cache.set_uip(slot, self.barriers.forget(Barrier::MigratedHasNoBeforeImage));
+            self.cache.set_uip(slot, !self.barriers.keeps(Barrier::MigratedHasNoBeforeImage));
             slot
         });
         self.set_dirty(slot, entry);
@@ -530,7 +530,7 @@ impl PagedMapping {
             Some(slot) => {
                 // The unidentified invalid page itself, most likely. It dies with the victim. After a recovery it may be
                 // another one, and the mark is looked into anyway.
-                if !self.barriers.forget(Barrier::VictimClearsUip) && !self.cache.is_unsure(slot) {
+                if self.barriers.keeps(Barrier::VictimClearsUip) && !self.cache.is_unsure(slot) {
                     self.cache.set_uip(slot, false);
                 }
                 Judgement::Stale
@@ -678,7 +678,7 @@ impl PagedMapping {
             for key in keys.filter(|key| get(bytes, key % self.entries_per_page) == page.0) {
                 match self.cache.find(key) {
                     None => return Some(LogicalPage(key)),
-                    Some(slot) if self.cache.is_unsure(slot) || self.barriers.forget(Barrier::VictimClearsUip) => {}
+                    Some(slot) if self.cache.is_unsure(slot) || !self.barriers.keeps(Barrier::VictimClearsUip) => {}
                     Some(slot) => self.cache.set_uip(slot, false),
                 }
             }

@@ -106,7 +106,7 @@ impl PagedMapping {
             if self.cache.is_uip(slot)
                 && let Place::At(page) = place_of(get(&self.page, key % self.entries_per_page))
                 && self.is_before_image(io, key, page)
-                && !self.barriers.forget(Barrier::UnsureLookedInto)
+                && self.barriers.keeps(Barrier::UnsureLookedInto)
             {
                 before.push(page);
             }
@@ -189,9 +189,9 @@ impl PagedMapping {
             && match io.read_spare(page) {
                 SpareRead::Written(spare)
                     if spare.kind == Kind::User
-                        && (spare.key == key || self.barriers.forget(Barrier::BeforeImageIsOfThePage)) =>
+                        && (spare.key == key || !self.barriers.keeps(Barrier::BeforeImageIsOfThePage)) =>
                 {
-                    spare.seq < self.loaded || self.barriers.forget(Barrier::SeqBeforeSynchronization)
+                    spare.seq < self.loaded || !self.barriers.keeps(Barrier::SeqBeforeSynchronization)
                 }
                 _ => false,
             }

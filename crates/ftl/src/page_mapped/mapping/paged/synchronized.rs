@@ -54,7 +54,7 @@ impl PagedMapping {
         let is_dirty = self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot));
         let Some(queue) = &mut self.queue else { return Ok(()) };
         if let Some(oldest) = queue.must_go(&self.cache, is_dirty)
-            && !self.barriers.forget(Barrier::DirtyLimitKept)
+            && self.barriers.keeps(Barrier::DirtyLimitKept)
         {
             self.tally.limit_synchronizations += 1;
             self.begin_draining(io, oldest);
@@ -78,11 +78,11 @@ impl PagedMapping {
     /// GeckoRec needs none. It is told whether some translation page could not be read so far, since its entries were
     /// read errors from then on: what is written in their place never tells which page it makes stale.
     pub(super) fn scan_mark<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> u32 {
-        let is_damaged = self.is_damaged() && !self.barriers.forget(Barrier::DamageWritten);
+        let is_damaged = self.is_damaged() && self.barriers.keeps(Barrier::DamageWritten);
         let Some(queue) = &mut self.queue else { return u32::from(is_damaged) };
         let now = io.scan_from_now();
         let from = queue.scan_from(&self.cache, now);
-        scan_mark::encode(version, if self.barriers.forget(Barrier::DirtyInMark) { now } else { from })
+        scan_mark::encode(version, if self.barriers.keeps(Barrier::DirtyInMark) { from } else { now })
     }
 
     /// What a translation page's spare area says to a recovery.

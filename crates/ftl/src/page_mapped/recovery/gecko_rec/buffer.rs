@@ -43,7 +43,7 @@ impl Gathered {
         nand: &mut N,
         steps: &mut Steps,
     ) -> Result<(), FtlError> {
-        if !ftl.validity.has_untold_damage() || ftl.barriers.forget(Barrier::DamageWritten) {
+        if !ftl.validity.has_untold_damage() || !ftl.barriers.keeps(Barrier::DamageWritten) {
             return Ok(());
         }
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
@@ -111,8 +111,8 @@ pub(super) fn stale_by<N: Nand>(
     let geometry = *nand.geometry();
     let differing = ftl.paged().differing(part, &older, &newer).filter(|(_, page)| geometry.contains(*page));
     let differing: Vec<(LogicalPage, Page)> = differing.collect();
-    let by_key_alone = ftl.barriers.forget(Barrier::SeqBeforeSynchronization);
-    let before = if by_key_alone { u64::MAX } else { version.synchronized };
+    let by_seq = ftl.barriers.keeps(Barrier::SeqBeforeSynchronization);
+    let before = if by_seq { version.synchronized } else { u64::MAX };
     let read = differing.into_iter().map(|(key, page)| (key, page, steps.read_spare(nand, page)));
     read.filter(|(key, _, read)| is_the_same(*read, key.0, before)).map(|(_, page, read)| (page, read)).collect()
 }

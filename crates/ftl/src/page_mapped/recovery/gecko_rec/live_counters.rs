@@ -102,7 +102,7 @@ impl Gathered {
         };
         let needed = blocks_of(&mut translation.needed());
         let fallbacks = blocks_of(&mut self.fallbacks.iter().copied());
-        let hold_fallbacks = !ftl.barriers.forget(Barrier::FallbacksHeld);
+        let hold_fallbacks = ftl.barriers.keeps(Barrier::FallbacksHeld);
         let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();
         for page in self.reports.iter().filter(|_| !by_table) {
             stale[geometry.block_of(*page).index()] += 1;

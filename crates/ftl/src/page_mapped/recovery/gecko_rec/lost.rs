@@ -131,7 +131,7 @@ impl Gathered {
         steps: &mut Steps,
         translation: &TranslationPages,
     ) -> Result<(), FtlError> {
-        let Some(lost) = self.lost.take().filter(|_| !ftl.barriers.forget(Barrier::LostVersionsLookedFor)) else {
+        let Some(lost) = self.lost.take().filter(|_| ftl.barriers.keeps(Barrier::LostVersionsLookedFor)) else {
             return Ok(());
         };
         let Some(places) = &self.places else { return Ok(()) };

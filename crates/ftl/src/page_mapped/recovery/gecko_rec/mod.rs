@@ -103,11 +103,11 @@ impl PageMapped {
         let scan = g.scan_validity(&mut ftl, nand, &mut steps);
         let validity = &mut ftl.validity;
         let (frozen, mut scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| validity.restore(io, scan.clone()));
-        if ftl.barriers.forget(Barrier::ScanFromWritten) {
+        if !ftl.barriers.keeps(Barrier::ScanFromWritten) {
             let scanned = 2 * u64::from(ftl.paged().cache_entries());
             scan_from = ScanFrom { after: g.bid.seq_max.saturating_sub(scanned), oldest_open: 0 };
         }
-        if ftl.barriers.forget(Barrier::OldestOpenListed) {
+        if !ftl.barriers.keeps(Barrier::OldestOpenListed) {
             scan_from.oldest_open = scan_from.after.saturating_sub(u64::from(geometry.pages_per_block()));
         }
         for page in ftl.validity.metadata_pages() {

@@ -87,7 +87,7 @@ impl Gathered {
         steps: &mut Steps,
         emptied: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
-        if ftl.barriers.forget(Barrier::SuspectsCopied) {
+        if !ftl.barriers.keeps(Barrier::SuspectsCopied) {
             return Ok(());
         }
         let suspects = |kind| -> Vec<Page> {

@@ -65,7 +65,7 @@ impl TranslationPages {
         if version.synchronized > self.frozen {
             self.since.push((found.spare.key, version));
         } else if before.is_none_or(|other| other.order() < version.order())
-            || self.barriers.forget(Barrier::NewestTranslationPages)
+            || !self.barriers.keeps(Barrier::NewestTranslationPages)
         {
             *before = Some(version);
         }

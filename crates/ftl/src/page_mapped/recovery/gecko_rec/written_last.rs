@@ -152,14 +152,14 @@ impl Gathered {
         let part = ftl.paged().part_of(key);
         let is_learnt = self.lost.as_ref().is_some_and(|lost| lost.knows(key));
         if ftl.paged().found(key).is_some() || settled.contains_key(&(part, key)) || is_learnt {
-            if !ftl.barriers.forget(Barrier::OlderCopiesReported) {
+            if ftl.barriers.keeps(Barrier::OlderCopiesReported) {
                 self.reports.push(found.page);
             }
             self.older.push(*found);
             return Ok(());
         }
         let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
-        if found.spare.seq > synchronized || ftl.barriers.forget(Barrier::SynchronizedIsKnown) {
+        if found.spare.seq > synchronized || !ftl.barriers.keeps(Barrier::SynchronizedIsKnown) {
             let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
             if let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part))
                 && !may_be_copied()

@@ -22,7 +22,7 @@ impl Gathered {
         translation: &Translation,
         found: &FoundEntries,
     ) -> Vec<Block> {
-        if ftl.barriers.forget(Barrier::FallbacksHeld) {
+        if !ftl.barriers.keeps(Barrier::FallbacksHeld) {
             return Vec::new();
         }
         let geometry = *nand.geometry();

@@ -159,11 +159,11 @@ impl FoundEntries {
 
     /// Keeps of the candidates of each logical page the newest, if its translation page does not know it.
     pub(super) fn choose(&mut self, ftl: &mut PageMapped, translation: &Translation) {
-        let by_place = ftl.barriers.forget(Barrier::VersionOrder);
-        let resurrects = ftl.barriers.forget(Barrier::SynchronizedIsKnown);
-        self.candidates.sort_unstable_by_key(|c| match by_place {
-            true => (c.key, Reverse((u64::from(c.page.0), 0))),
-            false => (c.key, Reverse((c.version, c.seq))),
+        let by_version = ftl.barriers.keeps(Barrier::VersionOrder);
+        let resurrects = !ftl.barriers.keeps(Barrier::SynchronizedIsKnown);
+        self.candidates.sort_unstable_by_key(|c| match by_version {
+            true => (c.key, Reverse((c.version, c.seq))),
+            false => (c.key, Reverse((u64::from(c.page.0), 0))),
         });
         for candidates in self.candidates.chunk_by(|a, b| a.key == b.key) {
             let part = ftl.paged().part_of(LogicalPage(candidates[0].key));
@@ -269,7 +269,7 @@ impl Gathered {
         translation: &Translation,
         found: &mut FoundEntries,
     ) {
-        let Some(gone_bad) = self.gone_bad.filter(|_| !ftl.barriers.forget(Barrier::LostVersionsLookedFor)) else {
+        let Some(gone_bad) = self.gone_bad.filter(|_| ftl.barriers.keeps(Barrier::LostVersionsLookedFor)) else {
             return;
         };
         let mut learnt: Vec<Candidate> = Vec::new();

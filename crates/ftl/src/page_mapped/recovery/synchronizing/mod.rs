@@ -371,7 +371,7 @@ impl Gathered {
         in_doubt: Option<u64>,
     ) {
         let geometry = *nand.geometry();
-        let believed = ftl.barriers.forget(Barrier::StaleEntriesGivenUp);
+        let gives_up = ftl.barriers.keeps(Barrier::StaleEntriesGivenUp);
         for part in 0..ftl.paged().translation_pages() {
             let range = ftl.paged().range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
@@ -412,7 +412,7 @@ impl Gathered {
                                 false => 0,
                             };
                             let named =
-                                |since: u64| version.is_some_and(|version| believed || since < version.synchronized);
+                                |since: u64| version.is_some_and(|version| !gives_up || since < version.synchronized);
                             if since > 0 && named(since) && enter(page) {
                                 live.push(page);
                             } else {
@@ -486,7 +486,7 @@ impl Gathered {
         found: &mut FoundEntries,
         holding: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
-        if ftl.barriers.forget(Barrier::SuspectsCopied) {
+        if !ftl.barriers.keeps(Barrier::SuspectsCopied) {
             return Ok(());
         }
         if let Some(log) = self.log.as_ref().filter(|log| !log.suspects.is_empty()) {

@@ -96,8 +96,8 @@ impl Buffer {
 
     fn void(&mut self, block: u32, flags: u8) {
         let first = block * self.layout.parts;
-        let flags = if self.barriers.forget(Barrier::EraseFlag) { flags & !ERASED } else { flags };
-        if self.barriers.forget(Barrier::EraseClearsBuffer) {
+        let flags = if self.barriers.keeps(Barrier::EraseFlag) { flags } else { flags & !ERASED };
+        if !self.barriers.keeps(Barrier::EraseClearsBuffer) {
             let at = self.entry(first);
             self.flags[at] = flags;
             return;

@@ -138,7 +138,7 @@ impl MergeBuffers {
             Err(error) => return Err(output.given_up(io, error)),
         };
         // What was lost by then the last page says.
-        output.header.damaged |= lost && !barriers.forget(Barrier::DamageWritten);
+        output.header.damaged |= lost && barriers.keeps(Barrier::DamageWritten);
         match output.program(io, &mut self.output, true) {
             Ok(()) => Ok((output.directory, lost)),
             Err(error) => Err(output.given_up(io, error)),
@@ -235,7 +235,7 @@ impl Inputs<'_> {
                             view.flags(input.at)
                         }
                     };
-                    let overrules = !self.barriers.forget(Barrier::EraseOverrulesInMerges);
+                    let overrules = self.barriers.keeps(Barrier::EraseOverrulesInMerges);
                     if own & ERASED != 0 && erased.0 != block && overrules {
                         erased = (block, rank);
                     }

@@ -165,7 +165,7 @@ impl LogarithmicGecko {
     /// nothing else tells that the page is stale. Where neither happens, the entry is gone with the victim's.
     #[inline]
     pub(super) fn leave(&mut self, geometry: &Geometry, page: Page) {
-        if self.tells_of_leaving && !self.barriers.forget(Barrier::LeavingReported) {
+        if self.tells_of_leaving && self.barriers.keeps(Barrier::LeavingReported) {
             self.set(geometry, page);
         }
     }
@@ -253,9 +253,9 @@ impl LogarithmicGecko {
             flushes: (first.unwrap_or(self.flushes), last),
             frozen,
             scan_from,
-            damaged: self.damaged && !self.barriers.forget(Barrier::DamageWritten),
+            damaged: self.damaged && self.barriers.keeps(Barrier::DamageWritten),
         };
-        let oldest = runs == self.runs.len() || self.barriers.forget(Barrier::FlagsKept);
+        let oldest = runs == self.runs.len() || !self.barriers.keeps(Barrier::FlagsKept);
         let buffer = with_buffer.then_some(&self.buffer);
         let (directory, lost) = self.merging.merge(io, buffer, merged, &header, oldest)?;
         self.tally.merges += u64::from(runs > 0);
@@ -304,7 +304,7 @@ impl LogarithmicGecko {
             self.tally.query_reads += 1;
             if !merge::read_page(io, run, place, &mut self.page) {
                 (self.damaged, self.damage_untold) = (true, true);
-                if self.barriers.forget(Barrier::DamagedGeckoDoubted) {
+                if !self.barriers.keeps(Barrier::DamagedGeckoDoubted) {
                     continue;
                 }
                 out.extend(0..self.pages_per_block as u16);
@@ -334,7 +334,7 @@ impl LogarithmicGecko {
 
     /// Whether a page that it takes for stale is, and a block that it takes for free.
     pub(crate) fn is_believed(&self) -> bool {
-        !self.damaged || self.barriers.forget(Barrier::DamagedGeckoDoubted)
+        !self.damaged || !self.barriers.keeps(Barrier::DamagedGeckoDoubted)
     }
 
     /// A page of a run could not be read.

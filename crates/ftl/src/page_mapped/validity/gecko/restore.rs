@@ -43,7 +43,7 @@ impl LogarithmicGecko {
         let newest = runs.first().and_then(|(_, pages)| seq_of(pages.first()?));
         // There may have been a newer one: then what it was told is gone.
         let newer_lost = gone_bad.is_some_and(|before| newest.is_none_or(|newest| newest < before));
-        let newer_lost = newer_lost && !self.barriers.forget(Barrier::LostVersionsLookedFor);
+        let newer_lost = newer_lost && self.barriers.keeps(Barrier::LostVersionsLookedFor);
         let told = runs.iter().any(|(header, _)| header.damaged);
         let lost = newer_lost || !covered;
         self.damaged |= lost || told;
@@ -71,7 +71,7 @@ impl LogarithmicGecko {
         let mut covered = true;
         for pages in complete_runs(scan) {
             let Some(header) = self.header_of(io, &pages) else { continue };
-            if self.barriers.forget(Barrier::RunsCoverOnce) {
+            if !self.barriers.keeps(Barrier::RunsCoverOnce) {
                 let level = level_of(pages.len(), self.tuning.size_ratio);
                 if runs.iter().all(|(_, other)| level_of(other.len(), self.tuning.size_ratio) != level) {
                     runs.push((header, pages));

@@ -126,7 +126,7 @@ impl PageValidityLog {
     /// Cleans as much as is due.
     pub(super) fn clean<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         while self.counting_pages() > self.cleaning.bounds.pages_max {
-            if !self.barriers.forget(Barrier::LogCleaningBounded) {
+            if self.barriers.keeps(Barrier::LogCleaningBounded) {
                 if self.cleaning.due < self.cleaning.entries_per_page {
                     return Ok(());
                 }
@@ -161,8 +161,8 @@ impl PageValidityLog {
     }
 
     fn insert_what_counts<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, number: u64, oldest: &[u8]) {
-        let looks_for_repeats = self.counting_pages() > self.cleaning.bounds.different_max
-            && !self.barriers.forget(Barrier::RepeatsDropped);
+        let looks_for_repeats =
+            self.counting_pages() > self.cleaning.bounds.different_max && self.barriers.keeps(Barrier::RepeatsDropped);
         let first = number * self.cleaning.entries_per_page;
         for (position, entry) in (first..).zip(LogPage::new(oldest).entries()) {
             let page = Page(entry.stale.page);

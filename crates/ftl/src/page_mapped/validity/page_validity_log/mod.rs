@@ -203,7 +203,7 @@ impl PageValidityLog {
     /// `page` has left a victim. The entry that frees the victim will tell; but a flush may come before.
     #[inline]
     pub(super) fn leave(&mut self, page: Page) {
-        if self.tells_of_leaving && !self.barriers.forget(Barrier::LeavingReported) {
+        if self.tells_of_leaving && self.barriers.keeps(Barrier::LeavingReported) {
             self.leaving.push(page);
         }
     }
@@ -239,9 +239,9 @@ impl PageValidityLog {
         let entries = self.buffer.len().min(self.entries_per_page);
         let number = self.next_number();
         // Of which cleaned pages everything that was kept is on flash with this one.
-        let done_with = match self.barriers.forget(Barrier::CleanedUntilKept) {
-            true => self.cleaning.cleaned(),
-            false => self.cleaning.kept_below(self.buffered_from() + entries as u64),
+        let done_with = match self.barriers.keeps(Barrier::CleanedUntilKept) {
+            true => self.cleaning.kept_below(self.buffered_from() + entries as u64),
+            false => self.cleaning.cleaned(),
         };
         let header = Header {
             damaged: self.damaged,
