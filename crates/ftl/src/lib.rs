@@ -9,7 +9,6 @@
 
 extern crate alloc;
 
-mod anchor;
 mod barriers;
 mod blocks;
 mod config;
@@ -19,14 +18,13 @@ mod finding;
 mod ftl;
 mod log_block;
 mod look;
+mod medium;
 pub mod mu_tree;
 mod page_mapped;
 mod presets;
 mod ram;
 mod recovery_report;
-mod steps;
 
-pub use anchor::ANCHOR_BLOCKS;
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
@@ -41,6 +39,7 @@ pub use error::{FtlError, SetAside};
 pub use finding::{Disagreement, Finding};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use look::{BlockLook, BlockState, ExtentLook, GeckoLook, RunLook};
+pub use medium::anchor::ANCHOR_BLOCKS;
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};

@@ -356,3 +356,10 @@ pub fn recover<N: Nand>(
         }
     })
 }
+
+/// A preset with other parts, for tests.
+#[cfg(test)]
+pub(crate) fn with(ftl: &str, settings: &[(&str, &str)]) -> Result<crate::PageParts, ConfigError> {
+    let mut composition = Preset::named(ftl).unwrap().composition.page_mapped().unwrap();
+    composition.set_all(settings).map(|()| composition)
+}

@@ -8,7 +8,6 @@
 //!   then.
 
 mod blank;
-mod clock;
 mod counters;
 mod deaths;
 mod group_minima;
@@ -23,25 +22,25 @@ mod wear;
 mod young;
 
 use blank::{Blank, Taken};
-pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use counters::Counters;
 pub(crate) use group_minima::GroupMinima;
 pub(crate) use held::{Held, ScanFrom, held_blocks};
 pub(crate) use multi_lri::MultiLri;
 #[cfg(test)]
 pub(crate) use notes::scene;
-pub(crate) use notes::{FirstPages, GROUPS_MAX, Groups, Notes, View, WRITTEN_STREAMS_MAX, Wants};
+pub(crate) use notes::{GROUPS_MAX, Groups, Notes, View, WRITTEN_STREAMS_MAX, Wants};
 pub(crate) use times::Moments;
 
 use crate::barriers::{Barrier, Barriers};
+use crate::medium::{Clock, EPOCH, NewPage, window};
 use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 pub(crate) use news::Item;
 use news::News;
-use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
-pub(crate) use wear::{LOOKS_MAX, Wear};
+use phelsuma_nand::{Block, Geometry, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
+pub(crate) use wear::Wear;
 pub(crate) use young::{Young, young_blocks};
 
 /// What a block is used for.
@@ -71,17 +70,6 @@ struct OpenBlock {
     first_seq: u64,
     /// When its erase has completed.
     ready: Time,
-}
-
-/// What a page to be programmed carries.
-pub(crate) struct NewPage<'a> {
-    pub(crate) kind: Kind,
-    pub(crate) key: u32,
-    pub(crate) version: u64,
-    pub(crate) content: Content<'a>,
-    pub(crate) data_crc: u32,
-    /// What else the spare area says: the kind's business.
-    pub(crate) aux: u32,
 }
 
 /// Flash operations of whoever does not know of a recovery's steps, for its report.

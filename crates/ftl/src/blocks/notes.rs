@@ -16,9 +16,10 @@ use super::deaths::Deaths;
 use super::times::BlockTimes;
 use super::{Blocks, Counters, MultiLri};
 use crate::RamLedger;
+use crate::medium::FirstPages;
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Page, Spare};
+use phelsuma_nand::{Block, Page};
 
 /// What a policy asks to be noted of blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -398,9 +399,7 @@ impl Blocks {
         if let Some(times) = &mut self.notes.times {
             times.forget(now);
         }
-        for (block, found) in first.pages.iter().enumerate() {
-            let block = Block(block as u32);
-            let Some(spare) = found else { continue };
+        for (block, spare) in first.iter() {
             if let Some(erases) = self.notes.erases.as_mut().filter(|_| levelled) {
                 let here = &mut erases[block.index()];
                 *here = here.saturating_add(spare.erases);
@@ -423,52 +422,13 @@ impl Blocks {
     }
 }
 
-/// What is kept of a spare area.
-#[derive(Clone, Copy, Debug)]
-struct FirstPage {
-    version: u64,
-    stream: u8,
-    erases: u32,
-}
-
-/// By block: what the spare area of its first page said, as a recovery came across it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FirstPages {
-    pages: Vec<Option<FirstPage>>,
-}
-
-impl FirstPages {
-    /// Of a drive of so many blocks, if anything is noted of blocks.
-    pub(crate) fn new(blocks: u32, wanted: bool) -> Self {
-        Self { pages: if wanted { vec![None; blocks as usize] } else { Vec::new() } }
-    }
-
-    /// The first page of a block says this.
-    #[inline]
-    pub(crate) fn read(&mut self, block: Block, spare: &Spare) {
-        if let Some(slot) = self.pages.get_mut(block.index()) {
-            *slot = Some(FirstPage { version: spare.version, stream: spare.stream, erases: spare.aux });
-        }
-    }
-
-    /// The erase count in a block's first page, if there is one.
-    pub(crate) fn erases_of(&self, block: Block) -> Option<u32> {
-        let first = self.pages.get(block.index())?.as_ref()?;
-        Some(first.erases).filter(|erases| *erases > 0)
-    }
-
-    /// RAM that it takes, in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
-        (self.pages.capacity() * size_of::<Option<FirstPage>>()) as u64
-    }
-}
-
 /// Blocks for tests of policies: full ones that lose pages at given moments.
 #[cfg(test)]
 pub(crate) mod scene {
     use super::*;
     use crate::barriers::Barriers;
-    use crate::blocks::{BlockUse, Clock};
+    use crate::blocks::BlockUse;
+    use crate::medium::Clock;
     use phelsuma_nand::Geometry;
 
     pub(crate) struct Scene {
@@ -549,7 +509,7 @@ mod tests {
         scene.blocks.begin_session(1_000, 0);
         scene.blocks.note_first_pages(&first, 2);
         let view = scene.view();
-        let now = 1_000 + crate::blocks::EPOCH;
+        let now = 1_000 + crate::medium::EPOCH;
         assert_eq!(view.now(), now);
         assert_eq!([0, 1, 2].map(|block| u64::from(view.since_first_write(Block(block)))), [now - 300, now - 400, 0]);
         assert_eq!(view.largest_lifetime(Block(0)), 0);

@@ -3,7 +3,7 @@
 use super::counters::NOT_COUNTED;
 use super::sample::Sample;
 use super::{BlockUse, Blocks};
-use crate::page_mapped::saved::Saved;
+use crate::medium::Saved;
 use phelsuma_nand::Block;
 
 impl Blocks {

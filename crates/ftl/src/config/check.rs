@@ -29,7 +29,7 @@ impl PageParts {
 #[cfg(test)]
 mod tests {
     use crate::ConfigError;
-    use crate::config::with;
+    use crate::presets::with;
     use phelsuma_nand::Geometry;
 
     #[test]

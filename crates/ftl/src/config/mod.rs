@@ -21,8 +21,8 @@ pub use knowledge::Knowledge;
 pub use log_block::{LastBackground, LastParts, LogInstances, LogParts, LogScheme, SuperblockParts};
 pub use parameters::PARAMETERS;
 pub(crate) use parts::{
-    B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, MIDAS, MU_BITMAPS, MU_TREE, ORACLE, PARTITIONS, SAMPLE_MIN, SEPBIT,
-    STATIC_QUOTA, TIMEOUT_MS,
+    B_TREE, DAC, DUAL_GREEDY, GECKO, LAZY, LOOKS_MAX, MIDAS, MU_BITMAPS, MU_TREE, ORACLE, PARTITIONS, SAMPLE_MIN,
+    SEPBIT, STATIC_QUOTA, TIMEOUT_MS,
 };
 pub use parts::{
     DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart, MIDAS_GROUPS_MAX, MappingPart,
@@ -119,11 +119,4 @@ impl<C> Config<C> {
             forgets: self.forgets,
         }
     }
-}
-
-/// A preset with other parts, for tests.
-#[cfg(test)]
-pub(crate) fn with(ftl: &str, settings: &[(&str, &str)]) -> Result<PageParts, ConfigError> {
-    let mut composition = crate::Preset::named(ftl).unwrap().composition.page_mapped().unwrap();
-    composition.set_all(settings).map(|()| composition)
 }

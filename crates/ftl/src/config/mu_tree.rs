@@ -48,7 +48,7 @@ impl PageParts {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::with;
+    use crate::presets::with;
     use crate::{MappingPart, PlacementPart, ValidityPart};
     use alloc::string::ToString;
 

@@ -312,6 +312,9 @@ pub(crate) const CACHE_MIN: u32 = 16;
 /// The smallest sample of counters.
 pub(crate) const SAMPLE_MIN: u32 = 16;
 
+/// The most free blocks that levelling looks at before one is opened.
+pub(crate) const LOOKS_MAX: u32 = 32;
+
 /// A B+-tree of translation pages with its defaults.
 pub(crate) const B_TREE: DirectoryPart = DirectoryPart::BTree { nodes: 0, fanout: 0 };
 

@@ -246,7 +246,7 @@ fn named<const N: usize>(part: &str, with: [Option<&str>; N]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::with;
+    use crate::presets::with;
     use crate::{PlacementPart, UnknownOld, VictimPart};
     use alloc::string::ToString;
 

@@ -135,7 +135,7 @@ impl PageParts {
 #[cfg(test)]
 mod tests {
     use crate::PowerPart;
-    use crate::config::with;
+    use crate::presets::with;
     use alloc::string::ToString;
 
     #[test]

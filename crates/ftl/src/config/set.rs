@@ -1,11 +1,10 @@
 //! Changing one part or parameter by name.
 
-use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, MU_BITMAPS, MU_TREE, SAMPLE_MIN, SAMPLED};
+use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, LOOKS_MAX, MU_BITMAPS, MU_TREE, SAMPLE_MIN, SAMPLED};
 use super::{
     ConfigError, DirectoryPart, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PARAMETERS, PageParts,
     PowerPart, Synchronize, TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
 };
-use crate::blocks::LOOKS_MAX;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -245,7 +244,7 @@ pub(super) fn refusals(
 
 #[cfg(test)]
 mod tests {
-    use crate::config::with;
+    use crate::presets::with;
     use crate::{PowerPart, VictimPart, WearPart};
     use alloc::string::ToString;
 

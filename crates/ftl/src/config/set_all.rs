@@ -74,7 +74,7 @@ impl PageParts {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::with;
+    use crate::presets::with;
     use crate::{ConfigError, PowerPart, Preset};
     use alloc::string::ToString;
     use alloc::vec::Vec;

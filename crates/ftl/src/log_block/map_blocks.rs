@@ -11,7 +11,7 @@ use super::ground::Ground;
 use super::pool::{Pool, Role};
 use super::{data_map, trims};
 use crate::barriers::Barrier;
-use crate::blocks::NewPage;
+use crate::medium::NewPage;
 use crate::{FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;

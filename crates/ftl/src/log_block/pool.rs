@@ -6,7 +6,7 @@
 
 use super::wear::Wear;
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::{Clock, EPOCH, NewPage};
+use crate::medium::{Clock, EPOCH, NewPage};
 use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
 use alloc::vec;

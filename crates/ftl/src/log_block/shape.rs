@@ -4,9 +4,9 @@ use super::last::{TableSizes, summary};
 use super::layout::Layout;
 use super::map_blocks;
 use super::snapshot;
-use crate::blocks::window;
 use crate::config::{LogParts, LogScheme};
 use crate::ftl::Shape;
+use crate::medium::window;
 use crate::{FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 

@@ -27,8 +27,7 @@ use super::log::{Log, NONE};
 use super::map_blocks::MapBlocks;
 use super::pool::Role;
 use crate::FtlError;
-use crate::blocks::NewPage;
-use crate::page_mapped::saved::put_words;
+use crate::medium::{NewPage, put_words};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Page, Purpose, Time};
 

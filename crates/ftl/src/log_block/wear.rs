@@ -14,7 +14,7 @@
 
 use super::ground::Ground;
 use super::pool::Pool;
-use crate::blocks::FirstPages;
+use crate::medium::FirstPages;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::collections::VecDeque;
 use alloc::vec;

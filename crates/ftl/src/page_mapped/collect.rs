@@ -6,7 +6,7 @@ use super::validity::{Answer, Validity};
 use super::{PageMapped, mapping_io, move_buffer, validity_io};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::NewPage;
+use crate::medium::NewPage;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
 
 /// Why a block is collected.

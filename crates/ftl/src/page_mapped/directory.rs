@@ -1,8 +1,8 @@
 //! A directory in RAM of pages of metadata: which flash page holds part number n.
 
 use super::meta_io::MetaIo;
-use super::saved::{Saved, put_words, take_words};
 use crate::FtlError;
+use crate::medium::{Saved, put_words, take_words};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Kind, Nand, Page, PageRead, SpareRead};

@@ -5,7 +5,8 @@
 
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, Blocks, Counts, NewPage, ScanFrom};
+use crate::blocks::{BlockUse, Blocks, Counts, ScanFrom};
+use crate::medium::NewPage;
 use crate::mu_tree::{MuTree, PageStore, TreeError};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 

@@ -26,11 +26,12 @@ mod victim;
 mod wear;
 
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::{Blocks, Clock, FirstPages, Held, Item, NewPage, ScanFrom, Wear, Young};
+use crate::blocks::{Blocks, Held, Item, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
+use crate::medium::{Clock, FirstPages, NewPage, anchor};
 use crate::mu_tree::MuTree;
-use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, PageParts, RamLedger, anchor};
+use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, PageParts, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;

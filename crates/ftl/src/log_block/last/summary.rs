@@ -7,9 +7,9 @@
 //! A *sequential* log block has none: its last page is the host's, or it could never become a data block.
 
 use crate::FtlError;
-use crate::blocks::NewPage;
 use crate::log_block::ground::Ground;
 use crate::log_block::log::NONE;
+use crate::medium::NewPage;
 use phelsuma_nand::{Content, Geometry, Kind, Nand, Purpose, Time};
 
 /// Bytes of an entry: logical page (u32), all ones where none is there, and version (48 bits), little-endian.

@@ -4,7 +4,7 @@ use super::super::last::summary;
 use super::super::pool::Role;
 use super::scan::Scan;
 use crate::barriers::{Barrier, Barriers};
-use crate::steps::{Owned, Steps};
+use crate::medium::{Owned, Steps};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Kind, Nand, Page, PageRead, Spare, SpareRead};

@@ -7,7 +7,7 @@ use super::super::map_blocks::parts;
 use super::Certain;
 use super::scan::{Scan, Seen};
 use crate::barriers::Barrier;
-use crate::steps::Steps;
+use crate::medium::Steps;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use phelsuma_nand::{Block, Content, Kind, Nand, Page, PageRead, SpareRead};

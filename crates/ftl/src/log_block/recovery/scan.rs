@@ -1,8 +1,7 @@
 //! What spare areas tell: of each block what it was opened for and when, and how far the clocks have come.
 
 use super::super::pool::Role;
-use crate::blocks::window;
-use crate::steps::Steps;
+use crate::medium::{Steps, window};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Spare, SpareRead};

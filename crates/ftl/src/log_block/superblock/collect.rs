@@ -14,8 +14,7 @@ use super::Superblocks;
 use super::page_map::NOWHERE;
 use super::state::Member;
 use crate::FtlError;
-use crate::blocks::NewPage;
-use crate::steps::Owned;
+use crate::medium::{NewPage, Owned};
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Spare, Time};
 

@@ -4,8 +4,8 @@ use super::super::map_blocks;
 use super::super::shape::MERGE_BLOCKS;
 use super::page_map;
 use super::{Config, SuperblockParts};
-use crate::blocks::window;
 use crate::ftl::Shape;
+use crate::medium::window;
 use crate::{FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 

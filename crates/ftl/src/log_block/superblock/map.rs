@@ -10,7 +10,7 @@ use super::Superblocks;
 use super::page_map::{self, NOWHERE};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::NewPage;
+use crate::medium::NewPage;
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};

@@ -209,7 +209,7 @@ mod tests {
         let mut scene = Scene::new(8, 4, 3, dac.wants());
         scene.write(0, 0).write(1, 1);
         // The drive's last version is 1,000.
-        scene.blocks.clock = crate::blocks::Clock::new(1, 1_000, 0);
+        scene.blocks.clock = crate::medium::Clock::new(1, 1_000, 0);
         assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(0)), Some(spare(901))), 1);
         assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(0)), Some(spare(900))), 0);
         assert_eq!(write(&mut dac, &scene, 7, OldCopy::Known(Block(1)), None), 1, "an old copy that cannot be read");

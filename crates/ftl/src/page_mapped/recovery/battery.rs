@@ -28,7 +28,7 @@
 use super::steps::Steps;
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::Clock;
+use crate::medium::Clock;
 use crate::page_mapped::Config;
 use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;

@@ -6,7 +6,7 @@
 
 use super::Found;
 use super::steps::Steps;
-use crate::blocks::{EPOCH, window};
+use crate::medium::{EPOCH, window};
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec;
 use alloc::vec::Vec;

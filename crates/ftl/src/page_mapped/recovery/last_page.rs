@@ -5,7 +5,7 @@ use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::EPOCH;
+use crate::medium::EPOCH;
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, PageRead, SpareRead};

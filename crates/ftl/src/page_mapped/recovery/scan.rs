@@ -3,7 +3,8 @@
 use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::barriers::Barrier;
-use crate::blocks::{RECOVERY_STREAM, window};
+use crate::blocks::RECOVERY_STREAM;
+use crate::medium::window;
 use crate::page_mapped::mapping::Place;
 use alloc::vec;
 use alloc::vec::Vec;

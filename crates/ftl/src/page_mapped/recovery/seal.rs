@@ -6,8 +6,9 @@
 
 use super::steps::Steps;
 use crate::barriers::{Barrier, Barriers};
+use crate::medium::sealed;
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::saved::{SavedPages, sealed};
+use crate::page_mapped::saved::SavedPages;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Page, Spare, SpareRead};

@@ -2,8 +2,8 @@
 
 use super::{Found, PageMapped};
 use crate::blocks::{Blocks, Counts};
+pub(super) use crate::medium::{Owned, Steps};
 use crate::page_mapped::meta_io::MetaIo;
-pub(super) use crate::steps::{Owned, Steps};
 use phelsuma_nand::{Nand, Purpose};
 
 impl Steps {

@@ -19,8 +19,8 @@ use scan::StorePage;
 pub(crate) use scan::{BlockState, ValidityScan};
 
 use super::meta_io::MetaIo;
-use super::saved::Saved;
 use crate::blocks::ScanFrom;
+use crate::medium::Saved;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};

@@ -1,7 +1,7 @@
 //! The page validity bitmap (PVB) in RAM: a bit a physical page (GeckoFTL section 2).
 
 use crate::RamLedger;
-use crate::page_mapped::saved::Saved;
+use crate::medium::Saved;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Page};

@@ -7,7 +7,7 @@ use super::super::Superblocks;
 use super::super::page_map;
 use super::super::state::Member;
 use crate::barriers::Barrier;
-use crate::steps::Steps;
+use crate::medium::Steps;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use phelsuma_nand::{Block, Content, Kind, Nand, Page, PageRead, SpareRead};

@@ -6,7 +6,7 @@ use super::super::Superblocks;
 use super::super::state::Member;
 use super::map_scan::MapScan;
 use crate::barriers::Barrier;
-use crate::steps::{Owned, Steps};
+use crate::medium::{Owned, Steps};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Page, PageRead, Spare, SpareRead};
 

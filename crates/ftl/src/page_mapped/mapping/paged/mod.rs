@@ -33,12 +33,11 @@ use super::{
     Before, Judgement, LOST, LastPlace, MISLAID, NOWHERE, Place, TRIMMED, TRIMMED_FROM, entry_of, page_named, place_of,
 };
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::window;
 use crate::config::{DirectoryPart, DirtyLimit, OnMiss, PowerPart};
+use crate::medium::{Saved, window};
 use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
-use crate::page_mapped::saved::Saved;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;

@@ -515,7 +515,8 @@ impl TranslationTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocks::{Blocks, Clock};
+    use crate::blocks::Blocks;
+    use crate::medium::Clock;
     use crate::{Config, PRESETS};
     use alloc::collections::BTreeMap;
     use phelsuma_nand::sim::{Decay, SimConfig};

@@ -5,7 +5,7 @@ use super::buffer::stale_by;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::NewPage;
+use crate::medium::NewPage;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::steps::Steps;

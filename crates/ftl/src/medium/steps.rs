@@ -1,6 +1,6 @@
 //! A recovery's table of named steps, and reads that are counted in it. Both families use it.
 
-use crate::blocks::FirstPages;
+use super::FirstPages;
 use crate::recovery_report::{RecoveryReport, RecoveryStep};
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};

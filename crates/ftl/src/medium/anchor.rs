@@ -3,8 +3,8 @@
 //! It tells a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the first
 //! page of the first two blocks that are not bad; nothing else is ever written there.
 
+use super::Steps;
 use crate::config::OnFlash;
-use crate::steps::Steps;
 use crate::{Config, FtlError};
 use alloc::string::{String, ToString};
 use alloc::vec;

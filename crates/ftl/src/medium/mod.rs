@@ -1,0 +1,17 @@
+//! What both families stand on: the drive's description, its two clocks, what a page to be programmed carries, what RAM
+//! writes down under a seal, and a recovery's steps.
+//!
+//! It knows of neither family.
+
+pub(crate) mod anchor;
+mod clock;
+mod first_pages;
+mod new_page;
+mod sealed;
+mod steps;
+
+pub(crate) use clock::{Clock, EPOCH, window};
+pub(crate) use first_pages::FirstPages;
+pub(crate) use new_page::NewPage;
+pub(crate) use sealed::{Saved, put_words, sealed, take_words};
+pub(crate) use steps::{Owned, Steps};

@@ -1,0 +1,14 @@
+//! What a page to be programmed carries, besides what the drive's clocks say of it.
+
+use phelsuma_nand::{Content, Kind};
+
+/// What a page to be programmed carries.
+pub(crate) struct NewPage<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) key: u32,
+    pub(crate) version: u64,
+    pub(crate) content: Content<'a>,
+    pub(crate) data_crc: u32,
+    /// What else the spare area says: the kind's business.
+    pub(crate) aux: u32,
+}
