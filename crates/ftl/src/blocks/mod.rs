@@ -374,7 +374,7 @@ impl Blocks {
         }
     }
 
-    /// Marks those bad whose pages are safe elsewhere at `at`.
+    /// SpareMarks those bad whose pages are safe elsewhere at `at`.
     fn retire_what_is_safe<N: Nand>(&mut self, nand: &mut N, at: Time) {
         while let Some(n) = self.retiring.iter().position(|(_, safe)| *safe <= at) {
             let (block, _) = self.retiring.swap_remove(n);
@@ -494,11 +494,9 @@ impl Blocks {
                 open.first_seq = seq;
                 self.notes.begun(open.block);
             }
-            // There is room for one of the two: recoveries that read marks there are not to be had with erase counts.
-            let aux = match &self.wear {
-                Some(wear) if open.next == 0 => wear.opened(),
-                Some(_) => 0,
-                None => page.aux,
+            let marks = match &self.wear {
+                Some(wear) => page.marks.with_erase_count((open.next == 0).then(|| wear.opened())),
+                None => page.marks,
             };
             let spare = Spare {
                 kind: page.kind,
@@ -511,7 +509,7 @@ impl Blocks {
                 version: page.version,
                 seq,
                 data_crc: page.data_crc,
-                aux,
+                aux: marks.aux(),
             };
             let block = open.block;
             let to = self.geometry.page(block, open.next);

@@ -1,6 +1,6 @@
 //! How worn each block is: erase counts and erase stamps in spare areas, statistics in RAM (GeckoFTL appendix D).
 //!
-//! - **A block's erase count stands in `aux` of its first page's spare area.** It includes the erase right before that
+//! - **A block's erase count stands in its first page's spare area** (`medium/marks.rs`). It includes the erase right before that
 //!   page was programmed, so it is never 0: 0 says that nobody counted.
 //! - **Its erase stamp is the `seq` of that page**, because a block is erased right before its first program. So age is
 //!   in programs here, where the paper counts erases.
@@ -15,9 +15,10 @@
 
 use super::{BlockUse, Blocks};
 use crate::config::LOOKS_MAX;
+use crate::medium::marks::SpareMarks;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, Spare, SpareRead, Time};
+use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, SpareRead, Time};
 
 /// After a block was collected for its wear, so many host pages for each page moved before the next one is: levelling
 /// stays a small part of the drive's work also when many blocks fall behind at once.
@@ -99,7 +100,7 @@ fn rounded(sum: u64, n: u32) -> Option<u64> {
 /// The erase count of a block whose first page says this, if it can be told.
 fn erases_of(read: SpareRead, is_new: bool) -> Option<u32> {
     match read {
-        SpareRead::Written(Spare { aux, .. }) => (aux > 0).then_some(aux),
+        SpareRead::Written(spare) => Some(SpareMarks::of(&spare).erase_count()).filter(|erases| *erases > 0),
         SpareRead::Erased => is_new.then_some(0),
         SpareRead::Unreadable => None,
     }
@@ -126,12 +127,12 @@ impl Wear {
         self.is_new = true;
     }
 
-    /// What goes into `aux` of the first page of the block that was opened last.
+    /// The erase count that the first page of the block says that was opened last.
     pub(super) fn opened(&self) -> u32 {
         self.opened
     }
 
-    /// What goes into `aux` of the first page of the block that is opened now.
+    /// The erase count that the first page of the block is to say that is opened now.
     pub(super) fn open_as(&mut self, opened: u32) {
         self.opened = opened;
     }

@@ -1,6 +1,7 @@
 //! How a drive survives a power cut, and with which parts it does.
 
 use super::{DirectoryPart, MappingPart, MetadataPart, OnMiss, PageParts, ValidityPart, WearPart};
+use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, Owner, SCAN_MARK};
 
 /// How a drive survives a power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +37,16 @@ impl PageParts {
         self.why_not_survivable().is_none()
     }
 
+    /// Who else writes into spare areas, besides wear levelling, on a drive that survives power cuts like this.
+    fn marks_of_power(&self) -> &'static [Owner] {
+        match (self.power, self.validity) {
+            (PowerPart::GeckoRec, _) => &[DAMAGE],
+            (PowerPart::Synchronize, ValidityPart::PageValidityLog) => &[SCAN_MARK, BACK_POINTER],
+            (PowerPart::Synchronize, _) => &[SCAN_MARK],
+            (PowerPart::Scan | PowerPart::Battery | PowerPart::Fast | PowerPart::Nothing, _) => &[],
+        }
+    }
+
     /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
     pub fn why_not_survivable(&self) -> Option<&'static str> {
         let paged = matches!(self.mapping, MappingPart::Paged { .. });
@@ -43,6 +54,7 @@ impl PageParts {
         let log = self.validity == ValidityPart::PageValidityLog;
         let tree = matches!(self.validity, ValidityPart::MuTree { .. });
         let levels = self.wear != WearPart::Nothing;
+        let shares_marks = levels && !self.marks_of_power().iter().all(|owner| owner.is_apart_from(ERASE_COUNT));
         let fetches = matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. });
         let flat = matches!(self.mapping, MappingPart::Paged { directory: DirectoryPart::Flat, .. });
         match self.power {
@@ -58,7 +70,7 @@ impl PageParts {
             PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
                 Some("gecko-rec needs validity=gecko")
             }
-            PowerPart::Synchronize if levels => {
+            PowerPart::Synchronize if shares_marks => {
                 Some("synchronize keeps its marks in spare areas where wear=levelling keeps erase counts")
             }
             PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),

@@ -19,6 +19,7 @@ use super::tally::Tally;
 use super::trims::TrimTable;
 use crate::barriers::{Barrier, Barriers};
 use crate::ftl::Shape;
+use crate::medium::marks::SpareMarks;
 use crate::medium::{NewPage, Owned};
 use crate::{FtlError, RamLedger};
 use alloc::vec::Vec;
@@ -197,7 +198,7 @@ impl Ground {
             version: self.pool.clock.next_version(),
             content,
             data_crc: content.crc(),
-            aux: 0,
+            marks: SpareMarks::NONE,
         };
         let end = self.geometry.pages_per_block();
         let state = self.log.get_mut(slot);
@@ -290,8 +291,14 @@ impl Ground {
             Some(tag) => Content::Hollow(tag),
             None => Content::Bytes(&self.bytes),
         };
-        let page =
-            NewPage { kind: Kind::User, key, version: fetched.version, content, data_crc: fetched.data_crc, aux: 0 };
+        let page = NewPage {
+            kind: Kind::User,
+            key,
+            version: fetched.version,
+            content,
+            data_crc: fetched.data_crc,
+            marks: SpareMarks::NONE,
+        };
         self.tally.programs += 1;
         let to = self.geometry.page(block, offset);
         Ok(match self.pool.program(nand, to, role, &page, purpose, ready)? {
@@ -313,7 +320,8 @@ impl Ground {
         at: Time,
     ) -> Result<Option<Time>, FtlError> {
         let content = Content::Hollow(0);
-        let page = NewPage { kind: Kind::User, key, version: HOLE, content, data_crc: content.crc(), aux: 0 };
+        let page =
+            NewPage { kind: Kind::User, key, version: HOLE, content, data_crc: content.crc(), marks: SpareMarks::NONE };
         let to = self.geometry.page(block, 0);
         self.tally.programs += 1;
         self.pool.program(nand, to, role, &page, self.purpose(), at)

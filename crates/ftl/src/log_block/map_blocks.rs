@@ -12,6 +12,7 @@ use super::pool::{Pool, Role};
 use super::{data_map, trims};
 use crate::barriers::Barrier;
 use crate::medium::NewPage;
+use crate::medium::marks::SpareMarks;
 use crate::{FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -250,7 +251,7 @@ impl Ground {
                 version: self.pool.clock.next_version(),
                 content,
                 data_crc: content.crc(),
-                aux: 0,
+                marks: SpareMarks::NONE,
             };
             let to = self.geometry.page(block, next);
             self.tally.programs += 1;

@@ -292,8 +292,10 @@ impl Pool {
             seq,
             data_crc: page.data_crc,
             aux: match &self.wear {
-                Some(wear) if self.geometry.index_of(to) == 0 => wear.mark(self.geometry.block_of(to)),
-                _ => page.aux,
+                Some(wear) if self.geometry.index_of(to) == 0 => {
+                    page.marks.with_erase_count(Some(wear.erases_of(self.geometry.block_of(to)))).aux()
+                }
+                _ => page.marks.aux(),
             },
         };
         match nand.program(to, page.content, &spare, Op::new(start, purpose)) {

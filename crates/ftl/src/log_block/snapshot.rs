@@ -27,6 +27,7 @@ use super::log::{Log, NONE};
 use super::map_blocks::MapBlocks;
 use super::pool::Role;
 use crate::FtlError;
+use crate::medium::marks::SpareMarks;
 use crate::medium::{NewPage, put_words};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Page, Purpose, Time};
@@ -213,7 +214,7 @@ impl Writer<'_> {
                 version: pool.clock.next_version(),
                 content,
                 data_crc: content.crc(),
-                aux: 0,
+                marks: SpareMarks::NONE,
             };
             let (to, at) = (geometry.page(block, index), ready.max(self.at));
             let written = pool.program(nand, to, Role::Snapshot, &page, Purpose::Checkpoint, at)?;

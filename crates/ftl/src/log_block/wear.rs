@@ -78,8 +78,8 @@ impl Wear {
         self.most = self.most.max(*erases);
     }
 
-    /// What goes into `aux` of a block's first page.
-    pub(super) fn mark(&self, block: Block) -> u32 {
+    /// How often a block was erased.
+    pub(super) fn erases_of(&self, block: Block) -> u32 {
         self.erases[block.index()]
     }
 
@@ -89,7 +89,7 @@ impl Wear {
     }
 
     fn chosen(&self, free: &VecDeque<Block>, for_cold: bool) -> Option<usize> {
-        let looked_at = || (0..).zip(free.iter().take(LOOKS).map(|block| self.mark(*block)));
+        let looked_at = || (0..).zip(free.iter().take(LOOKS).map(|block| self.erases_of(*block)));
         // Of equals the one that has been free for longest.
         let chosen = if for_cold {
             looked_at().max_by_key(|(place, erases)| (*erases, core::cmp::Reverse(*place)))
@@ -113,13 +113,13 @@ impl Pool {
     /// Whether the block that cold data of a channel would get is worn more than `block`, by more than the lag.
     fn is_worth_a_swap(&self, block: Block, channel: Option<u32>) -> bool {
         let Some(wear) = &self.wear else { return false };
-        let than = wear.mark(block).saturating_add(wear.lag);
+        let than = wear.erases_of(block).saturating_add(wear.lag);
         if wear.most <= than {
             return false;
         }
         let free = self.next_die(channel).map(|die| self.free_on(die));
         let worn = free.and_then(|free| free.get(wear.chosen(free, true)?));
-        worn.is_some_and(|worn| wear.mark(*worn) > than)
+        worn.is_some_and(|worn| wear.erases_of(*worn) > than)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the spare area of each block's first page said, as a recovery came across it: for notes of blocks and for wear.
 
+use super::marks::SpareMarks;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Spare};
@@ -28,7 +29,11 @@ impl FirstPages {
     #[inline]
     pub(crate) fn read(&mut self, block: Block, spare: &Spare) {
         if let Some(slot) = self.pages.get_mut(block.index()) {
-            *slot = Some(FirstPage { version: spare.version, stream: spare.stream, erases: spare.aux });
+            *slot = Some(FirstPage {
+                version: spare.version,
+                stream: spare.stream,
+                erases: SpareMarks::of(spare).erase_count(),
+            });
         }
     }
 

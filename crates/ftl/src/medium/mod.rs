@@ -1,11 +1,12 @@
 //! What both families stand on: the drive's description, its two clocks, what a page to be programmed carries, what RAM
-//! writes down under a seal, and a recovery's steps.
+//! writes down under a seal, who owns which bits of a spare area, and a recovery's steps.
 //!
 //! It knows of neither family.
 
 pub(crate) mod anchor;
 mod clock;
 mod first_pages;
+pub(crate) mod marks;
 mod new_page;
 mod sealed;
 mod steps;

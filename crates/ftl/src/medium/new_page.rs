@@ -1,5 +1,6 @@
 //! What a page to be programmed carries, besides what the drive's clocks say of it.
 
+use super::marks::SpareMarks;
 use phelsuma_nand::{Content, Kind};
 
 /// What a page to be programmed carries.
@@ -9,6 +10,6 @@ pub(crate) struct NewPage<'a> {
     pub(crate) version: u64,
     pub(crate) content: Content<'a>,
     pub(crate) data_crc: u32,
-    /// What else the spare area says: the kind's business.
-    pub(crate) aux: u32,
+    /// What else the spare area says.
+    pub(crate) marks: SpareMarks,
 }

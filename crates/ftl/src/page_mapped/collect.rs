@@ -403,7 +403,7 @@ impl PageMapped {
                 version: page.spare.version,
                 content,
                 data_crc: page.spare.data_crc,
-                aux: self.point_back(LastPlace::At(page.from)),
+                marks: self.point_back(LastPlace::At(page.from)),
             };
             let (to, safe) = self.blocks.append(nand, stream, &copy, why.purpose(), page.ready)?;
             self.validity.validate(to);

@@ -2,6 +2,7 @@
 
 use super::meta_io::MetaIo;
 use crate::FtlError;
+use crate::medium::marks::SpareMarks;
 use crate::medium::{Saved, put_words, take_words};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -95,20 +96,20 @@ impl Directory {
         version: u64,
         bytes: &[u8],
     ) -> Result<Page, FtlError> {
-        self.write_with(io, 0, part, version, bytes)
+        self.write_with(io, SpareMarks::NONE, part, version, bytes)
     }
 
-    /// As [`Directory::write`], with `aux` in the spare area.
+    /// As [`Directory::write`], with these marks in the spare area.
     #[inline]
     pub(crate) fn write_with<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        aux: u32,
+        marks: SpareMarks,
         part: u32,
         version: u64,
         bytes: &[u8],
     ) -> Result<Page, FtlError> {
-        let to = io.append_with(aux, self.kind, part, version, bytes)?;
+        let to = io.append_with(marks, self.kind, part, version, bytes)?;
         if let Some(before) = self.set(part, Some(to)) {
             io.drop_page(before);
         }

@@ -7,6 +7,7 @@ use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::{BlockUse, Blocks, Counts, ScanFrom};
 use crate::medium::NewPage;
+use crate::medium::marks::SpareMarks;
 use crate::mu_tree::{MuTree, PageStore, TreeError};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 
@@ -96,28 +97,28 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// Writes a page to the end of the part's stream; where it is.
     #[inline]
     pub(crate) fn append(&mut self, kind: Kind, key: u32, version: u64, bytes: &[u8]) -> Result<Page, FtlError> {
-        self.append_with(0, kind, key, version, bytes)
+        self.append_with(SpareMarks::NONE, kind, key, version, bytes)
     }
 
-    /// As [`MetaIo::append`], with `aux` in the spare area.
+    /// As [`MetaIo::append`], with these marks in the spare area.
     #[inline]
     pub(crate) fn append_with(
         &mut self,
-        aux: u32,
+        marks: SpareMarks,
         kind: Kind,
         key: u32,
         version: u64,
         bytes: &[u8],
     ) -> Result<Page, FtlError> {
         let content = Content::Bytes(bytes);
-        self.append_page(&NewPage { kind, key, version, content, data_crc: content.crc(), aux })
+        self.append_page(&NewPage { kind, key, version, content, data_crc: content.crc(), marks })
     }
 
-    /// Writes a copy of a page that was read as `spare` and `bytes`; its CRC and `aux` travel along, right or wrong.
+    /// Writes a copy of a page that was read as `spare` and `bytes`; its CRC and marks travel along, right or wrong.
     pub(crate) fn append_copy(&mut self, spare: &Spare, bytes: &[u8]) -> Result<Page, FtlError> {
         let content = Content::Bytes(bytes);
-        let Spare { kind, key, version, data_crc, aux, .. } = *spare;
-        self.append_page(&NewPage { kind, key, version, content, data_crc, aux })
+        let Spare { kind, key, version, data_crc, .. } = *spare;
+        self.append_page(&NewPage { kind, key, version, content, data_crc, marks: SpareMarks::of(spare) })
     }
 
     fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {
@@ -266,7 +267,7 @@ impl<N: Nand> PageStore for MetaIo<'_, N> {
 
     fn append(&mut self, key: u32, bytes: &[u8], _is_root: bool) -> Result<u32, FtlError> {
         let version = self.next_version();
-        Ok(self.append_with(0, Kind::Tree, key, version, bytes)?.0)
+        Ok(self.append_with(SpareMarks::NONE, Kind::Tree, key, version, bytes)?.0)
     }
 
     fn release(&mut self, at: u32) {

@@ -29,6 +29,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Held, Item, ScanFrom, Wear, Young};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
+use crate::medium::marks::{PointsBack, SpareMarks};
 use crate::medium::{Clock, FirstPages, NewPage, anchor};
 use crate::mu_tree::MuTree;
 use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, PageParts, RamLedger};
@@ -110,11 +111,6 @@ pub(crate) struct PageMapped {
     /// Blocks without a live page that wait for a pending trim.
     died: Vec<Block>,
 }
-
-/// In the spare area of a user page that points back: it took no page's place.
-const POINTS_NOWHERE: u32 = u32::MAX;
-/// It took the place of a page that nobody can find any more.
-const POINTS_AT_MISLAID: u32 = u32::MAX - 1;
 
 /// Lends the flash to the mapping: the fields that it needs are borrowed one by one.
 macro_rules! mapping_io {
@@ -379,20 +375,20 @@ impl PageMapped {
     /// What the spare area of a user page is to say that is programmed now, and that takes the place of `before`. A flush
     /// of the validity store does not say that it has heard of that before it has.
     #[inline]
-    fn point_back(&mut self, before: LastPlace) -> u32 {
+    fn point_back(&mut self, before: LastPlace) -> SpareMarks {
         if !self.points_back() || !self.barriers.keeps(Barrier::PagesPointBack) {
-            return 0;
+            return SpareMarks::NONE;
         }
         self.blocks.begin_reporting(self.blocks.clock.seq());
-        match before {
-            LastPlace::Nowhere => POINTS_NOWHERE,
-            LastPlace::At(page) => page.0,
+        SpareMarks::point_back(match before {
+            LastPlace::Nowhere => PointsBack::Nowhere,
+            LastPlace::At(page) => PointsBack::At(page),
             LastPlace::Mislaid => {
                 // A stale page that is never reported: from now on only the mapping tells what is live.
                 self.validity.set_damaged();
-                POINTS_AT_MISLAID
+                PointsBack::AtMislaid
             }
-        }
+        })
     }
 }
 
@@ -469,7 +465,7 @@ impl PageMapped {
                 version: self.blocks.clock.next_version(),
                 content,
                 data_crc: content.crc(),
-                aux: self.point_back(before),
+                marks: self.point_back(before),
             };
             let (to, safe) = self.blocks.append(nand, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);

@@ -3,7 +3,7 @@
 
 use crate::common::{Host, Step, chips, composition, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, FtlError};
-use phelsuma_nand::{Block, Geometry, Nand};
+use phelsuma_nand::{Block, Geometry, Nand, Purpose};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -182,6 +182,27 @@ fn a_trimmed_drive_has_more_stale_pages_than_its_log_was_made_for() {
 }
 
 /// What goes wrong without a repair.
+/// An erase count beside a translation page is no sign that one was lost: nothing is dearer after a plain cut.
+#[test]
+fn a_plain_cut_makes_no_drive_that_levels_wear_doubt_its_table() {
+    for preset in ["geckoftl", "geckoftl+wear"] {
+        let mut host = Host::with_share(preset, small(32, 256, 1, 1), 0.8);
+        host.overwrite().unwrap();
+        host.overwrite().unwrap();
+        let reads_of_an_overwrite = |host: &mut Host| {
+            let reads = |host: &mut Host| host.plug.sim().stats().of(Purpose::Translation).reads;
+            let before = reads(host);
+            host.overwrite().unwrap();
+            reads(host) - before
+        };
+        let uncut = reads_of_an_overwrite(&mut host);
+        host.step(&Step::Cut).unwrap();
+        host.overwrite().unwrap();
+        let after = reads_of_an_overwrite(&mut host);
+        assert!(after <= uncut + uncut / 10, "{preset}: {uncut} translation reads before the cut, {after} after it");
+    }
+}
+
 #[cfg(phelsuma_mutants)]
 mod mutants {
     use super::*;

@@ -10,6 +10,7 @@ use crate::FtlError;
 use crate::log_block::ground::Ground;
 use crate::log_block::log::NONE;
 use crate::medium::NewPage;
+use crate::medium::marks::SpareMarks;
 use phelsuma_nand::{Content, Geometry, Kind, Nand, Purpose, Time};
 
 /// Bytes of an entry: logical page (u32), all ones where none is there, and version (48 bits), little-endian.
@@ -55,7 +56,7 @@ impl Ground {
             version: self.pool.clock.next_version(),
             content,
             data_crc: content.crc(),
-            aux: 0,
+            marks: SpareMarks::NONE,
         };
         let to = self.geometry.page(block, index);
         let written = self.pool.program(nand, to, role, &page, Purpose::Checkpoint, at)?;

@@ -14,6 +14,7 @@ use super::Superblocks;
 use super::page_map::NOWHERE;
 use super::state::Member;
 use crate::FtlError;
+use crate::medium::marks::SpareMarks;
 use crate::medium::{NewPage, Owned};
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Spare, Time};
@@ -231,7 +232,14 @@ impl Superblocks {
                     None => Content::Bytes(&bytes),
                 };
                 let (key, version) = (first + offset, fetched.version);
-                let page = NewPage { kind: Kind::User, key, version, content, data_crc: fetched.data_crc, aux: 0 };
+                let page = NewPage {
+                    kind: Kind::User,
+                    key,
+                    version,
+                    content,
+                    data_crc: fetched.data_crc,
+                    marks: SpareMarks::NONE,
+                };
                 self.tally.programs += 1;
                 let copied = self.append(nand, superblock, to, &page, purpose, ready);
                 self.bytes = bytes;
@@ -312,7 +320,7 @@ impl Superblocks {
                 to = Some(slot);
                 let content = data.content();
                 let (key, version, data_crc) = (spare.key, spare.version, spare.data_crc);
-                let page = NewPage { kind: Kind::User, key, version, content, data_crc, aux: 0 };
+                let page = NewPage { kind: Kind::User, key, version, content, data_crc, marks: SpareMarks::NONE };
                 self.tally.programs += 1;
                 if let Some((index, _)) = self.append(nand, superblock, slot, &page, Purpose::Recovery, ready)? {
                     break self.entry_of(slot, index);

@@ -40,6 +40,7 @@ use super::{Config, bad_blocks};
 use crate::barriers::{Barrier, Barriers};
 use crate::config::SuperblockParts;
 use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
+use crate::medium::marks::SpareMarks;
 use crate::medium::{NewPage, Owned, anchor};
 use crate::{ANCHOR_BLOCKS, BlockLook, Counter, Finding, FtlError, RamLedger};
 use alloc::boxed::Box;
@@ -236,7 +237,8 @@ impl Superblocks {
             at = ready;
             // Made right before the program: a map page in between would make it stale.
             let version = self.pool.clock.next_version();
-            let page = NewPage { kind: Kind::User, key, version, content, data_crc: content.crc(), aux: 0 };
+            let page =
+                NewPage { kind: Kind::User, key, version, content, data_crc: content.crc(), marks: SpareMarks::NONE };
             let written = self.append(nand, superblock, slot, &page, Purpose::Host, at)?;
             let Some((index, done)) = written else {
                 if !self.barriers.keeps(Barrier::FailedWrittenAgain) {

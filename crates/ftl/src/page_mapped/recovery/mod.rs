@@ -29,6 +29,7 @@ use super::{Config, PageMapped};
 use crate::barriers::Barrier;
 use crate::blocks::RECOVERY_STREAM;
 use crate::config::PowerPart;
+use crate::medium::marks::SpareMarks;
 use crate::medium::{Clock, FirstPages, NewPage, anchor};
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, FtlError};
@@ -369,7 +370,7 @@ impl PageMapped {
             version: found.spare.version,
             content: data.content(),
             data_crc: found.spare.data_crc,
-            aux: 0,
+            marks: SpareMarks::NONE,
         };
         let stream = self.placement.recovered();
         let (to, safe) = self.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;

@@ -34,6 +34,7 @@ use super::{
 };
 use crate::barriers::{Barrier, Barriers};
 use crate::config::{DirectoryPart, DirtyLimit, OnMiss, PowerPart};
+use crate::medium::marks::SpareMarks;
 use crate::medium::{Saved, window};
 use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::meta_io::MetaIo;
@@ -45,6 +46,7 @@ use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
 use dirty_queue::DirtyQueue;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page};
+use synchronized::Says;
 use table::{TranslationTable, node_needs};
 
 /// The demand-paged mapping.
@@ -63,6 +65,7 @@ pub(crate) struct PagedMapping {
     checkpoints: Option<Checkpoints>,
     /// What bounds the number of dirty entries, and their age, where anything does.
     queue: Option<DirtyQueue>,
+    says: Says,
     /// Entries of trimmed pages name the page that was: a recovery is to find out that it is stale.
     names_trimmed: bool,
     /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is
@@ -136,6 +139,7 @@ impl PagedMapping {
             barriers,
             checkpoints: None,
             queue: None,
+            says: Says::Nothing,
             names_trimmed: false,
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
@@ -390,8 +394,8 @@ impl PagedMapping {
         // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
         // the seq of user pages.
         let version = io.seq() + 1;
-        let aux = self.scan_mark(io, version);
-        if let Err(error) = self.table.write(io, aux, part, version, &self.page) {
+        let marks = self.marks(io, version);
+        if let Err(error) = self.table.write(io, marks, part, version, &self.page) {
             // The entries stay dirty, and what they make stale unidentified.
             before.truncate(identified);
             return Err(error);
@@ -776,7 +780,7 @@ impl PagedMapping {
             put(&mut self.page, key.0 % self.entries_per_page, entry_of(Place::Lost));
         }
         let version = io.seq() + 1;
-        self.table.write(io, 0, part, version, &self.page).map(drop)
+        self.table.write(io, SpareMarks::NONE, part, version, &self.page).map(drop)
     }
 
     /// Before-images that are not identified yet, or, where `unsure`, those that perhaps are not: for checks.

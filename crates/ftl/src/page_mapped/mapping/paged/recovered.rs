@@ -35,11 +35,6 @@ impl PagedMapping {
         }
     }
 
-    /// Whether the spare area of a translation page says that some could not be read so far.
-    pub(crate) fn tells_of_damage(aux: u32) -> bool {
-        aux != 0
-    }
-
     /// Some translation page could not be read: stale pages that it named may be taken for live, from now on for good.
     pub(crate) fn set_damaged(&mut self) {
         self.damaged = true;

@@ -4,6 +4,7 @@
 //! up, so that a recovery looks too far back by less than a thousandth and never not far enough.
 
 use crate::blocks::ScanFrom;
+use crate::medium::marks::SpareMarks;
 
 const MANTISSA_BITS: u32 = 11;
 /// Too far for a number.
@@ -28,15 +29,16 @@ fn moment(version: u64, distance: u16) -> u64 {
     version.saturating_sub(mantissa << (distance >> MANTISSA_BITS))
 }
 
-/// As `aux` of a translation page that is synchronized as of `version`.
-pub(crate) fn encode(version: u64, from: ScanFrom) -> u32 {
+/// As the spare area of a translation page says it that is synchronized as of `version`.
+pub(crate) fn encode(version: u64, from: ScanFrom) -> SpareMarks {
     let far = |moment: u64| u32::from(distance(version.saturating_sub(moment)));
-    far(from.after) | far(from.oldest_open) << 16
+    SpareMarks::scan_mark(far(from.after) | far(from.oldest_open) << 16)
 }
 
-/// What `aux` of a translation page says.
-pub(crate) fn decode(version: u64, aux: u32) -> ScanFrom {
-    ScanFrom { after: moment(version, aux as u16), oldest_open: moment(version, (aux >> 16) as u16) }
+/// What the spare area of a translation page says.
+pub(crate) fn decode(version: u64, marks: SpareMarks) -> ScanFrom {
+    let mark = marks.as_scan_mark();
+    ScanFrom { after: moment(version, mark as u16), oldest_open: moment(version, (mark >> 16) as u16) }
 }
 
 #[cfg(test)]
@@ -55,6 +57,6 @@ mod tests {
             assert!(beyond <= far / 1024 || back.after == 0 && far > 1 << 41, "{far}: {beyond} too early");
         }
         assert_eq!(decode(5, encode(5, ScanFrom::default())), ScanFrom::default());
-        assert_eq!(decode(version, u32::MAX), ScanFrom::default());
+        assert_eq!(decode(version, SpareMarks::scan_mark(u32::MAX)), ScanFrom::default());
     }
 }

@@ -11,10 +11,23 @@ use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
 use crate::config::{DirtyLimit, PowerPart, Synchronize};
+use crate::medium::marks::SpareMarks;
 use crate::page_mapped::mapping::{Place, entry_of, page_named, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
+
+/// What the spare area of a translation page says to a recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Says {
+    /// Nothing.
+    Nothing,
+    /// From where on to scan, should this page itself be torn. What was written before is on flash when it is.
+    ScanFrom,
+    /// Whether some translation page could not be read so far. Its entries were read errors from then on: what is
+    /// written in their place never says which page it makes stale.
+    Damage,
+}
 
 /// The block that an entry's page is in.
 fn block_of(geometry: &Geometry, entry: u32) -> Option<Block> {
@@ -29,6 +42,11 @@ impl PagedMapping {
     /// they are whatever their number.
     pub(crate) fn limit_dirty(&mut self, limit: DirtyLimit, power: PowerPart) {
         let is_limit = limit.percent < 100 || limit.synchronize == Synchronize::PhysicalBlock;
+        self.says = match power {
+            PowerPart::GeckoRec => Says::Damage,
+            PowerPart::Synchronize => Says::ScanFrom,
+            PowerPart::Scan | PowerPart::Battery | PowerPart::Fast | PowerPart::Nothing => Says::Nothing,
+        };
         if is_limit || power == PowerPart::Synchronize {
             self.queue = Some(DirtyQueue::new(limit, self.cache.capacity(), self.cache.slots()));
         }
@@ -72,22 +90,22 @@ impl PagedMapping {
         }
     }
 
-    /// What the spare area of a translation page that is synchronized now says to a recovery: from where on to scan,
-    /// should this page itself be torn. What was written before is on flash when it is.
-    ///
-    /// GeckoRec needs none. It is told whether some translation page could not be read so far, since its entries were
-    /// read errors from then on: what is written in their place never tells which page it makes stale.
-    pub(super) fn scan_mark<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> u32 {
-        let is_damaged = self.is_damaged() && self.barriers.keeps(Barrier::DamageWritten);
-        let Some(queue) = &mut self.queue else { return u32::from(is_damaged) };
-        let now = io.scan_from_now();
-        let from = queue.scan_from(&self.cache, now);
-        scan_mark::encode(version, if self.barriers.keeps(Barrier::DirtyInMark) { from } else { now })
+    /// What the spare area of a translation page that is synchronized now says to a recovery.
+    pub(super) fn marks<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> SpareMarks {
+        match (self.says, &mut self.queue) {
+            (Says::Damage, _) => SpareMarks::damage(self.is_damaged() && self.barriers.keeps(Barrier::DamageWritten)),
+            (Says::ScanFrom, Some(queue)) => {
+                let now = io.scan_from_now();
+                let from = queue.scan_from(&self.cache, now);
+                scan_mark::encode(version, if !self.barriers.keeps(Barrier::DirtyInMark) { now } else { from })
+            }
+            _ => SpareMarks::NONE,
+        }
     }
 
     /// What a translation page's spare area says to a recovery.
-    pub(crate) fn scan_from(version: u64, aux: u32) -> ScanFrom {
-        scan_mark::decode(version, aux)
+    pub(crate) fn scan_from(version: u64, marks: SpareMarks) -> ScanFrom {
+        scan_mark::decode(version, marks)
     }
 
     /// The entries of a translation page as a version of it has them, which a recovery has found at `page`.
@@ -140,8 +158,8 @@ impl PagedMapping {
         }
         io.barrier(Barrier::EntriesAfterPages);
         let version = io.seq() + 1;
-        let aux = scan_mark::encode(version, scan_from);
-        self.table.write(io, aux, translation_page, version, &self.page)?;
+        let marks = scan_mark::encode(version, scan_from);
+        self.table.write(io, marks, translation_page, version, &self.page)?;
         self.tally.synchronizations += 1;
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::tree::{TranslationTree, Writes, cached_nodes, programs_each};
 use super::tree_shape::TreeShape;
 use super::{entries_per_page, translation_pages};
 use crate::config::DirectoryPart;
+use crate::medium::marks::SpareMarks;
 use crate::medium::{Saved, put_words, take_words};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
@@ -118,19 +119,19 @@ impl TranslationTable {
         }
     }
 
-    /// Writes a translation page anew, with `aux` in the spare area.
+    /// Writes a translation page anew, with these marks in the spare area.
     #[inline]
     pub(super) fn write<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        aux: u32,
+        marks: SpareMarks,
         part: u32,
         version: u64,
         bytes: &[u8],
     ) -> Result<Page, FtlError> {
         match self {
-            Self::Flat(directory) => directory.write_with(io, aux, part, version, bytes),
-            Self::Tree(tree) => tree.write(io, aux, part, version, bytes),
+            Self::Flat(directory) => directory.write_with(io, marks, part, version, bytes),
+            Self::Tree(tree) => tree.write(io, marks, part, version, bytes),
         }
     }
 

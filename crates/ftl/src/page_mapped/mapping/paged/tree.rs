@@ -15,6 +15,7 @@
 use super::node_cache::{NodeCache, NodeSlot};
 use super::tree_shape::TreeShape;
 use super::{get, put};
+use crate::medium::marks::SpareMarks;
 use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
@@ -294,18 +295,18 @@ impl TranslationTree {
         }
     }
 
-    /// Writes a leaf anew, with `aux` in the spare area.
+    /// Writes a leaf anew, with these marks in the spare area.
     #[inline]
     pub(super) fn write<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        aux: u32,
+        marks: SpareMarks,
         leaf: u32,
         version: u64,
         bytes: &[u8],
     ) -> Result<Page, FtlError> {
         self.prepare(io, leaf)?;
-        let to = io.append_with(aux, Kind::Translation, leaf, version, bytes)?;
+        let to = io.append_with(marks, Kind::Translation, leaf, version, bytes)?;
         self.set(io, leaf, to.0);
         Ok(to)
     }
@@ -566,7 +567,7 @@ mod tests {
         fn write(&mut self, leaf: u32, what: u32) {
             let bytes = [what.to_le_bytes(); 128].concat();
             let before = self.programs();
-            self.io(|tree, io| tree.write(io, 0, leaf, io.seq() + 1, &bytes)).unwrap();
+            self.io(|tree, io| tree.write(io, SpareMarks::NONE, leaf, io.seq() + 1, &bytes)).unwrap();
             self.model.insert(leaf, what);
             // One for the leaf, and at the most one a level.
             assert!(self.programs() - before <= 1 + u64::from(self.tree.programs_each()));

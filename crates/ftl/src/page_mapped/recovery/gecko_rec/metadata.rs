@@ -64,7 +64,8 @@ impl Gathered {
         steps: &mut Steps,
         frozen: u64,
     ) -> TranslationPages {
-        let mut translation = TranslationPages::new(ftl.paged().translation_pages(), frozen, ftl.barriers);
+        let mut translation =
+            TranslationPages::new(ftl.paged().translation_pages(), frozen, ftl.blocks.wear.is_some(), ftl.barriers);
         let mut suspects = Vec::new();
         let mut gone_bad: Vec<(u64, Page)> = Vec::new();
         for information in self.bid.translation.clone() {

@@ -6,6 +6,7 @@ use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::NewPage;
+use crate::medium::marks::SpareMarks;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::steps::Steps;
@@ -114,7 +115,7 @@ impl Gathered {
             ftl.let_go_if_out_of_blocks(emptied);
             let content = suspect.data.content();
             let (kind, key, version, data_crc) = (Kind::User, key.0, spare.version, spare.data_crc);
-            let copy = NewPage { kind, key, version, content, data_crc, aux: 0 };
+            let copy = NewPage { kind, key, version, content, data_crc, marks: SpareMarks::NONE };
             let stream = ftl.placement.recovered();
             let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;

@@ -7,7 +7,7 @@
 //! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
 
 use crate::barriers::{Barrier, Barriers};
-use crate::page_mapped::mapping::PagedMapping;
+use crate::medium::marks::SpareMarks;
 use crate::page_mapped::recovery::Found;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -48,19 +48,21 @@ pub(super) struct TranslationPages {
     before: Vec<Option<Version>>,
     /// The newest since: of which translation page, and the version.
     since: Vec<(u32, Version)>,
+    /// Whether wear is levelled.
+    has_erase_counts: bool,
     barriers: Barriers,
 }
 
 impl TranslationPages {
     /// Of a table of so many pages; the last flush had heard of everything up to `frozen`.
-    pub(super) fn new(translation_pages: u32, frozen: u64, barriers: Barriers) -> Self {
-        Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), barriers }
+    pub(super) fn new(translation_pages: u32, frozen: u64, has_erase_counts: bool, barriers: Barriers) -> Self {
+        Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), has_erase_counts, barriers }
     }
 
     pub(super) fn note(&mut self, found: &Found) {
         let Some(before) = self.before.get_mut(found.spare.key as usize) else { return };
         let Found { page, spare } = *found;
-        let tells_of_damage = PagedMapping::tells_of_damage(spare.aux);
+        let tells_of_damage = SpareMarks::of(&spare).tells_of_damage(self.has_erase_counts);
         let version = Version { page, synchronized: spare.version, seq: spare.seq, tells_of_damage };
         if version.synchronized > self.frozen {
             self.since.push((found.spare.key, version));

@@ -3,6 +3,7 @@
 use super::{Found, Gathered, PageMapped, Suspect};
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
+use crate::medium::marks::{PointsBack, SpareMarks};
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
@@ -10,7 +11,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::Range;
-use phelsuma_nand::{Kind, LogicalPage, Nand, Page, Spare, SpareRead};
+use phelsuma_nand::{Kind, LogicalPage, Nand, Page, SpareRead};
 
 /// A version of a translation page.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +21,7 @@ pub(super) struct Version {
     pub(super) synchronized: u64,
     /// When this copy was programmed.
     seq: u64,
-    aux: u32,
+    marks: SpareMarks,
 }
 
 impl Version {
@@ -83,7 +84,7 @@ impl Translation {
     /// From where on there may be pages that no translation page knows, though those that may have been in flight turn bad.
     pub(super) fn scan_from(&self) -> ScanFrom {
         let last = self.sure.iter().flatten().max_by_key(|version| version.order());
-        last.map_or(ScanFrom::default(), |last| PagedMapping::scan_from(last.synchronized, last.aux))
+        last.map_or(ScanFrom::default(), |last| PagedMapping::scan_from(last.synchronized, last.marks))
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -93,7 +94,7 @@ impl Translation {
 
 fn enter(list: &mut [Option<Version>], found: &Found) {
     let Found { page, spare } = *found;
-    let version = Version { page, synchronized: spare.version, seq: spare.seq, aux: spare.aux };
+    let version = Version { page, synchronized: spare.version, seq: spare.seq, marks: SpareMarks::of(&spare) };
     if let Some(newest) = list.get_mut(spare.key as usize)
         && newest.is_none_or(|other| other.order() < version.order())
     {
@@ -109,7 +110,7 @@ pub(super) struct Candidate {
     pub(super) version: u64,
     pub(super) seq: u64,
     /// The number of the page whose place it took, where pages say that.
-    pub(super) points_back: u32,
+    pub(super) points_back: PointsBack,
     pub(super) is_suspect: bool,
 }
 
@@ -286,7 +287,8 @@ impl Gathered {
                 let part = ftl.paged().part_of(LogicalPage(spare.key));
                 let known = translation.sure_of(part).map_or(0, |version| version.synchronized);
                 if spare.seq > known && translation.is_in_doubt(part, gone_bad) {
-                    let Spare { key, version, seq, aux: points_back, .. } = spare;
+                    let (key, version, seq) = (spare.key, spare.version, spare.seq);
+                    let points_back = SpareMarks::of(&spare).points_back();
                     learnt.push(Candidate { key, page, version, seq, points_back, is_suspect: false });
                     is_news = true;
                 }
@@ -333,7 +335,7 @@ impl Gathered {
             for Found { page, spare } in pages {
                 if spare.kind == Kind::User && spare.key < ftl.shape.logical_pages {
                     let (key, version, seq) = (spare.key, spare.version, spare.seq);
-                    let points_back = spare.aux;
+                    let points_back = SpareMarks::of(&spare).points_back();
                     found.candidates.push(Candidate { key, page, version, seq, points_back, is_suspect: false });
                 }
             }

@@ -24,7 +24,7 @@
 //!   Where a translation page does not say any more which one it was, those that may have been it are lost, all of
 //!   their entries: user pages would bring back what was in flight at some cut, or not flushed, and has been shown to
 //!   be gone.
-//! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
+//! - **SpareMarks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
 //!   than the drive synchronizes anything by itself does not add up to ever longer scans.
 
 mod fallbacks;
@@ -40,6 +40,7 @@ use crate::barriers::Barrier;
 use crate::blocks::{BlockUse, ScanFrom};
 use crate::config::PowerPart;
 use crate::medium::NewPage;
+use crate::medium::marks::SpareMarks;
 use crate::page_mapped::Config;
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
@@ -513,7 +514,7 @@ impl Gathered {
             let Found { page, spare } = suspect.found;
             let content = suspect.data.content();
             let (kind, key, version, data_crc) = (Kind::User, spare.key, spare.version, spare.data_crc);
-            let copy = NewPage { kind, key, version, content, data_crc, aux: spare.aux };
+            let copy = NewPage { kind, key, version, content, data_crc, marks: SpareMarks::of(&spare) };
             let stream = ftl.placement.recovered();
             let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;

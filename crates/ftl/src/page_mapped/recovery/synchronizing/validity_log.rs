@@ -19,7 +19,7 @@ use super::found::{Candidate, FoundEntries, Translation};
 use super::{Found, Gathered, PageMapped, Steps};
 use crate::FtlError;
 use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
-use crate::page_mapped::POINTS_AT_MISLAID;
+use crate::medium::marks::{PointsBack, SpareMarks};
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
@@ -275,14 +275,15 @@ impl Gathered {
                 }
                 is_news |= candidate.seq > until;
                 if candidate.seq > until {
-                    if candidate.points_back == POINTS_AT_MISLAID {
-                        ftl.validity.set_damaged();
+                    match candidate.points_back {
+                        PointsBack::Nowhere => {}
+                        PointsBack::AtMislaid => ftl.validity.set_damaged(),
+                        PointsBack::At(page) => named.push((page, candidate.key, candidate.seq)),
                     }
                     let says = (candidate.version, candidate.points_back);
                     if copies.replace(says) != Some(says) {
                         log.kept.push(geometry.block_of(candidate.page));
                     }
-                    named.push((Page(candidate.points_back), candidate.key, candidate.seq));
                 }
             }
         }
@@ -318,10 +319,12 @@ impl Gathered {
                 // The last page of its block, and bad. That something took its place tells that it had completed.
                 SpareRead::Written(spare) if spare.seq > until => {
                     let is_believed = found.candidates_of(key).iter().any(|candidate| candidate.page == page);
-                    if !is_believed && spare.aux == POINTS_AT_MISLAID {
-                        ftl.validity.set_damaged();
+                    match SpareMarks::of(&spare).points_back() {
+                        _ if is_believed => {}
+                        PointsBack::Nowhere => {}
+                        PointsBack::AtMislaid => ftl.validity.set_damaged(),
+                        PointsBack::At(page) => named.push((page, key, spare.seq)),
                     }
-                    named.extend((!is_believed).then_some((Page(spare.aux), key, spare.seq)));
                 }
                 SpareRead::Unreadable => {
                     // Its block may have been written anew since.

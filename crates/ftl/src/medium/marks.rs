@@ -1,0 +1,168 @@
+//! Who owns which bits of `aux`, the four bytes of a spare area that are the FTL's.
+//!
+//! Each owner declares its bits here: of which kinds of pages, and whether of a block's first page alone. No other file
+//! reads or writes `aux`. Owners that can be parts of one drive have no bit in common, which the compiler checks below.
+//! Parts whose owners would share a bit are refused together (`config/power.rs`).
+//!
+//! ```text
+//!                       bit 31 30       24 23                     0
+//!  any kind, first page   |  .  . . . . . |      erase count      |  wear levelling
+//!  translation page       |D|. . . . . . .|. . . . . . . . . . . .|  GeckoRec: D, damage
+//!  translation page       | oldest open   |        after          |  synchronize: 16 bits each
+//!  user page              |     the page that it made stale       |  synchronize, page validity log
+//! ```
+
+use phelsuma_nand::{Kind, Page, Spare};
+
+/// Bits of `aux` that belong to one part of an FTL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Owner {
+    /// The one kind of page that carries them; none for every kind.
+    kind: Option<Kind>,
+    /// Whether a block's first page alone carries them.
+    first_page_alone: bool,
+    bits: u32,
+}
+
+/// How often the block was erased (`blocks/wear.rs`). It stops at its largest value.
+pub(crate) const ERASE_COUNT: Owner = Owner { kind: None, first_page_alone: true, bits: 0x00ff_ffff };
+/// Whether some translation page could not be read before this one was written (`gecko_rec/lost.rs`).
+pub(crate) const DAMAGE: Owner = Owner { kind: Some(Kind::Translation), first_page_alone: false, bits: 1 << 31 };
+/// From where on a recovery has to scan (`mapping/paged/scan_mark.rs`).
+pub(crate) const SCAN_MARK: Owner = Owner { kind: Some(Kind::Translation), first_page_alone: false, bits: u32::MAX };
+/// The page that a user page made stale, for a recovery that fills a page validity log.
+pub(crate) const BACK_POINTER: Owner = Owner { kind: Some(Kind::User), first_page_alone: false, bits: u32::MAX };
+
+/// Damage as drives of version 0.1 wrote it, which had no erase counts beside it.
+const DAMAGE_BEFORE: u32 = 1;
+
+const _: () = assert!(ERASE_COUNT.is_apart_from(DAMAGE), "wear levelling and GeckoRec can be parts of one drive");
+const _: () = assert!(SCAN_MARK.is_apart_from(BACK_POINTER), "a page validity log is synchronized with both");
+
+impl Owner {
+    /// Whether no page carries a bit of both.
+    pub(crate) const fn is_apart_from(self, other: Self) -> bool {
+        let one_kind = match (self.kind, other.kind) {
+            (Some(one), Some(other)) => one as u8 == other as u8,
+            _ => true,
+        };
+        !one_kind || self.bits & other.bits == 0
+    }
+}
+
+/// What `aux` of one page says, or is to say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SpareMarks(u32);
+
+/// What a user page that points back took the place of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PointsBack {
+    /// No page.
+    Nowhere,
+    /// A page that cannot be found any more.
+    AtMislaid,
+    /// This page.
+    At(Page),
+}
+
+const NOWHERE: u32 = u32::MAX;
+const MISLAID: u32 = u32::MAX - 1;
+
+impl SpareMarks {
+    /// A page of which nothing has to be said.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Those of a page that was read.
+    #[inline]
+    pub(crate) fn of(spare: &Spare) -> Self {
+        Self(spare.aux)
+    }
+
+    /// Those of a translation page, some of which could not be read before it.
+    pub(crate) fn damage(is_damaged: bool) -> Self {
+        Self(if is_damaged { DAMAGE.bits } else { 0 })
+    }
+
+    /// Whether a translation page says that some could not be read before it, on a drive with or without erase counts.
+    pub(crate) fn tells_of_damage(self, has_erase_counts: bool) -> bool {
+        self.0 & DAMAGE.bits != 0 || !has_erase_counts && self.0 & DAMAGE_BEFORE != 0
+    }
+
+    /// Those of a translation page that says from where on to scan, as `scan_mark.rs` encodes it.
+    pub(crate) fn scan_mark(encoded: u32) -> Self {
+        Self(encoded)
+    }
+
+    /// What such a translation page says.
+    pub(crate) fn as_scan_mark(self) -> u32 {
+        self.0
+    }
+
+    /// Those of a user page that points back.
+    #[inline]
+    pub(crate) fn point_back(to: PointsBack) -> Self {
+        Self(match to {
+            PointsBack::Nowhere => NOWHERE,
+            PointsBack::AtMislaid => MISLAID,
+            PointsBack::At(page) => page.0,
+        })
+    }
+
+    /// Where such a user page points. The page may be none of the drive's.
+    pub(crate) fn points_back(self) -> PointsBack {
+        match self.0 {
+            NOWHERE => PointsBack::Nowhere,
+            MISLAID => PointsBack::AtMislaid,
+            page => PointsBack::At(Page(page)),
+        }
+    }
+
+    /// The erase count in a block's first page, on a drive that keeps them there. 0 where none was written.
+    #[inline]
+    pub(crate) fn erase_count(self) -> u32 {
+        self.0 & ERASE_COUNT.bits
+    }
+
+    /// The same marks on a drive that keeps erase counts: with this one in a block's first page, with none elsewhere. A
+    /// copy's marks may have the count of the block that it came from.
+    #[inline]
+    pub(crate) fn with_erase_count(self, erases: Option<u32>) -> Self {
+        Self(self.0 & !ERASE_COUNT.bits | erases.unwrap_or(0).min(ERASE_COUNT.bits))
+    }
+
+    /// As it is programmed.
+    #[inline]
+    pub(crate) fn aux(self) -> u32 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_erase_count_and_damage_stand_side_by_side() {
+        for erases in [0, 1, 12_345, u32::MAX] {
+            let marks = SpareMarks::damage(true).with_erase_count(Some(erases));
+            assert!(marks.tells_of_damage(true));
+            assert_eq!(marks.erase_count(), erases.min(0x00ff_ffff));
+            assert!(!SpareMarks::damage(false).with_erase_count(Some(erases)).tells_of_damage(true), "{erases}");
+        }
+        let copied = SpareMarks::damage(true).with_erase_count(Some(7)).with_erase_count(None);
+        assert_eq!((copied.tells_of_damage(true), copied.erase_count()), (true, 0));
+    }
+
+    #[test]
+    fn damage_of_older_drives_is_understood_where_nothing_else_can_be_meant() {
+        assert!(SpareMarks(1).tells_of_damage(false));
+        assert!(!SpareMarks(1).tells_of_damage(true));
+    }
+
+    #[test]
+    fn back_pointers_come_back() {
+        for to in [PointsBack::Nowhere, PointsBack::AtMislaid, PointsBack::At(Page(0)), PointsBack::At(Page(77))] {
+            assert_eq!(SpareMarks::point_back(to).points_back(), to);
+        }
+    }
+}
