@@ -374,7 +374,7 @@ impl Blocks {
         }
     }
 
-    /// SpareMarks those bad whose pages are safe elsewhere at `at`.
+    /// Marks those bad whose pages are safe elsewhere at `at`.
     fn retire_what_is_safe<N: Nand>(&mut self, nand: &mut N, at: Time) {
         while let Some(n) = self.retiring.iter().position(|(_, safe)| *safe <= at) {
             let (block, _) = self.retiring.swap_remove(n);

@@ -24,7 +24,7 @@
 //!   Where a translation page does not say any more which one it was, those that may have been it are lost, all of
 //!   their entries: user pages would bring back what was in flight at some cut, or not flushed, and has been shown to
 //!   be gone.
-//! - **SpareMarks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
+//! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
 //!   than the drive synchronizes anything by itself does not add up to ever longer scans.
 
 mod fallbacks;
