@@ -3,7 +3,7 @@
 use super::{Found, Gathered, PageMapped, Suspect};
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
-use crate::medium::marks::{PointsBack, SpareMarks};
+use crate::medium::marks::SpareMarks;
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
@@ -109,8 +109,8 @@ pub(super) struct Candidate {
     pub(super) page: Page,
     pub(super) version: u64,
     pub(super) seq: u64,
-    /// The number of the page whose place it took, where pages say that.
-    pub(super) points_back: PointsBack,
+    /// Where they point back, where pages do: the page whose place it took.
+    pub(super) marks: SpareMarks,
     pub(super) is_suspect: bool,
 }
 
@@ -288,8 +288,8 @@ impl Gathered {
                 let known = translation.sure_of(part).map_or(0, |version| version.synchronized);
                 if spare.seq > known && translation.is_in_doubt(part, gone_bad) {
                     let (key, version, seq) = (spare.key, spare.version, spare.seq);
-                    let points_back = SpareMarks::of(&spare).points_back();
-                    learnt.push(Candidate { key, page, version, seq, points_back, is_suspect: false });
+                    let marks = SpareMarks::of(&spare);
+                    learnt.push(Candidate { key, page, version, seq, marks, is_suspect: false });
                     is_news = true;
                 }
             }
@@ -335,8 +335,8 @@ impl Gathered {
             for Found { page, spare } in pages {
                 if spare.kind == Kind::User && spare.key < ftl.shape.logical_pages {
                     let (key, version, seq) = (spare.key, spare.version, spare.seq);
-                    let points_back = SpareMarks::of(&spare).points_back();
-                    found.candidates.push(Candidate { key, page, version, seq, points_back, is_suspect: false });
+                    let marks = SpareMarks::of(&spare);
+                    found.candidates.push(Candidate { key, page, version, seq, marks, is_suspect: false });
                 }
             }
         }

@@ -275,12 +275,12 @@ impl Gathered {
                 }
                 is_news |= candidate.seq > until;
                 if candidate.seq > until {
-                    match candidate.points_back {
+                    match candidate.marks.points_back() {
                         PointsBack::Nowhere => {}
                         PointsBack::AtMislaid => ftl.validity.set_damaged(),
                         PointsBack::At(page) => named.push((page, candidate.key, candidate.seq)),
                     }
-                    let says = (candidate.version, candidate.points_back);
+                    let says = (candidate.version, candidate.marks);
                     if copies.replace(says) != Some(says) {
                         log.kept.push(geometry.block_of(candidate.page));
                     }
