@@ -27,7 +27,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page \
-	mutants mutants-table thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc \
+	mutants mutants-table thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
 	thorough-tests thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -217,6 +217,10 @@ lint:
 	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/mutants $(CARGO) clippy -p phelsuma-ftl -p phelsuma-drive \
 		--all-targets --quiet -- -D warnings --cfg phelsuma_mutants
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+# Circles of files, walls between folders, and counts of the code against their limits; tests hold them.
+house:
+	@$(CARGO) run --quiet -p phelsuma-house
 
 # The flash and FTL crates build for a microcontroller without an operating system.
 no-std:

@@ -1,0 +1,59 @@
+//! Walls inside `ftl`: which folder must not import from which.
+
+use crate::modules::Crate;
+
+/// Files that must not import from others. Paths are those inside the crate's `src`; one stands for all that begins with
+/// it.
+struct Wall {
+    from: &'static [&'static str],
+    not: &'static [&'static str],
+    but: &'static [&'static str],
+}
+
+const FAMILIES: &[&str] = &["page_mapped/", "log_block/", "presets.rs"];
+
+const WALLS: [Wall; 6] = [
+    // The families stand beside each other.
+    Wall { from: &["page_mapped/"], not: &["log_block/", "presets.rs"], but: &[] },
+    Wall { from: &["log_block/"], not: &["page_mapped/", "presets.rs", "blocks/"], but: &[] },
+    // What they stand on knows neither.
+    Wall { from: &["medium/", "blocks/", "page_mapped/blocks/"], not: FAMILIES, but: &["page_mapped/blocks/"] },
+    // What an FTL is put together from says so without the parts themselves, but for the bits of a spare area that are theirs.
+    Wall {
+        from: &["config/", "spec/"],
+        not: &["page_mapped/", "log_block/", "presets.rs", "blocks/", "medium/"],
+        but: &["medium/marks.rs"],
+    },
+    // A µ-Tree knows `nand` alone.
+    Wall { from: &["mu_tree/"], not: &[""], but: &["mu_tree/"] },
+    // Policies see what a view shows them.
+    Wall { from: POLICIES, not: &["page_mapped/", "medium/"], but: POLICIES },
+];
+
+const POLICIES: &[&str] = &["page_mapped/victim/", "page_mapped/placement/", "page_mapped/policy/"];
+
+/// What policies may name of `nand`: addresses, and what a spare area said. So they have no flash.
+const VALUES: [&str; 6] = ["Block", "Geometry", "Kind", "LogicalPage", "Page", "Spare"];
+
+/// What breaks a wall, a line each.
+pub(crate) fn broken(ftl: &Crate) -> Vec<String> {
+    let inside = |file: usize| ftl.files[file].path.strip_prefix("crates/ftl/src/").unwrap_or_default();
+    let is_in = |path: &str, folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    let mut broken = Vec::new();
+    for (from, to) in ftl.references_and_reexports() {
+        let (from, to) = (inside(from), inside(to));
+        for wall in &WALLS {
+            if is_in(from, wall.from) && is_in(to, wall.not) && !is_in(to, wall.but) {
+                broken.push(format!("{from} imports from {to}"));
+            }
+        }
+    }
+    for folder in POLICIES {
+        for (file, name) in ftl.taken_from("phelsuma_nand", &format!("crates/ftl/src/{folder}")) {
+            if !VALUES.contains(&name.as_str()) {
+                broken.push(format!("{file} names {name} of nand"));
+            }
+        }
+    }
+    broken
+}
