@@ -6,11 +6,9 @@
 //! collection turns blocks with fewer than i valid pages into full ones, 1 − tᵢᵈ. With t_(b+1) = 0 this gives
 //! all tᵢ from the top down; c is where Σ tᵢ = b·ρ. A victim yields W = c·b·ρ = b − Σ tᵢᵈ pages; WA = b/W.
 
+use crate::bounds::MAX_CHOICES;
 use crate::error::LimitError;
 use crate::solve::{bisect, check_pages_per_block, check_ratio};
-
-/// The largest d; far below it d-choices is greedy for all that can be measured.
-pub const MAX_CHOICES: u32 = 1 << 16;
 
 /// WA of d-choices under uniform random writes.
 ///

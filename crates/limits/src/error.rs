@@ -1,8 +1,6 @@
 //! The one error type: each variant is an input that no model can answer, said in one line.
 
-use crate::d_choices::MAX_CHOICES;
-use crate::greedy::MAX_PAGES_PER_BLOCK;
-use crate::zipf::MAX_ZIPF_EXPONENT;
+use crate::bounds::{MAX_CHOICES, MAX_PAGES_PER_BLOCK, MAX_ZIPF_EXPONENT, SPARE_MIN};
 
 /// Why a model has no answer. The message names the input, its value and what would be right.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -12,7 +10,7 @@ pub enum LimitError {
     #[error("ratio {0} is out of range: logical over physical pages must lie between 0 and 1, both excluded")]
     Ratio(f64),
     /// The ratio is in range, but so close to 1 that the answer is no longer a finite number of use.
-    #[error("ratio {0} is too close to 1: the spare share must be at least {min}", min = crate::solve::SPARE_MIN)]
+    #[error("ratio {0} is too close to 1: the spare share must be at least {min}", min = SPARE_MIN)]
     RatioTooClose(f64),
     /// The number of pages per block is below 2 or too large.
     #[error("{0} pages per block is out of range: use 2 to {MAX_PAGES_PER_BLOCK}")]

@@ -14,9 +14,6 @@
 use crate::error::LimitError;
 use crate::solve::{check_pages_per_block, check_ratio};
 
-/// The largest number of pages per block that the models take.
-pub const MAX_PAGES_PER_BLOCK: u32 = 1 << 16;
-
 /// WA of greedy collection under uniform random writes, `pages_per_block` pages per block.
 ///
 /// `rho` is logical over usable physical pages (no unit), the result programs per host page written. Exact for
@@ -25,7 +22,7 @@ pub const MAX_PAGES_PER_BLOCK: u32 = 1 << 16;
 ///
 /// # Errors
 /// [`LimitError::Ratio`], [`LimitError::RatioTooClose`]; [`LimitError::PagesPerBlock`] outside
-/// 2..=[`MAX_PAGES_PER_BLOCK`].
+/// 2..=[`MAX_PAGES_PER_BLOCK`](crate::MAX_PAGES_PER_BLOCK).
 pub fn greedy(rho: f64, pages_per_block: u32) -> Result<f64, LimitError> {
     Ok(solve(check_ratio(rho)?, check_pages_per_block(pages_per_block)?))
 }

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bounds;
 mod d_choices;
 mod desnoyers;
 mod effective;
@@ -36,16 +37,17 @@ mod split;
 pub mod table;
 mod zipf;
 
-pub use d_choices::{MAX_CHOICES, d_choices, random};
+pub use bounds::{MAX_CHOICES, MAX_PAGES_PER_BLOCK, MAX_ZIPF_EXPONENT};
+pub use d_choices::{d_choices, random};
 pub use desnoyers::desnoyers;
 pub use effective::effective_ratio;
 pub use error::LimitError;
 pub use gecko::{Gecko, GeckoCosts, Merge, gecko};
-pub use greedy::{MAX_PAGES_PER_BLOCK, greedy};
+pub use greedy::greedy;
 pub use hot_cold::HotCold;
 pub use limits::{HotLimits, Limits, UniformLimits, ZipfLimit};
 pub use lru::{lru, lru_small_spare};
 pub use mixed_greedy::{MAX_MIXED_PAGES_PER_BLOCK, mixed_greedy};
 pub use mixed_lru::{mixed_lru, zipf_mixed_lru};
 pub use split::{BestQuota, best_quota, small_spare};
-pub use zipf::{MAX_ZIPF_EXPONENT, zipf_best_split};
+pub use zipf::zipf_best_split;

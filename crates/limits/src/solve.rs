@@ -1,10 +1,7 @@
 //! What the models share: checked inputs, a root by bisection, a minimum by golden section.
 
+use crate::bounds::{MAX_PAGES_PER_BLOCK, SPARE_MIN};
 use crate::error::LimitError;
-use crate::greedy::MAX_PAGES_PER_BLOCK;
-
-/// The smallest share of spare pages that is answered; below it WA is beyond 10⁸ and of no use to anyone.
-pub(crate) const SPARE_MIN: f64 = 1e-9;
 
 /// Passes on a ratio strictly between 0 and 1, with at least [`SPARE_MIN`] of spare.
 pub(crate) fn check_ratio(rho: f64) -> Result<f64, LimitError> {

@@ -12,11 +12,9 @@
 //!
 //! [`lru`]: crate::lru()
 
+use crate::bounds::MAX_ZIPF_EXPONENT;
 use crate::error::LimitError;
 use crate::solve::{check_ratio, regula_falsi};
-
-/// The largest exponent; beyond it one page takes all writes that matter.
-pub const MAX_ZIPF_EXPONENT: f64 = 8.0;
 
 const SINGLE_PAGES: u64 = 2048;
 const PAGES_MAX: u64 = 1 << 48;
