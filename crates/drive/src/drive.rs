@@ -1,9 +1,9 @@
 //! A drive in simulated time: requests go in, complete at a moment, and are counted.
 
 use crate::arrivals::Arrivals;
-use crate::capacity::does_not_fit;
 use crate::config::{Arrival, RunError};
 use crate::distributions::{Watch, extent_pages_mean};
+use crate::fit::does_not_fit;
 use crate::holdings::{Differences, Holdings};
 use crate::knowledge::Told;
 use crate::latency::LatencyHistogram;

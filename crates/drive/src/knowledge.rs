@@ -9,7 +9,7 @@
 //!   end of a trace, stays. More than [`WRITES_MAX`] writes are not looked at.
 
 use crate::config::{Input, RunConfig, RunError, input_error};
-use crate::run::{fill_requests, open_trace, workload_targets};
+use crate::requests::{fill_requests, open_trace, workload_targets};
 use phelsuma_ftl::{Hint, Knowledge};
 use phelsuma_trace::{Op, PageRequest, Source};
 

@@ -1,17 +1,15 @@
 //! The protocol of a run: make a drive, fill it, warm it up, measure, and perhaps cut the power at the end.
 
-use crate::bytes::show_bytes;
 use crate::capacity::{formatted, settle_capacity};
-use crate::config::{Arrival, Fill, FoldChoice, Input, RunConfig, RunError, input_error};
+use crate::config::{Arrival, Input, RunConfig, RunError, input_error};
 use crate::drive::{Drive, PowerCut};
 use crate::knowledge;
 use crate::lookahead::Lookahead;
 use crate::machine::{peak_rss_bytes, thread_cpu_seconds};
 use crate::measure::Measurement;
+use crate::requests::{ARRIVAL_MAX_NS, fill_requests, open_trace, workload_targets};
 use crate::result::{Machine, RecoveryResult, RecoveryStepResult, RunResult};
-use phelsuma_trace::fold::FoldOptions;
-use phelsuma_trace::workload::Permutation;
-use phelsuma_trace::{DropReason, Fold, Op, PageRequest, PageSource, Source, TraceOrigin, Workload};
+use phelsuma_trace::{DropReason, PageSource, Source, Workload};
 use std::time::{Duration, Instant};
 
 /// How far a run has come.
@@ -125,10 +123,6 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     Ok(result)
 }
 
-fn write(first: u64, pages: u32) -> PageRequest {
-    PageRequest { at_ns: 0, op: Op::Write, first, pages, partial_first: false, partial_last: false }
-}
-
 /// Writes what is written before anything is counted.
 pub(crate) fn fill(
     drive: &mut Drive,
@@ -144,50 +138,6 @@ pub(crate) fn fill(
         written += u64::from(request.pages);
         Ok(())
     })
-}
-
-/// What is written before anything else, request by request.
-pub(crate) fn fill_requests(
-    config: &RunConfig,
-    logical_pages: u32,
-    submit: &mut dyn FnMut(&PageRequest) -> Result<(), RunError>,
-) -> Result<(), RunError> {
-    let logical = u64::from(logical_pages);
-    match config.fill {
-        Fill::None => {}
-        Fill::Sequential => {
-            const RUN: u64 = 64;
-            for first in (0..logical).step_by(RUN as usize) {
-                submit(&write(first, RUN.min(logical - first) as u32))?;
-            }
-        }
-        Fill::Random => {
-            // Not the permutation that scatters a workload's popular pages.
-            let pages = Permutation::new(logical, config.seed ^ 0xf111);
-            for written in 0..logical {
-                submit(&write(pages.at(written), 1))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The pages that a workload writes to warm up, and while it is measured; [`u64::MAX`] where it is measured to its end.
-pub(crate) fn workload_targets(
-    config: &RunConfig,
-    workload: &Workload,
-    logical_pages: u32,
-) -> Result<[u64; 2], RunError> {
-    // To the end is more than there are pages.
-    let pages = |passes: f64| (passes * f64::from(logical_pages)) as u64;
-    let to_the_end = workload.ends() && config.passes == f64::INFINITY;
-    if !(config.warmup.is_finite() && (config.passes.is_finite() || to_the_end) && pages(config.passes) > 0) {
-        return Err(RunError::Input(format!(
-            "{} passes over {logical_pages} logical pages after {} to warm up: at least one page must be counted",
-            config.passes, config.warmup
-        )));
-    }
-    Ok([pages(config.warmup), pages(config.passes)])
 }
 
 fn replay_workload(
@@ -253,62 +203,6 @@ fn pump(
         }
         ticker.tick(written)?;
     }
-}
-
-/// Opens a trace that is to run on so many logical pages; this reads it once.
-pub(crate) fn open_trace(
-    config: &RunConfig,
-    trace: &TraceOrigin,
-    fold: FoldChoice,
-    loops: u64,
-    logical_pages: u32,
-) -> Result<PageSource, RunError> {
-    let fold = match fold {
-        FoldChoice::Compact => Fold::Compact,
-        FoldChoice::Wrap => Fold::Wrap { logical_pages: u64::from(logical_pages) },
-    };
-    let options_of_fold = FoldOptions { page_bytes: config.shape.page_bytes, fold, loops };
-    let source = PageSource::from_origin(trace, options_of_fold).map_err(input_error)?;
-    let pages = source.logical_pages();
-    if pages > u64::from(logical_pages) {
-        let bytes = |pages: u64| show_bytes(pages * u64::from(config.shape.page_bytes));
-        let least = (pages as f64 / config.shape.ratio).ceil() as u64;
-        return Err(RunError::Input(format!(
-            "the trace touches {} ({pages} pages) and the drive has {} ({logical_pages}): a --capacity of more than {} \
-             would be right at ratio {}",
-            bytes(pages),
-            bytes(logical_pages.into()),
-            bytes(least),
-            config.shape.ratio
-        )));
-    }
-    if matches!(config.arrival, Arrival::Timestamps) {
-        check_times(trace, loops)?;
-    }
-    Ok(source)
-}
-
-/// Simulated time ends at 2^64 ns; requests must arrive well before, so that there is time to serve them.
-const ARRIVAL_MAX_NS: u64 = 1 << 62;
-
-/// Refuses a trace that asks later than simulated time can tell; this reads it once.
-fn check_times(trace: &TraceOrigin, loops: u64) -> Result<(), RunError> {
-    let mut trace = trace.open().map_err(input_error)?;
-    let latest = ARRIVAL_MAX_NS / loops;
-    while let Some(request) = trace.next() {
-        let request = request.map_err(input_error)?;
-        if request.time_ns > latest {
-            return Err(RunError::Input(format!(
-                "{}: request {} arrives {} ns after the first, with --open-loop at most {latest} ns ({:.0} years) can \
-                 be simulated: another --time-unit or a --queue-depth would be right",
-                trace.name(),
-                trace.requests(),
-                request.time_ns,
-                latest as f64 / 1e9 / 86_400.0 / 365.25
-            )));
-        }
-    }
-    Ok(())
 }
 
 fn replay_trace(

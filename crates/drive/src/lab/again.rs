@@ -2,13 +2,14 @@
 //! leaves something behind, and however often that happens, one that is left alone must come up, on a drive that can
 //! be written.
 
-use super::branch::Shared;
 use super::cut_nand::CutNand;
+use super::failure::Failure;
 use super::model::Expectation;
 use super::panics::in_branch;
 use super::path::Fault;
 use super::seen::Step;
-use super::verify::{Failure, bring_up, verify};
+use super::shared::Shared;
+use super::verify::{bring_up, verify};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{SimNand, Time};
 use std::sync::Arc;

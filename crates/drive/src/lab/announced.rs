@@ -2,14 +2,15 @@
 //! what RAM alone knows, within the programs that its shape states. Cuts of any other kind it does not promise to
 //! survive.
 
-use super::branch::{Shared, branch};
+use super::branch::branch;
 use super::cut_nand::CutNand;
 use super::model::{Expectation, Model};
 use super::panics::in_branch;
 use super::path::Fault;
 use super::points::{CutPoints, Points};
+use super::power_fail::save;
 use super::seen::Way;
-use super::verify::{Failure, FailureKind};
+use super::shared::Shared;
 use phelsuma_ftl::Ftl;
 use phelsuma_nand::Time;
 use std::sync::Arc;
@@ -51,19 +52,4 @@ pub(crate) fn cut_announced(
         }
     }
     shared.counts.points_done.fetch_add(1, Ordering::Relaxed);
-}
-
-/// What the battery pays for: the FTL is of no use afterwards but for a recovery.
-pub(crate) fn save(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Result<(), Failure> {
-    let failed = |kind, message| Err(Failure { kind, message });
-    let before = nand.sim.stats().total().programs;
-    if let Err(error) = ftl.power_fail(nand, at) {
-        return failed(FailureKind::Lost, format!("the battery cannot save everything: {error}"));
-    }
-    let programs = nand.sim.stats().total().programs - before;
-    let budget = u64::from(ftl.shape().battery_programs);
-    if programs > budget {
-        return failed(FailureKind::Lost, format!("the battery pays for {budget} programs, and {programs} were done"));
-    }
-    Ok(())
 }

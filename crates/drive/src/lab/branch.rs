@@ -8,37 +8,13 @@ use super::model::Expectation;
 use super::panics::in_branch;
 use super::path::Fault;
 use super::points::{CutPoints, Points};
-use super::seen::{Seen, Step, Way};
-use super::subject::Any;
-use super::sweep::LabConfig;
-use super::taken_back::TakenBack;
+use super::seen::{Step, Way};
+use super::shared::Shared;
 use super::verify::{bring_up, verify};
 use phelsuma_nand::SimNand;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-/// What was done so far.
-#[derive(Default)]
-pub(crate) struct Counts {
-    pub(crate) points_done: AtomicU32,
-    pub(crate) defects: AtomicU64,
-    pub(crate) cuts: AtomicU64,
-    pub(crate) nested: AtomicU64,
-    pub(crate) covered: AtomicU64,
-    pub(crate) joined: AtomicU64,
-    pub(crate) worst_recovery: AtomicU64,
-    pub(crate) taken_back: TakenBack,
-}
-
-/// What all threads of a sweep work on.
-pub(crate) struct Shared {
-    pub(crate) config: LabConfig<Any>,
-    /// So many times in a row each recovery from a cut of the workload is cut at each of its operations.
-    pub(crate) again: u32,
-    pub(crate) seen: Seen,
-    pub(crate) counts: Counts,
-}
+use std::sync::atomic::Ordering;
 
 /// Cuts the workload at the points that it takes.
 pub(crate) fn workload_watcher(shared: Arc<Shared>, points: Arc<CutPoints>) -> Watcher {

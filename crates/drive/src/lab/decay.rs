@@ -1,6 +1,6 @@
 //! Pages that decay, long after they were written and without any power cut; and what a host may expect then.
 
-use super::model::{Doubt, Model};
+use super::model::{Decayed, Doubt, Model};
 use super::subject::Subject;
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Block, Content, Kind, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time};
@@ -12,19 +12,6 @@ pub(crate) struct Decays {
     pub(crate) metadata: bool,
     pub(crate) number: u32,
     pub(crate) decay: Decay,
-}
-
-/// What has decayed so far.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(crate) enum Decayed {
-    #[default]
-    Nothing,
-    /// Pages of the host.
-    Host,
-    /// Also pages that say what is stale; of the host's pages only the mapping table tells where they are.
-    Validity,
-    /// Also other metadata.
-    Metadata,
 }
 
 /// What is written.

@@ -4,16 +4,17 @@
 //! Unlike a cut a defect leaves RAM alone, so an experiment begins with copies of FTL and flash before the request in which
 //! the operation falls, and does that request once more.
 
-use super::announced::save;
-use super::branch::{Shared, branch, branch_all};
+use super::branch::{branch, branch_all};
 use super::cut_nand::Watcher;
 use super::decay::{Decays, decay};
+use super::failure::{Checked, Failure, FailureKind};
 use super::host::{Host, Stop};
 use super::panics::in_branch;
 use super::path::{Defect, Fault};
 use super::points::{CutPoints, Points};
+use super::power_fail::save;
 use super::seen::{Key, Way};
-use super::verify::{Checked, Failure, FailureKind};
+use super::shared::Shared;
 use phelsuma_nand::sim::{Decay, EraseFault, ProgramFault};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::SplitMix64;

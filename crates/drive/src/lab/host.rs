@@ -1,16 +1,19 @@
 //! The host: runs the script against a drive, from a blank one on, and holds what it reads against what it wrote.
 
-use super::announced::{cut_announced, save};
-use super::branch::Shared;
+use super::announced::cut_announced;
+use super::branch::workload_watcher;
+use super::config::{LabConfig, LabError};
 use super::cut_nand::{CutNand, Watcher};
 use super::defects::Defects;
+use super::failure::{Failure, FailureKind};
 use super::model::{Expectation, InProgress, Model, tag};
 use super::panics::in_branch;
 use super::points::{CutPoints, Operations};
+use super::power_fail::save;
 use super::script::{Request, Script};
+use super::shared::Shared;
 use super::subject::{Any, Subject};
-use super::sweep::{LabConfig, LabError};
-use super::verify::{Counted, Failure, FailureKind, compare, consistent, exactly, observe, read_pages, within_bound};
+use super::verify::{Counted, compare, consistent, exactly, observe, read_pages, within_bound};
 use phelsuma_ftl::{Ftl, FtlError, HostData, Step, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, LogicalPage, Nand, SimNand, Time};
@@ -27,6 +30,15 @@ pub(crate) enum Watch {
 impl Watch {
     pub(crate) fn nobody(battery: bool) -> Self {
         if battery { Self::Requests(None) } else { Self::Operations(None) }
+    }
+}
+
+/// Cuts the workload where the points are, as the FTL's power fails.
+pub(crate) fn workload_watch(shared: &Arc<Shared>, points: &Arc<CutPoints>) -> Watch {
+    let (shared, points) = (Arc::clone(shared), Arc::clone(points));
+    match shared.config.ftl.has_battery() {
+        true => Watch::Requests(Some((shared, points))),
+        false => Watch::Operations(Some(workload_watcher(shared, points))),
     }
 }
 

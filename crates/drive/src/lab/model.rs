@@ -2,9 +2,21 @@
 //!
 //! Every page written carries a tag that says which logical page it is and which write it was. Tag 0 is zeros.
 
-use super::decay::Decayed;
 use super::script::Request;
 use std::sync::Arc;
+
+/// What has decayed so far.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Decayed {
+    #[default]
+    Nothing,
+    /// Pages of the host.
+    Host,
+    /// Also pages that say what is stale; of the host's pages only the mapping table tells where they are.
+    Validity,
+    /// Also other metadata.
+    Metadata,
+}
 
 /// What one logical page may read as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,6 +1,6 @@
 //! A panic of an FTL in a branch is a finding, and not news for the terminal.
 
-use super::verify::{Failure, FailureKind};
+use super::failure::{Failure, FailureKind};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;

@@ -1,12 +1,12 @@
 //! What a crash experiment found.
 
-use super::branch::Shared;
+use super::failure::{Failure, FailureKind};
 use super::host::Uncut;
 use super::path::Path;
 use super::points::CutPoints;
+use super::shared::Shared;
 use super::subject::Promise;
 use super::taken_back::TakenBackReport;
-use super::verify::{Failure, FailureKind};
 use phelsuma_nand::Time;
 use serde::Serialize;
 use std::sync::atomic::Ordering;

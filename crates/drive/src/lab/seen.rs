@@ -5,8 +5,8 @@
 //! still to be done: of the ways to a branch the least is kept, and a failure is kept with the state it was found in
 //! and not with the branch that happened to be checked. Ids are made of that at the end, when all ways are known.
 
+use super::failure::Failure;
 use super::path::{Cut, Fault, Path};
-use super::verify::Failure;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -173,7 +173,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::verify::FailureKind;
+    use super::super::failure::FailureKind;
     use super::*;
 
     fn failure(message: &str) -> Failure {

@@ -1,17 +1,17 @@
 //! The shortest script to a finding of a sweep: requests are left out as long as the same kind of thing is still wrong when
 //! what befell the drive befalls it at some operation of the same request.
 
-use super::branch::Shared;
+use super::config::LabConfig;
 use super::defects::{Defects, REQUESTS_AFTER};
+use super::failure::FailureKind;
 use super::fewest::fewest;
-use super::host::{Extras, Watch, run_uncut, run_workload};
+use super::host::{Extras, Watch, run_uncut, run_workload, workload_watch};
 use super::path::{Fault, Path};
 use super::points::{CutPoints, Points};
 use super::script::{Request, Script};
 use super::seen::Seen;
+use super::shared::Shared;
 use super::subject::Any;
-use super::sweep::{LabConfig, workload_watch};
-use super::verify::FailureKind;
 use std::sync::Arc;
 
 /// How many scripts are tried at the most.

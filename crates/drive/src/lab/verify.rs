@@ -1,72 +1,15 @@
 //! What is checked after a power cut: a branch is recovered, read in full, recovered once more, written over twice and
 //! checked again.
 
-use super::announced::save;
 use super::cut_nand::CutNand;
-use super::decay::Decayed;
-use super::model::{Expectation, Model, Wrong, tag};
+use super::failure::{Checked, FailureKind, failure};
+use super::model::{Decayed, Expectation, Model, Wrong, tag};
+use super::power_fail::save;
 use super::subject::Subject;
 use super::taken_back::{Taken, TakenBack};
 use phelsuma_ftl::{Disagreement, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest};
 use phelsuma_nand::{Content, LogicalPage, OpCounts, Purpose, SimNand, Time};
-use serde::{Serialize, Serializer};
-use std::fmt;
 use std::sync::Arc;
-
-/// What was found wrong with a branch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum FailureKind {
-    /// Acknowledged data are gone: an older content, zeros, or a read error in their place.
-    Lost,
-    /// A page reads as something that was never written there, or the FTL's structures contradict each other.
-    Corrupt,
-    /// The drive does not come up, or cannot be written; or a recovery is not what it says.
-    Stuck,
-    /// The FTL panicked.
-    Panic,
-}
-
-impl FailureKind {
-    /// Whatever has befallen the drive, an FTL has an answer, and shows nobody's data; its structures agree.
-    pub(crate) fn is_never_excused(self) -> bool {
-        matches!(self, Self::Corrupt | Self::Panic)
-    }
-
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Corrupt => "corrupt",
-            Self::Stuck => "stuck",
-            Self::Panic => "panic",
-        }
-    }
-}
-
-impl fmt::Display for FailureKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for FailureKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-/// A branch that failed.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Failure {
-    pub(crate) kind: FailureKind,
-    pub(crate) message: String,
-}
-
-pub(crate) type Checked<T> = Result<T, Failure>;
-
-pub(crate) fn failure<T>(kind: FailureKind, message: String) -> Checked<T> {
-    Err(Failure { kind, message })
-}
 
 /// Brings the drive up; the moment it is ready in simulated time is how long that took.
 pub(crate) fn bring_up(nand: &mut CutNand, subject: &dyn Subject) -> Checked<(Box<dyn Ftl<CutNand>>, Time)> {

@@ -2,18 +2,17 @@
 //! after each.
 
 use super::cycle::{Breaks, Cut, Cycle};
-use crate::lab::announced::save;
 use crate::lab::beside;
 use crate::lab::cut_nand::{CutFlash, CutNand, CutPoint};
-use crate::lab::decay::{Decayed, decay};
+use crate::lab::decay::decay;
+use crate::lab::failure::{Checked, Failure, FailureKind, failure};
 use crate::lab::host::write_pages;
-use crate::lab::model::{Expectation, InProgress, Model, tag};
+use crate::lab::model::{Decayed, Expectation, InProgress, Model, tag};
 use crate::lab::path::{Defect, Fault};
+use crate::lab::power_fail::save;
 use crate::lab::script::Request;
 use crate::lab::subject::{Any, Promise};
-use crate::lab::verify::{
-    Checked, Counted, Failure, FailureKind, compare, consistent, exactly, failure, observe, read_pages, within_bound,
-};
+use crate::lab::verify::{Counted, compare, consistent, exactly, observe, read_pages, within_bound};
 use phelsuma_ftl::{Ftl, FtlError, Step};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, SimNand, Time, Timing};

@@ -8,11 +8,11 @@ mod cycle;
 mod life;
 mod shrink;
 
+use super::config::LabError;
+use super::failure::Failure;
 use super::panics::{in_branch, quiet_in_branches};
 use super::script::{Plan, Request, Script};
 use super::subject::{Any, Subject, described, entries_drawn_for};
-use super::sweep::LabError;
-use super::verify::Failure;
 use super::workload::Workload;
 use cycle::{Chance, Cycle, Odds};
 use life::{Life, Species, Tally};
