@@ -1,7 +1,7 @@
 //! Holding the RAM structures against each other and against the flash.
 
 use super::PageMapped;
-use super::mapping::Place;
+use super::mapping::{Mapping, Place};
 use super::meta_io::MetaIo;
 use super::validity::{Answer, Validity};
 use super::{mapping_io, validity_io};
@@ -130,8 +130,7 @@ impl PageMapped {
                 given_up[geometry.block_of(page).index()] += u16::from(self.recounted.is_some());
             }
         }
-        let is_uncertain = matches!(self.validity, Validity::Log(_) | Validity::Gecko(_)) && self.validity.is_damaged();
-        if is_uncertain {
+        if self.validity.overstates() {
             // A log that does not know all takes for live what it has not heard of, or all that there is, until a collection
             // asks the mapping.
             for page in valid.without(&mapped).collect::<Vec<Page>>() {

@@ -43,7 +43,7 @@ impl PageMapped {
         let reserve = if self.barriers.keeps(Barrier::ReserveKept) { self.shape.reserve_blocks } else { 1 };
         let (mut most_free, mut turns) = (self.blocks.free(), 0);
         // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come to.
-        let of_tree = matches!(self.mapping, Mapping::Mu(_));
+        let of_tree = self.tree.is_some();
         while self.blocks.free() < reserve {
             let known = self.look_for_victims(nand, at);
             turns = if self.blocks.free() > most_free { 0 } else { turns + 1 };
@@ -96,7 +96,7 @@ impl PageMapped {
         // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale, and a
         // tree: each has blocks of its own.
         let set_aside = match self.mapping.is_lazy() {
-            _ if matches!(self.mapping, Mapping::Mu(_)) => u64::from(self.shape.metadata_blocks),
+            _ if self.tree.is_some() => u64::from(self.shape.metadata_blocks),
             true if self.blocks.collects_metadata() => u64::from(self.shape.unidentified_blocks),
             true => u64::from(self.shape.metadata_blocks) + u64::from(self.shape.unidentified_blocks),
             false => 0,
@@ -108,7 +108,7 @@ impl PageMapped {
     /// With a tree in which each trim leaves stale pages: a block of which more is gained than its pages and the tree take,
     /// however much is live elsewhere. Else a drive that is full could not take the trims that make room.
     fn emptied_victim(&self) -> Option<(Block, Why)> {
-        let least = self.blocks.counters.least_by_scan().filter(|_| matches!(self.mapping, Mapping::Mu(_)))?;
+        let least = self.blocks.counters.least_by_scan().filter(|_| self.tree.is_some())?;
         let live = u32::from(self.blocks.counters.live(least));
         (2 * live <= self.blocks.geometry().pages_per_block()).then_some((least, Why::Emergency))
     }
@@ -241,8 +241,8 @@ impl PageMapped {
     }
 
     fn move_user_pages<N: Nand>(&mut self, nand: &mut N, victim: Block, why: Why, at: Time) -> Result<Time, FtlError> {
-        let of_tree = matches!(self.validity, Validity::Mu(_));
-        if of_tree && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
+        let is_held_against_counters = self.validity.is_held_against_counters();
+        if is_held_against_counters && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
             // Nobody has to ask which of its pages are stale.
             return Ok(at);
         }
@@ -255,9 +255,7 @@ impl PageMapped {
         if self.validity.is_unreadable() {
             return Err(TREE_UNREADABLE);
         }
-        if of_tree {
-            // Where they do not agree there are pages that were never programmed; and the mapping is asked, at no cost to
-            // speak of.
+        if is_held_against_counters {
             let agree = live.len() == usize::from(self.blocks.counters.live(victim));
             answer = if agree { Answer::Exact } else { Answer::Uncertain };
         }
@@ -270,7 +268,7 @@ impl PageMapped {
                 return Err(TREE_UNREADABLE);
             }
         }
-        let on_flash = matches!(self.mapping, Mapping::Paged(_)) && self.barriers.keeps(Barrier::MovedVerified);
+        let marks_lost = self.mapping.marks_lost() && self.barriers.keeps(Barrier::MovedVerified);
         let mut moving = core::mem::take(&mut self.moving);
         let mut done = Ok(at);
         for batch in live.chunks(if all_first { move_buffer::PAGES } else { 1 }) {
@@ -285,7 +283,7 @@ impl PageMapped {
                     PageRead::Written { content, spare, .. }
                         if spare.kind == Kind::User
                             && spare.key < self.shape.logical_pages
-                            && (!on_flash || content.crc() == spare.data_crc) =>
+                            && (!marks_lost || content.crc() == spare.data_crc) =>
                     {
                         match self.mapping.judge(LogicalPage(spare.key), page) {
                             Judgement::Live => moving.push(page, spare, content, ready),
@@ -324,7 +322,8 @@ impl PageMapped {
             self.mapping.prepare(mapping_io!(self, nand, at), owner, false, &mut self.before)?;
             self.mapping.moved(owner, Place::Lost);
             if self.barriers.keeps(Barrier::LostWrittenThrough) {
-                self.mapping.synchronize_key(mapping_io!(self, nand, at), owner, &mut self.before)?;
+                let part = self.mapping.part_of(owner);
+                self.mapping.synchronize_part(mapping_io!(self, nand, at), part, &mut self.before)?;
             }
         }
         self.validity.leave(self.blocks.geometry(), page);
@@ -387,10 +386,8 @@ impl PageMapped {
     ) -> Result<Time, FtlError> {
         let mut done = at;
         let page_bytes = self.blocks.geometry().page_bytes();
-        if let Mapping::Paged(paged) = &self.mapping {
-            // None of their translation pages is read: where they were is known.
-            paged.warm(nand, &[], moving.pages());
-        }
+        // None of their translation pages is read: where they were is known.
+        self.mapping.warm(nand, &[], moving.pages());
         for index in 0..moving.pages() {
             let (page, content) = moving.get(index, page_bytes);
             let key = LogicalPage(page.spare.key);
@@ -408,9 +405,7 @@ impl PageMapped {
             let (to, safe) = self.blocks.append(nand, stream, &copy, why.purpose(), page.ready)?;
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
-            if let Mapping::Paged(paged) = &self.mapping {
-                self.integrity.moved(paged.part_of(key));
-            }
+            self.integrity.moved(self.mapping.part_of(key));
             self.validity.leave(self.blocks.geometry(), page.from);
             self.blocks.note_death(to, self.blocks.left_of(page.from));
             self.drop_count(page.from);

@@ -189,9 +189,7 @@ impl PageMapped {
                 Ok(at)
             }
             IntegrityPart::Page | IntegrityPart::Request => {
-                let Mapping::Paged(paged) = &self.mapping else { return Ok(at) };
-                let part = paged.part_of(key);
-                self.integrity.add_to_request(part);
+                self.integrity.add_to_request(self.mapping.part_of(key));
                 if self.integrity.method == IntegrityPart::Page { self.flush_request(nand, at) } else { Ok(at) }
             }
         }
@@ -218,7 +216,7 @@ impl PageMapped {
 
     /// Flushes a translation page if it is dirty, with the reserve full before.
     fn flush_one<N: Nand>(&mut self, nand: &mut N, part: u32, cause: Cause, at: Time) -> Result<(), FtlError> {
-        if !self.is_dirty(part) {
+        if !self.mapping.is_dirty(part) {
             return Ok(());
         }
         if self.blocks.free() < self.shape.reserve_blocks {
@@ -232,27 +230,19 @@ impl PageMapped {
         self.flush_now(nand, part, cause, at)
     }
 
-    fn is_dirty(&self, part: u32) -> bool {
-        matches!(&self.mapping, Mapping::Paged(paged) if paged.is_dirty(part))
-    }
-
     /// The same from what is free.
     fn flush_now<N: Nand>(&mut self, nand: &mut N, part: u32, cause: Cause, at: Time) -> Result<(), FtlError> {
-        if !self.is_dirty(part) {
+        if !self.mapping.is_dirty(part) {
             return Ok(());
         }
-        let io: &mut MetaIo<'_, N> = mapping_io!(self, nand, at);
-        if let Mapping::Paged(paged) = &mut self.mapping {
-            paged.synchronize_part(io, part, &mut self.before)?;
-        }
+        self.mapping.synchronize_part(mapping_io!(self, nand, at), part, &mut self.before)?;
         self.integrity.count(cause);
         self.settle(nand, at)
     }
 
     /// All that is dirty. When that is done.
     fn flush_all<N: Nand>(&mut self, nand: &mut N, cause: Cause, at: Time) -> Result<Time, FtlError> {
-        let Mapping::Paged(paged) = &self.mapping else { return Ok(at) };
-        for part in 0..paged.translation_pages() {
+        for part in 0..self.mapping.parts() {
             self.flush_one(nand, part, cause, at)?;
         }
         self.integrity.changed = None;

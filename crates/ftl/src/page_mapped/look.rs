@@ -40,13 +40,6 @@ impl PageMapped {
         if stream < self.streams.mapping {
             return Kind::User;
         }
-        match (&self.mapping, &self.validity) {
-            (Mapping::Ram(_), _) if stream == self.streams.mapping => Kind::Tombstone,
-            (Mapping::Paged(_), _) if stream == self.streams.mapping => Kind::Translation,
-            (Mapping::Mu(_), _) if stream == self.streams.mapping => Kind::Tree,
-            (_, Validity::Ram(_) | Validity::Flash(_) | Validity::Mu(_)) => Kind::Bitmap,
-            (_, Validity::Gecko(_)) => Kind::Gecko,
-            (_, Validity::Log(_)) => Kind::ValidityLog,
-        }
+        if stream == self.streams.mapping { self.mapping.kind() } else { self.validity.kind() }
     }
 }

@@ -13,6 +13,7 @@ use super::{Config, PageMapped, mapping_io};
 use crate::blocks::BlockUse;
 use crate::config::{MappingPart, PlacementPart};
 use crate::mu_tree::MuTree;
+use crate::page_mapped::validity::Validity;
 use crate::{Counter, Ftl, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand, Page, Time};
@@ -43,7 +44,7 @@ impl PageMapped {
     #[inline]
     pub(super) fn give_back_if_dead(&mut self, page: Page) {
         let block = self.blocks.geometry().block_of(page);
-        if self.validity.bitmap_cache().is_none() || !self.is_dead(block) {
+        if !self.validity.gives_back_at_once() || !self.is_dead(block) {
             return;
         }
         if self.mapping.has_pending_trims() { self.died.push(block) } else { self.give_back(block) }
@@ -67,9 +68,7 @@ impl PageMapped {
     }
 
     fn give_back(&mut self, block: Block) {
-        let Some(cache) = self.validity.bitmap_cache() else { return };
-        cache.freed(block);
-        cache.switch_merged();
+        self.validity.given_back(block);
         self.blocks.begin_collection(block);
         self.victim.taken(&self.blocks.counters, block);
         self.blocks.release(block);
@@ -78,11 +77,8 @@ impl PageMapped {
     /// The tree learns of what a request has written.
     #[inline]
     pub(super) fn put_what_was_written<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        if let Mapping::Mu(mu) = &mut self.mapping {
-            let io =
-                &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, phelsuma_nand::Purpose::Translation, at)
-                    .with_tree(&mut self.tree);
-            mu.put_all(io)?;
+        if self.tree.is_some() {
+            self.mapping.request_written(mapping_io!(self, nand, at))?;
             self.settle(nand, at)?;
         }
         Ok(())
@@ -91,7 +87,7 @@ impl PageMapped {
     /// Where the drive may have to come up anew, a trim is on flash when it is done. When that is. On a drive that has no block
     /// left for it, it stays pending.
     pub(super) fn write_trims_through<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if !matches!(self.mapping, Mapping::Mu(_)) || !self.mapping.has_pending_trims() {
+        if self.tree.is_none() || !self.mapping.has_pending_trims() {
             return Ok(at);
         }
         let io = mapping_io!(self, nand, at);

@@ -37,7 +37,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use integrity::Integrity;
-use mapping::{Before, LastPlace, Mapping, MuMapping, PagedMapping, Place, RamMapping};
+use mapping::{AnyMapping, Before, LastPlace, Mapping, MuMapping, PagedMapping, Place, RamMapping};
 use mending::partition_of;
 use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
@@ -46,7 +46,7 @@ use placement::Placement;
 use sampling::Sampling;
 use shape::{Streams, cache_entries, layout_of_tree};
 use sorting::{Sorting, placement_of};
-use validity::{BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
+use validity::{AnyValidity, BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
 use victim::{Chain, CostAge, DChoices, DualGreedy, Fifo, Greedy, Oracle, Sampled, StaticQuota, Victim};
 
 /// An FTL of this family.
@@ -81,8 +81,8 @@ pub(crate) struct PageMapped {
     battery: bool,
     /// With fewer blocks free nothing is written but by the battery. None without one.
     least_free: u32,
-    mapping: Mapping,
-    validity: Validity,
+    mapping: AnyMapping,
+    validity: AnyValidity,
     victim: Box<dyn Victim>,
     placement: Box<dyn Placement>,
     sorting: Sorting,
@@ -158,31 +158,31 @@ impl PageMapped {
         let composition = &config.composition;
         let logical_pages = config.logical_pages;
         let mapping = match composition.mapping {
-            MappingPart::RamTable => Mapping::Ram(RamMapping::new(geometry, logical_pages)),
+            MappingPart::RamTable => AnyMapping::Ram(RamMapping::new(geometry, logical_pages)),
             MappingPart::MuTree { .. } => {
                 let layout = layout_of_tree(geometry, config)?;
-                Mapping::Mu(MuMapping::new(geometry, layout, logical_pages, partition_of(config)))
+                AnyMapping::Mu(MuMapping::new(geometry, layout, logical_pages, partition_of(config)))
             }
             MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
                 let entries = cache_entries(logical_pages, asked);
                 let barriers = config.barriers();
                 let mut paged = PagedMapping::new(geometry, logical_pages, entries, on_miss, directory, barriers);
                 paged.limit_dirty(dirty, composition.power);
-                Mapping::Paged(paged)
+                AnyMapping::Paged(paged)
             }
         };
         let mut validity = match composition.validity {
-            ValidityPart::RamBitmap => Validity::Ram(RamBitmap::new(geometry)),
-            ValidityPart::FlashBitmap => Validity::Flash(FlashBitmap::new(geometry)),
+            ValidityPart::RamBitmap => AnyValidity::Ram(RamBitmap::new(geometry)),
+            ValidityPart::FlashBitmap => AnyValidity::Flash(FlashBitmap::new(geometry)),
             ValidityPart::MuTree { bitmap_cache } => {
-                Validity::Mu(BitmapCache::new(geometry, layout_of_tree(geometry, config)?, bitmap_cache))
+                AnyValidity::Mu(BitmapCache::new(geometry, layout_of_tree(geometry, config)?, bitmap_cache))
             }
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
                 let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
-                Validity::Gecko(LogarithmicGecko::new(geometry, tuning, config.barriers()))
+                AnyValidity::Gecko(LogarithmicGecko::new(geometry, tuning, config.barriers()))
             }
             ValidityPart::PageValidityLog => {
-                Validity::Log(PageValidityLog::new(geometry, logical_pages, config.barriers()))
+                AnyValidity::Log(PageValidityLog::new(geometry, logical_pages, config.barriers()))
             }
         };
         let victim: Box<dyn Victim> = match composition.victim {
@@ -220,13 +220,13 @@ impl PageMapped {
             mapping.fetch_for_placement();
         }
         if composition.power == PowerPart::GeckoRec
-            && let (Mapping::Paged(paged), Some(buffer_entries)) = (&mut mapping, validity.tell_of_leaving())
+            && let (AnyMapping::Paged(paged), Some(buffer_entries)) = (&mut mapping, validity.tell_of_leaving())
         {
             paged.take_checkpoints(ScanFrom::default());
             blocks.held = Some(Held::new(geometry, buffer_entries, config.barriers()));
         }
         if composition.power == PowerPart::Synchronize
-            && let (Mapping::Paged(paged), Some(_)) = (&mut mapping, validity.tell_of_leaving())
+            && let (AnyMapping::Paged(paged), Some(_)) = (&mut mapping, validity.tell_of_leaving())
         {
             paged.name_trimmed();
             blocks.young = Some(Young::new(geometry, config.barriers()));
@@ -413,8 +413,7 @@ impl PageMapped {
     fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
         // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
         // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
-        // A lookup in a µ-Tree programs nothing.
-        if self.blocks.free() < self.shape.reserve_blocks && !matches!(self.mapping, Mapping::Mu(_)) {
+        if self.blocks.free() < self.shape.reserve_blocks && self.mapping.lookups_program() {
             let _ = self.make_space(nand, at);
             if self.below_batterys_needs() {
                 // Nodes of a tree may be written more than once: what the battery needs is not touched.
@@ -642,8 +641,8 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn warm(&self, nand: &N, pages: &[LogicalPage]) {
-        if let Mapping::Paged(paged) = &self.mapping {
-            return paged.warm(nand, pages, pages.len());
+        if self.mapping.warm(nand, pages, pages.len()) {
+            return;
         }
         // Loads that do not wait for each other: first the entries, then the bits of the pages they name.
         let mut old = [Page(0); 16];
@@ -716,17 +715,11 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn look_at_gecko(&self) -> Option<GeckoLook> {
-        match &self.validity {
-            Validity::Gecko(gecko) => Some(gecko.look()),
-            Validity::Ram(_) | Validity::Flash(_) | Validity::Log(_) | Validity::Mu(_) => None,
-        }
+        self.validity.look()
     }
 
     fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
-        match (&self.mapping, &self.tree) {
-            (Mapping::Mu(extents), Some(tree)) => Some(extents.look(nand, tree)),
-            _ => None,
-        }
+        self.tree.as_ref().and_then(|tree| self.mapping.extents(nand, tree))
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<Finding> {

@@ -9,9 +9,9 @@
 //! It reads the spare areas of all that validity takes for live, and the table entry of each: as much as a recovery
 //! that reads the table. Nothing is programmed, so it may be done when no block is left.
 
-use super::mapping::Place;
+use super::mapping::{Mapping, Place};
 use super::meta_io::MetaIo;
-use super::validity::Answer;
+use super::validity::{Answer, Validity};
 use super::{PageMapped, mapping_io, validity_io};
 use crate::blocks::BlockUse;
 use alloc::vec::Vec;

@@ -15,7 +15,7 @@
 //!   is asked about first.
 
 use super::meta_io::MetaIo;
-use super::validity::Answer;
+use super::validity::{Answer, Validity};
 use super::{PageMapped, validity_io};
 use crate::Counter;
 use crate::config::SAMPLE_MIN;

@@ -17,12 +17,13 @@
 //! Where a structure is damaged, there is no seal: the recovery reads the table, and the damage is mended.
 
 use super::PageMapped;
-use super::mapping::Mapping;
+use super::mapping::{AnyMapping, Mapping};
 use super::meta_io::MetaIo;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::Item;
 use crate::medium::Saved;
+use crate::page_mapped::validity::Validity;
 use phelsuma_nand::{Geometry, Kind, Nand, Purpose, Time};
 
 /// What a saved page is a part of.
@@ -101,8 +102,8 @@ pub(crate) fn counters_and_seal(geometry: &Geometry) -> u64 {
 impl PageMapped {
     fn section(&self, section: Section) -> Option<&dyn Saved> {
         match (section, &self.mapping) {
-            (Section::Table, Mapping::Paged(paged)) => Some(paged.saved_table()),
-            (Section::Table, Mapping::Ram(_) | Mapping::Mu(_)) => None,
+            (Section::Table, AnyMapping::Paged(paged)) => Some(paged.saved_table()),
+            (Section::Table, AnyMapping::Ram(_) | AnyMapping::Mu(_)) => None,
             (Section::Validity, _) => self.validity.saved(),
             (Section::Counters, _) => Some(&self.blocks),
         }
@@ -111,8 +112,8 @@ impl PageMapped {
     /// Takes a saved page's bytes.
     pub(super) fn restore_page(&mut self, section: Section, from: u64, page: &[u8]) {
         let saved: Option<&mut dyn Saved> = match (section, &mut self.mapping) {
-            (Section::Table, Mapping::Paged(paged)) => Some(paged.saved_table_mut()),
-            (Section::Table, Mapping::Ram(_) | Mapping::Mu(_)) => None,
+            (Section::Table, AnyMapping::Paged(paged)) => Some(paged.saved_table_mut()),
+            (Section::Table, AnyMapping::Ram(_) | AnyMapping::Mu(_)) => None,
             (Section::Validity, _) => self.validity.saved_mut(),
             (Section::Counters, _) => Some(&mut self.blocks),
         };
@@ -127,8 +128,8 @@ impl PageMapped {
         let bytes = |section| self.section(section).map_or(0, Saved::saved_bytes);
         let bytes = [bytes(Section::Table), bytes(Section::Validity), bytes(Section::Counters)];
         let behind_table = match &self.mapping {
-            Mapping::Paged(paged) => paged.behind_table(),
-            Mapping::Ram(_) | Mapping::Mu(_) => 0,
+            AnyMapping::Paged(paged) => paged.behind_table(),
+            AnyMapping::Ram(_) | AnyMapping::Mu(_) => 0,
         };
         SavedPages::new(geometry, behind_table, self.validity.bitmap_parts(), bytes)
     }
@@ -170,10 +171,10 @@ impl PageMapped {
 
     /// Writes what RAM knows, and the seal. Everything else is on flash.
     pub(super) fn seal<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        let AnyMapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
         let mut bytes = paged.lend_buffer();
         let written = if self.is_sound() { self.write_sealed(nand, &mut bytes, at) } else { Ok(()) };
-        if let Mapping::Paged(paged) = &mut self.mapping {
+        if let AnyMapping::Paged(paged) = &mut self.mapping {
             paged.return_buffer(bytes);
         }
         written

@@ -2,7 +2,7 @@
 
 use super::PageMapped;
 use super::collect::Why;
-use super::mapping::Place;
+use super::mapping::{Mapping, Place};
 use super::move_buffer::Moving;
 use super::placement::{
     Asks, Dac, DualGreedy, HostGc, HostWrite, Midas, MovedPage, OldCopy, OneStream, Oracle, Partitions, Placement,

@@ -1,14 +1,15 @@
 //! The mapping table in RAM with what makes its trims survive: tombstone pages.
 
-use super::Place;
 use super::ram_table::RamTable;
 use super::trim_map::{PENDING_MAX, TrimMap, regions};
+use super::{Before, Judgement, Mapping, Place};
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
+use core::ops::Range;
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
 /// How many logical pages one trim takes at a time, a quarter of a page's bytes as entries of a
 /// translation page would be: the list of what they make
@@ -43,8 +44,9 @@ impl RamMapping {
         Needs { live_pages, programs: PENDING_MAX.into(), ..Needs::default() }
     }
 
+    /// Where `key` is.
     #[inline]
-    pub(crate) fn lookup(&self, key: LogicalPage) -> Place {
+    pub(crate) fn get(&self, key: LogicalPage) -> Place {
         self.table.lookup(key)
     }
 
@@ -52,55 +54,6 @@ impl RamMapping {
     #[inline]
     pub(crate) fn set(&mut self, key: LogicalPage, to: Place) -> Place {
         self.table.set(key, to)
-    }
-
-    pub(super) fn owner_of(&self, page: Page) -> Option<LogicalPage> {
-        self.table.owner_of(page)
-    }
-
-    pub(super) fn trim_reach(&self, key: LogicalPage) -> u32 {
-        let end = self.trims.pages_of(self.trims.region_of(key)).end;
-        (end - key.0).min(self.trim_reach)
-    }
-
-    /// Discards logical pages of one region; durable when the pending trims are written.
-    pub(super) fn trim<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        pages: core::ops::Range<u32>,
-        before: &mut Vec<Page>,
-    ) -> Result<(), FtlError> {
-        let region = self.trims.region_of(LogicalPage(pages.start));
-        for key in pages.map(LogicalPage) {
-            let old = match self.table.lookup(key) {
-                Place::At(old) => Some(old),
-                Place::Lost => None,
-                Place::Nowhere | Place::Trimmed => continue,
-            };
-            if self.trims.pending_count() >= PENDING_MAX && !self.trims.is_pending(region) {
-                self.write_pending(io)?;
-            }
-            self.table.set(key, Place::Trimmed);
-            before.extend(old);
-            self.trims.mark_pending(region);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    pub(super) fn has_pending(&self) -> bool {
-        self.trims.pending_count() > 0
-    }
-
-    /// Writes the tombstone pages of all pending regions. Not before everything so far is on flash: a tombstone page
-    /// leaves out what has been rewritten since, and must not outlive the rewriting. How many were written.
-    pub(crate) fn write_pending<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
-        io.barrier(Barrier::TombstonesAfterRewrites);
-        let written = self.tombstones_written;
-        while let Some(region) = self.trims.take_pending() {
-            self.write_tombstone(io, region)?;
-        }
-        Ok(self.tombstones_written - written)
     }
 
     /// Writes the tombstone page of one region anew, or drops it where nothing in the region is trimmed any more.
@@ -130,9 +83,121 @@ impl RamMapping {
         }
         any
     }
+}
+
+impl Mapping for RamMapping {
+    fn purpose(&self) -> Purpose {
+        Purpose::Trim
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Tombstone
+    }
+
+    #[inline]
+    fn lookup<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, key: LogicalPage, _before: &mut Vec<Page>) -> Place {
+        self.get(key)
+    }
+
+    fn peek<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
+        self.get(key)
+    }
+
+    #[inline]
+    fn cached(&mut self, key: LogicalPage) -> Option<Place> {
+        Some(self.get(key))
+    }
+
+    #[inline]
+    fn in_table(&self, key: LogicalPage) -> Option<Place> {
+        Some(self.get(key))
+    }
+
+    #[inline]
+    fn prepare<N: Nand>(
+        &mut self,
+        _io: &mut MetaIo<'_, N>,
+        _key: LogicalPage,
+        _by_host: bool,
+        _before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn known(&self, key: LogicalPage) -> Option<Place> {
+        Some(self.get(key))
+    }
+
+    #[inline]
+    fn written(&mut self, key: LogicalPage, to: Page) -> Before {
+        Before::Known(self.set(key, Place::At(to)))
+    }
+
+    #[inline]
+    fn moved(&mut self, key: LogicalPage, place: Place) {
+        self.set(key, place);
+    }
+
+    #[inline]
+    fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
+        if self.get(key) == Place::At(page) { Judgement::Live } else { Judgement::Stale }
+    }
+
+    fn owner_of<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
+        self.table.owner_of(page)
+    }
+
+    fn trim_reach(&self, key: LogicalPage) -> u32 {
+        let end = self.trims.pages_of(self.trims.region_of(key)).end;
+        (end - key.0).min(self.trim_reach)
+    }
+
+    /// Discards logical pages of one region; durable when the pending trims are written.
+    fn trim<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: Range<u32>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        let region = self.trims.region_of(LogicalPage(pages.start));
+        for key in pages.map(LogicalPage) {
+            let old = match self.table.lookup(key) {
+                Place::At(old) => Some(old),
+                Place::Lost => None,
+                Place::Nowhere | Place::Trimmed => continue,
+            };
+            if self.trims.pending_count() >= PENDING_MAX && !self.trims.is_pending(region) {
+                self.write_pending_trims(io)?;
+            }
+            self.table.set(key, Place::Trimmed);
+            before.extend(old);
+            self.trims.mark_pending(region);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn has_pending_trims(&self) -> bool {
+        self.trims.pending_count() > 0
+    }
+
+    fn has_tombstones(&self) -> bool {
+        self.trims.any_page()
+    }
+
+    /// Writes the tombstone pages of all pending regions. Not before everything so far is on flash: a tombstone page
+    /// leaves out what has been rewritten since, and must not outlive the rewriting.
+    fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        io.barrier(Barrier::TombstonesAfterRewrites);
+        while let Some(region) = self.trims.take_pending() {
+            self.write_tombstone(io, region)?;
+        }
+        Ok(())
+    }
 
     /// Writes the tombstone pages that stand in `victim` anew, from the table.
-    pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+    fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
         io.barrier(Barrier::TombstonesAfterRewrites);
         let geometry = *io.geometry();
         let before = self.tombstones_written;
@@ -144,16 +209,16 @@ impl RamMapping {
         Ok(self.tombstones_written - before)
     }
 
-    pub(super) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
-        (0..self.trims.regions()).filter_map(|region| self.trims.page_of(region))
+    fn metadata_pages<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>) -> Vec<Page> {
+        (0..self.trims.regions()).filter_map(|region| self.trims.page_of(region)).collect()
     }
 
-    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+    fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("mapping.table", self.table.bytes());
         self.trims.ram(ledger);
     }
 
-    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
+    fn counters(&self, out: &mut Vec<Counter>) {
         out.push(Counter::sum("tombstones_written", self.tombstones_written));
     }
 }

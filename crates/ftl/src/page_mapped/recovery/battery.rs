@@ -31,9 +31,9 @@ use crate::barriers::{Barrier, Barriers};
 use crate::medium::Clock;
 use crate::page_mapped::Config;
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::mapping::{AnyMapping, Mapping};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::{RamBitmap, Validity, saved_bytes};
+use crate::page_mapped::validity::{AnyValidity, RamBitmap, Validity, saved_bytes};
 use crate::recovery_report::RecoveryReport;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -186,7 +186,7 @@ impl PageMapped {
         let bitmap_stream = ftl.validity.is_on_flash().then_some(ftl.streams.validity);
         // Which pages are live, where validity has to be told afterwards.
         let mut live = ftl.validity.is_on_flash().then(|| RamBitmap::new(&geometry));
-        let Mapping::Paged(paged) = &mut ftl.mapping else {
+        let AnyMapping::Paged(paged) = &mut ftl.mapping else {
             return Err(FtlError::Unsupported("a battery saves a demand-paged mapping"));
         };
 
@@ -197,7 +197,7 @@ impl PageMapped {
             first_seq: vec![0; geometry.blocks() as usize],
             holds_translation: vec![false; geometry.blocks() as usize],
             holds_users: vec![false; geometry.blocks() as usize],
-            newest: vec![None; paged.translation_pages() as usize],
+            newest: vec![None; paged.parts() as usize],
             unreadable: Vec::new(),
             bitmap_stream,
             barriers: ftl.barriers,
@@ -245,7 +245,7 @@ impl PageMapped {
         ftl.hear_news(nand, steps.now)?;
         ftl.build(nand, &mut steps)?;
         ftl.write_dangling(nand, &mut steps, &dangling)?;
-        if let (Some(live), Validity::Flash(bitmap)) = (&live, &mut ftl.validity) {
+        if let (Some(live), AnyValidity::Flash(bitmap)) = (&live, &mut ftl.validity) {
             steps.begin("write the bitmap");
             // What is live but no user page keeps its block from being used by others: it does not matter.
             let counters = ftl.blocks.counters.clone();
@@ -288,7 +288,7 @@ impl PageMapped {
 
     /// Writes what stands between a tree's root and the translation pages found.
     fn build<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
-        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        let AnyMapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
         if paged.is_flat() {
             return Ok(());
         }
@@ -306,7 +306,7 @@ impl PageMapped {
         steps: &mut Steps,
         dangling: &[LogicalPage],
     ) -> Result<(), FtlError> {
-        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        let AnyMapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
         if dangling.is_empty() {
             return Ok(());
         }
@@ -322,7 +322,7 @@ impl PageMapped {
 
     /// Makes it durable which translation pages are lost.
     fn write_lost<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
-        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        let AnyMapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
         paged.write_lost(io)?;
         steps.count(io);

@@ -6,7 +6,7 @@ use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::barriers::{Barrier, Barriers};
 use crate::medium::EPOCH;
-use crate::page_mapped::mapping::{PagedMapping, Place};
+use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
 

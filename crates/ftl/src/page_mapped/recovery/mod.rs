@@ -22,7 +22,7 @@ mod steps;
 mod synchronizing;
 mod tree;
 
-use super::mapping::{Mapping, Place, RamMapping};
+use super::mapping::{AnyMapping, Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
 use super::shape::recovery_bound;
 use super::{Config, PageMapped};
@@ -31,6 +31,7 @@ use crate::blocks::RECOVERY_STREAM;
 use crate::config::PowerPart;
 use crate::medium::marks::SpareMarks;
 use crate::medium::{Clock, FirstPages, NewPage, anchor};
+use crate::page_mapped::validity::Validity;
 use crate::recovery_report::RecoveryReport;
 use crate::{ANCHOR_BLOCKS, FtlError};
 use alloc::vec::Vec;
@@ -62,8 +63,8 @@ impl PageMapped {
     /// The mapping table in RAM: what this recovery is for.
     fn table(&mut self) -> &mut RamMapping {
         match &mut self.mapping {
-            Mapping::Ram(table) => table,
-            Mapping::Paged(_) | Mapping::Mu(_) => unreachable!("recovery by scanning begins with a table in RAM"),
+            AnyMapping::Ram(table) => table,
+            AnyMapping::Paged(_) | AnyMapping::Mu(_) => unreachable!("recovery by scanning begins with a table in RAM"),
         }
     }
 
@@ -203,9 +204,9 @@ impl PageMapped {
             }
         }
         self.let_go_if_out_of_blocks(holding);
-        let Mapping::Ram(table) = &mut self.mapping else { return Err(NOT_A_TABLE) };
+        let AnyMapping::Ram(table) = &mut self.mapping else { return Err(NOT_A_TABLE) };
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
-        table.write_pending(io)?;
+        table.write_pending_trims(io)?;
         steps.count(io);
         steps.now = steps.now.max(self.blocks.clock.horizon());
         self.hear_news(nand, steps.now)
@@ -236,7 +237,7 @@ impl PageMapped {
                     let key = LogicalPage(found.spare.key);
                     let region = scan.tombstones.get(self.table().trims.region_of(key) as usize).copied().flatten();
                     let trimmed = key.0 < self.shape.logical_pages
-                        && self.table().lookup(key) == Place::Trimmed
+                        && self.table().get(key) == Place::Trimmed
                         && region.is_some_and(|t| t.spare.version > found.spare.version);
                     if !trimmed {
                         held.extend(scan.enter(self, nand, steps, *found));
@@ -265,13 +266,13 @@ impl PageMapped {
         // perhaps to a page that is yet to be entered.
         let table = self.table();
         for key in table.trims.pages_of(region).map(LogicalPage) {
-            if table.lookup(key) == Place::Trimmed {
+            if table.get(key) == Place::Trimmed {
                 table.set(key, Place::Nowhere);
             }
         }
         let trimmed: Vec<LogicalPage> = self.table().trims.trimmed_in(region, bitmap).collect();
         for key in trimmed {
-            match self.table().lookup(key) {
+            match self.table().get(key) {
                 Place::At(page) => {
                     if let SpareRead::Written(spare) = steps.read_spare(nand, page)
                         && (spare.version < tombstone.spare.version || !self.barriers.keeps(Barrier::TombstoneVersion))
@@ -329,9 +330,7 @@ impl PageMapped {
     fn is_newest(&mut self, found: &Found) -> bool {
         let key = found.spare.key;
         match found.spare.kind {
-            Kind::User => {
-                key < self.shape.logical_pages && self.table().lookup(LogicalPage(key)) == Place::At(found.page)
-            }
+            Kind::User => key < self.shape.logical_pages && self.table().get(LogicalPage(key)) == Place::At(found.page),
             Kind::Tombstone => {
                 key < self.table().trims.regions() && self.table().trims.page_of(key) == Some(found.page)
             }

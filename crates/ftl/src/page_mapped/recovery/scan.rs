@@ -6,6 +6,7 @@ use crate::barriers::Barrier;
 use crate::blocks::RECOVERY_STREAM;
 use crate::medium::window;
 use crate::page_mapped::mapping::Place;
+use crate::page_mapped::validity::Validity;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, PageRead, Spare, SpareRead};
@@ -161,7 +162,7 @@ impl Scan {
             Kind::User if key < ftl.shape.logical_pages => {
                 let key = LogicalPage(key);
                 let mut stale = None;
-                if let Place::At(page) = ftl.table().lookup(key) {
+                if let Place::At(page) = ftl.table().get(key) {
                     if let SpareRead::Written(other) = steps.read_spare(nand, page) {
                         let older = if ftl.barriers.keeps(Barrier::VersionOrder) {
                             newer(&other, &found.spare)

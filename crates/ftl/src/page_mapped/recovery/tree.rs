@@ -14,9 +14,9 @@ use super::{PageMapped, RamMapping};
 use crate::FtlError;
 use crate::blocks::BlockUse;
 use crate::mu_tree::MuTree;
-use crate::page_mapped::mapping::{Mapping, MuMapping, Place, TREE_UNREADABLE, of_tree, parts_of_block};
+use crate::page_mapped::mapping::{AnyMapping, MuMapping, Place, TREE_UNREADABLE, of_tree, parts_of_block};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::{BitmapCache, RamBitmap, Validity};
+use crate::page_mapped::validity::{AnyValidity, BitmapCache, RamBitmap};
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Purpose};
 
 /// The parts that stand aside while a recovery finds out what is to be in the tree.
@@ -33,16 +33,16 @@ const WRITE_PAGES_MIN: usize = 16;
 impl PageMapped {
     /// Has the mapping in a table for the time being, if it is in a tree.
     pub(super) fn put_table_into_ram(&mut self, geometry: &Geometry) -> Option<Aside> {
-        if !matches!(self.mapping, Mapping::Mu(_)) {
+        if !matches!(self.mapping, AnyMapping::Mu(_)) {
             return None;
         }
         let tree = self.tree.take()?;
-        let table = Mapping::Ram(RamMapping::new(geometry, self.shape.logical_pages));
-        let Mapping::Mu(mapping) = core::mem::replace(&mut self.mapping, table) else { return None };
+        let table = AnyMapping::Ram(RamMapping::new(geometry, self.shape.logical_pages));
+        let AnyMapping::Mu(mapping) = core::mem::replace(&mut self.mapping, table) else { return None };
         let mut cache = None;
-        if matches!(self.validity, Validity::Mu(_)) {
-            let bitmap = Validity::Ram(RamBitmap::new(geometry));
-            if let Validity::Mu(aside) = core::mem::replace(&mut self.validity, bitmap) {
+        if matches!(self.validity, AnyValidity::Mu(_)) {
+            let bitmap = AnyValidity::Ram(RamBitmap::new(geometry));
+            if let AnyValidity::Mu(aside) = core::mem::replace(&mut self.validity, bitmap) {
                 cache = Some(aside);
             }
         }
@@ -67,7 +67,7 @@ impl PageMapped {
         let Aside { mut mapping, mut cache, tree } = aside;
         let layout = tree.layout();
         let (logical_pages, table) = (self.shape.logical_pages, self.table());
-        let extents = mapping.extents_of((0..logical_pages).map(|key| table.lookup(LogicalPage(key))));
+        let extents = mapping.extents_of((0..logical_pages).map(|key| table.get(LogicalPage(key))));
         let entries = extents + u64::from(geometry.blocks()) * u64::from(parts_of_block(&geometry));
         let pages = entries.div_ceil(layout.entries_max(1, 2) as u64) + 2 * WRITE_PAGES_MIN as u64;
         let blocks = pages.div_ceil(u64::from(geometry.pages_per_block())) + 2;
@@ -77,11 +77,11 @@ impl PageMapped {
         let mut tree = Some(tree);
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now)
             .with_tree(&mut tree);
-        let Mapping::Ram(table) = &mut self.mapping else { return Ok(scratch) };
+        let AnyMapping::Ram(table) = &mut self.mapping else { return Ok(scratch) };
         let usual = io.tree(|tree, _| Ok(tree.set_write_pages(WRITE_PAGES_MIN))).unwrap_or(WRITE_PAGES_MIN);
         let mut written = Ok(());
         for key in (0..self.shape.logical_pages).map(LogicalPage) {
-            let place = table.lookup(key);
+            let place = table.get(key);
             if written.is_ok() && place != Place::Nowhere {
                 written = mapping.found(io, key, place);
             }
@@ -89,12 +89,12 @@ impl PageMapped {
         written = written.and_then(|()| mapping.put_all(io));
         core::mem::swap(&mut mapping.trims, &mut table.trims);
         let uses = |io: &MetaIo<'_, N>, block| io.use_of(block) == BlockUse::Closed && !io.is_metadata(block);
-        if let (Some(cache), Validity::Ram(bitmap)) = (&mut cache, &self.validity) {
+        if let (Some(cache), AnyValidity::Ram(bitmap)) = (&mut cache, &self.validity) {
             let mut live = core::mem::take(&mut self.live);
             for block in (0..geometry.blocks()).map(Block) {
                 if written.is_ok() && uses(io, block) {
                     live.clear();
-                    bitmap.live_in(block, &mut live);
+                    bitmap.live_pages(block, &mut live);
                     written = cache.restore(io, block, &live);
                 }
             }
@@ -123,9 +123,9 @@ impl PageMapped {
         }
         // Of blocks that were erased meanwhile the tree says nothing yet, so the bitmap hears of it.
         self.hear_news(nand, steps.now)?;
-        self.mapping = Mapping::Mu(mapping);
+        self.mapping = AnyMapping::Mu(mapping);
         if let Some(cache) = cache {
-            self.validity = Validity::Mu(cache);
+            self.validity = AnyValidity::Mu(cache);
         }
         self.tree = tree;
         Ok(scratch)

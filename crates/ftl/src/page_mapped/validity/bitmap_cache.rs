@@ -12,7 +12,7 @@
 //! A block's entries leave the tree when the block is erased. A power cut ends tree and table alike; what is stale then
 //! comes out of the recovery's scan, so an entry cannot be older than its block's pages.
 
-use super::Answer;
+use super::{Answer, Validity};
 use crate::mu_tree::Layout;
 use crate::page_mapped::mapping::{PART_PAGES, bitmap_key, of_tree, parts_of_block};
 use crate::page_mapped::meta_io::MetaIo;
@@ -116,36 +116,6 @@ impl BitmapCache {
         block.index() % self.buckets.len()
     }
 
-    pub(crate) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
-        self.inserted += 1;
-        let (block, bucket) = (self.geometry.block_of(page), self.bucket(self.geometry.block_of(page)));
-        let mut at = self.buckets[bucket];
-        while at != END {
-            let entry = self.get(at);
-            let same = self.geometry.block_of(Page(entry.first())) == block;
-            let fits = entry.end() - entry.first() < PAGES_MAX;
-            if same && (entry.first()..entry.end()).contains(&page.0) {
-                return Ok(());
-            }
-            if same && fits && entry.end() == page.0 {
-                self.set(at, Stale::new(entry.first(), page.0 + 1));
-                self.merged += 1;
-                return Ok(());
-            }
-            if same && fits && page.0 + 1 == entry.first() {
-                self.set(at, Stale::new(page.0, entry.end()));
-                self.merged += 1;
-                return Ok(());
-            }
-            at = self.entries[at as usize].next;
-        }
-        if self.used >= self.entries_max.max(1) {
-            self.flush(io)?;
-        }
-        self.push(bucket, Stale::new(page.0, page.0 + 1));
-        if self.entries_max == 0 { self.flush(io) } else { Ok(()) }
-    }
-
     fn push(&mut self, bucket: usize, stale: Stale) {
         let at = match self.unused {
             END => {
@@ -232,7 +202,7 @@ impl BitmapCache {
     }
 
     /// Everything goes to the tree.
-    pub(crate) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+    fn empty<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         let mut all = Vec::with_capacity(self.used as usize);
         for bucket in 0..self.buckets.len() {
             all.extend(self.take(bucket, None));
@@ -241,31 +211,9 @@ impl BitmapCache {
         self.write(io, all)
     }
 
-    /// A block is going to be collected: everything in its bucket goes to the tree.
-    pub(crate) fn chosen<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
-        let of_bucket = self.take(self.bucket(block), None);
-        if of_bucket.is_empty() { Ok(()) } else { self.write(io, of_bucket) }
-    }
-
     /// Nothing in a block is live any more: nobody asks before it is erased.
-    pub(crate) fn freed(&mut self, block: Block) {
+    fn forget(&mut self, block: Block) {
         self.dropped += self.take(self.bucket(block), Some(block)).len() as u64;
-    }
-
-    /// A block was given back because its last page became stale.
-    pub(crate) fn switch_merged(&mut self) {
-        self.switch_merges += 1;
-    }
-
-    /// A block was erased: its entries leave the tree.
-    pub(crate) fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
-        self.freed(block);
-        for part in 0..parts_of_block(&self.geometry) {
-            let key = bitmap_key(&self.geometry, block, part);
-            let before = io.tree(|tree, io| tree.remove(io, key)).map_err(of_tree)?;
-            self.in_tree = self.in_tree.saturating_sub(before.is_some().into());
-        }
-        Ok(())
     }
 
     /// What is stale in a part of a block, by the tree and the cache.
@@ -284,26 +232,6 @@ impl BitmapCache {
             at = self.entries[at as usize].next;
         }
         Ok(bits)
-    }
-
-    /// The pages of a block that are not stale. Some may never have been programmed.
-    pub(crate) fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
-        let pages = self.geometry.pages_per_block();
-        for part in 0..parts_of_block(&self.geometry) {
-            // Where it cannot be read the drive comes up anew before anything is moved.
-            let stale = self.stale(io, block, part).unwrap_or_else(|_| {
-                self.unreadable = true;
-                0
-            });
-            let of_part = part * PART_PAGES..pages.min((part + 1) * PART_PAGES);
-            out.extend(of_part.filter(|index| stale >> (index % PART_PAGES) & 1 == 0).map(|index| index as u16));
-        }
-        Answer::NotKnownStale
-    }
-
-    /// Whether an entry could not be read.
-    pub(crate) fn is_unreadable(&self) -> bool {
-        self.unreadable
     }
 
     /// Says of a block, of which nothing is known, that all of its pages but these are stale.
@@ -326,8 +254,102 @@ impl BitmapCache {
         }
         Ok(())
     }
+}
 
-    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+impl Validity for BitmapCache {
+    fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        self.inserted += 1;
+        let (block, bucket) = (self.geometry.block_of(page), self.bucket(self.geometry.block_of(page)));
+        let mut at = self.buckets[bucket];
+        while at != END {
+            let entry = self.get(at);
+            let same = self.geometry.block_of(Page(entry.first())) == block;
+            let fits = entry.end() - entry.first() < PAGES_MAX;
+            if same && (entry.first()..entry.end()).contains(&page.0) {
+                return Ok(());
+            }
+            if same && fits && entry.end() == page.0 {
+                self.set(at, Stale::new(entry.first(), page.0 + 1));
+                self.merged += 1;
+                return Ok(());
+            }
+            if same && fits && page.0 + 1 == entry.first() {
+                self.set(at, Stale::new(page.0, entry.end()));
+                self.merged += 1;
+                return Ok(());
+            }
+            at = self.entries[at as usize].next;
+        }
+        if self.used >= self.entries_max.max(1) {
+            self.empty(io)?;
+        }
+        self.push(bucket, Stale::new(page.0, page.0 + 1));
+        if self.entries_max == 0 { self.empty(io) } else { Ok(()) }
+    }
+
+    fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        self.invalidate(io, page)
+    }
+
+    /// A block was erased: its entries leave the tree.
+    fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        self.forget(block);
+        for part in 0..parts_of_block(&self.geometry) {
+            let key = bitmap_key(&self.geometry, block, part);
+            let before = io.tree(|tree, io| tree.remove(io, key)).map_err(of_tree)?;
+            self.in_tree = self.in_tree.saturating_sub(before.is_some().into());
+        }
+        Ok(())
+    }
+
+    fn freed<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        self.forget(block);
+        Ok(())
+    }
+
+    /// A block is going to be collected: everything in its bucket goes to the tree.
+    fn chosen<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        let of_bucket = self.take(self.bucket(block), None);
+        if of_bucket.is_empty() { Ok(()) } else { self.write(io, of_bucket) }
+    }
+
+    #[inline]
+    fn is_unreadable(&self) -> bool {
+        self.unreadable
+    }
+
+    #[inline]
+    fn gives_back_at_once(&self) -> bool {
+        true
+    }
+
+    fn given_back(&mut self, block: Block) {
+        self.forget(block);
+        self.switch_merges += 1;
+    }
+
+    /// Where they do not agree there are pages that were never programmed; and to ask the mapping costs nothing to speak of.
+    #[inline]
+    fn is_held_against_counters(&self) -> bool {
+        true
+    }
+
+    /// The pages of a block that are not stale. Some may never have been programmed.
+    fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
+        let pages = self.geometry.pages_per_block();
+        for part in 0..parts_of_block(&self.geometry) {
+            // Where it cannot be read the drive comes up anew before anything is moved.
+            let stale = self.stale(io, block, part).unwrap_or_else(|_| {
+                self.unreadable = true;
+                0
+            });
+            let of_part = part * PART_PAGES..pages.min((part + 1) * PART_PAGES);
+            out.extend(of_part.filter(|index| stale >> (index % PART_PAGES) & 1 == 0).map(|index| index as u16));
+        }
+        Answer::NotKnownStale
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
         let own = u64::from(self.entries_max) * if self.high.is_some() { 5 } else { 4 };
         ledger.structure("validity.bitmap_cache", own);
         let high = self.high.as_ref().map_or(0, Vec::capacity);
@@ -338,7 +360,7 @@ impl BitmapCache {
         ledger.index("index.bitmap_cache_flush", flushed as u64);
     }
 
-    pub(crate) fn counters(&self, out: &mut Vec<Counter>) {
+    fn counters(&self, out: &mut Vec<Counter>) {
         out.extend([
             Counter::sum("invalid_pages_cached", self.inserted),
             Counter::sum("invalid_extents_merged", self.merged),

@@ -4,7 +4,7 @@
 //! The bits of an erased block are cleared together with the next change of the same bitmap page: until then the block
 //! is remembered in RAM, so that an erase costs no program of its own.
 
-use super::{Answer, RamBitmap};
+use super::{Answer, RamBitmap, Validity};
 use crate::page_mapped::directory::{Directory, PartRead};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
@@ -115,56 +115,11 @@ impl FlashBitmap {
         written.map(drop)
     }
 
-    pub(super) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
-        let geometry = *io.geometry();
-        let block = geometry.block_of(page);
-        let bit = self.first_bit(block) + geometry.index_of(page);
-        self.update(io, self.part_of(block), |bytes| bytes[bit as usize / 8] |= 1 << (bit % 8))
-    }
-
     /// A block was erased; [`FlashBitmap::save`] is to come.
     pub(super) fn erased_on_battery(&mut self, block: Block) {
         if !self.erased.contains(&block) {
             self.erased.push(block);
         }
-    }
-
-    pub(super) fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
-        if !self.erased.contains(&block) {
-            self.erased.push(block);
-        }
-        if self.erased.len() > ERASED_MAX { self.update(io, self.part_of(self.erased[0]), |_| ()) } else { Ok(()) }
-    }
-
-    pub(super) fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
-        self.queries += 1;
-        let all = 0..self.pages_per_block as u16;
-        if self.erased.contains(&block) {
-            out.extend(all);
-            return Answer::NotKnownStale;
-        }
-        let first = self.first_bit(block);
-        match self.directory.read(io, self.part_of(block)) {
-            PartRead::Bytes(bytes, _) => {
-                out.extend(all.filter(|index| {
-                    let bit = first + u32::from(*index);
-                    bytes[bit as usize / 8] >> (bit % 8) & 1 == 0
-                }));
-            }
-            PartRead::Nowhere => out.extend(all),
-            PartRead::Unreadable => {
-                self.damaged = true;
-                out.extend(all);
-            }
-        }
-        if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
-    }
-
-    pub(super) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        while let Some(block) = self.erased.first() {
-            self.update(io, self.part_of(*block), |_| ())?;
-        }
-        Ok(())
     }
 
     /// Makes everything durable at one program a bitmap page: erases that it does not know of, and these stale pages.
@@ -210,7 +165,7 @@ impl FlashBitmap {
             for block in (first..blocks.min(first + self.blocks_per_page)).map(Block).filter(|block| is_used(*block)) {
                 is_wanted = true;
                 of_block.clear();
-                live.live_in(block, &mut of_block);
+                live.live_pages(block, &mut of_block);
                 let first = self.first_bit(block);
                 for index in (0..self.pages_per_block as u16).filter(|index| of_block.binary_search(index).is_err()) {
                     let bit = first + u32::from(index);
@@ -227,10 +182,6 @@ impl FlashBitmap {
         written
     }
 
-    pub(super) fn is_damaged(&self) -> bool {
-        self.damaged
-    }
-
     pub(super) fn directory(&self) -> &Directory {
         &self.directory
     }
@@ -238,22 +189,77 @@ impl FlashBitmap {
     pub(super) fn directory_mut(&mut self) -> &mut Directory {
         &mut self.directory
     }
+}
 
-    pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+impl Validity for FlashBitmap {
+    fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        let geometry = *io.geometry();
+        let block = geometry.block_of(page);
+        let bit = self.first_bit(block) + geometry.index_of(page);
+        self.update(io, self.part_of(block), |bytes| bytes[bit as usize / 8] |= 1 << (bit % 8))
+    }
+
+    fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        self.invalidate(io, page)
+    }
+
+    fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        if !self.erased.contains(&block) {
+            self.erased.push(block);
+        }
+        if self.erased.len() > ERASED_MAX { self.update(io, self.part_of(self.erased[0]), |_| ()) } else { Ok(()) }
+    }
+
+    fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
+        self.queries += 1;
+        let all = 0..self.pages_per_block as u16;
+        if self.erased.contains(&block) {
+            out.extend(all);
+            return Answer::NotKnownStale;
+        }
+        let first = self.first_bit(block);
+        match self.directory.read(io, self.part_of(block)) {
+            PartRead::Bytes(bytes, _) => {
+                out.extend(all.filter(|index| {
+                    let bit = first + u32::from(*index);
+                    bytes[bit as usize / 8] >> (bit % 8) & 1 == 0
+                }));
+            }
+            PartRead::Nowhere => out.extend(all),
+            PartRead::Unreadable => {
+                self.damaged = true;
+                out.extend(all);
+            }
+        }
+        if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
+    }
+
+    fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        while let Some(block) = self.erased.first() {
+            self.update(io, self.part_of(*block), |_| ())?;
+        }
+        Ok(())
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
         self.directory.relocate(io, victim, &mut self.page)
     }
 
-    pub(super) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
-        (0..self.directory.parts()).filter_map(|part| self.directory.page_of(part))
+    fn metadata_pages(&self) -> Vec<Page> {
+        (0..self.directory.parts()).filter_map(|part| self.directory.page_of(part)).collect()
     }
 
-    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+    fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("validity.directory", self.directory.bytes());
         ledger.structure("validity.erased", self.erased.capacity() as u64 * 4);
         ledger.index("buffer.bitmap_page", self.page.capacity() as u64);
     }
 
-    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
+    fn counters(&self, out: &mut Vec<Counter>) {
         out.extend([Counter::sum("bitmap_updates", self.updates), Counter::sum("bitmap_queries", self.queries)]);
     }
 }

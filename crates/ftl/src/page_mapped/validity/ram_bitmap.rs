@@ -1,10 +1,12 @@
 //! The page validity bitmap (PVB) in RAM: a bit a physical page (GeckoFTL section 2).
 
-use crate::RamLedger;
+use super::{Answer, Validity};
 use crate::medium::Saved;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::{FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Page};
+use phelsuma_nand::{Block, Geometry, Nand, Page};
 
 /// A bit for each physical page, set while the page is live.
 #[derive(Clone)]
@@ -24,14 +26,7 @@ impl RamBitmap {
     }
 
     #[inline]
-    pub(crate) fn validate(&mut self, page: Page) {
-        let word = &mut self.words[page.index() / 64];
-        debug_assert!(*word >> (page.0 % 64) & 1 == 0, "{page} was live already");
-        *word |= 1 << (page.0 % 64);
-    }
-
-    #[inline]
-    pub(super) fn invalidate(&mut self, page: Page) {
+    pub(super) fn clear(&mut self, page: Page) {
         let word = &mut self.words[page.index() / 64];
         debug_assert!(*word >> (page.0 % 64) & 1 == 1, "{page} was not live");
         *word &= !(1 << (page.0 % 64));
@@ -42,7 +37,7 @@ impl RamBitmap {
         self.words[page.index() / 64] >> (page.0 % 64) & 1 == 1
     }
 
-    pub(crate) fn live_in(&self, block: Block, out: &mut Vec<u16>) {
+    pub(crate) fn live_pages(&self, block: Block, out: &mut Vec<u16>) {
         let first = block.index() * self.numbers_per_block;
         if self.numbers_per_block < 64 {
             let bits = self.words[first / 64] >> (first % 64) & ((1 << self.numbers_per_block) - 1);
@@ -53,8 +48,50 @@ impl RamBitmap {
             push_bits(*word, n as u16 * 64, out);
         }
     }
+}
 
-    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+impl Validity for RamBitmap {
+    fn is_on_flash(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn validate(&mut self, page: Page) {
+        let word = &mut self.words[page.index() / 64];
+        debug_assert!(*word >> (page.0 % 64) & 1 == 0, "{page} was live already");
+        *word |= 1 << (page.0 % 64);
+    }
+
+    #[inline]
+    fn invalidate<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        self.clear(page);
+        Ok(())
+    }
+
+    #[inline]
+    fn leave(&mut self, _geometry: &Geometry, page: Page) {
+        self.clear(page);
+    }
+
+    fn failed<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, _page: Page) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    fn erased<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, _block: Block) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn touch(&self, page: Page) -> bool {
+        self.is_live(page)
+    }
+
+    fn live_in<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
+        self.live_pages(block, out);
+        Answer::Exact
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
         let bits = self.pages.div_ceil(8);
         ledger.structure("validity.bitmap", bits);
         // Whole words, and page numbers that no page has where a block's pages are no power of two.
@@ -106,12 +143,12 @@ mod tests {
                 bitmap.validate(g.page(Block(block), block));
                 bitmap.validate(g.page(Block(block), pages_per_block - 1));
             }
-            bitmap.invalidate(g.page(Block(3), 3));
+            bitmap.clear(g.page(Block(3), 3));
             let mut live = Vec::new();
-            bitmap.live_in(Block(4), &mut live);
+            bitmap.live_pages(Block(4), &mut live);
             assert_eq!(live, [4, pages_per_block as u16 - 1]);
             live.clear();
-            bitmap.live_in(Block(3), &mut live);
+            bitmap.live_pages(Block(3), &mut live);
             assert_eq!(live, [pages_per_block as u16 - 1]);
         }
     }

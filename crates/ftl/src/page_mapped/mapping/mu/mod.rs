@@ -22,6 +22,7 @@ mod extent;
 mod lengths;
 mod look;
 mod needs;
+mod part;
 
 pub(crate) use extent::{EXTENT_PAGES_MAX, Extent, PART_PAGES, Records, bitmap_key, parts_of_block};
 pub(crate) use needs::bitmap_needs;
@@ -29,14 +30,13 @@ pub(crate) use needs::bitmap_needs;
 use lengths::Lengths;
 
 use super::trim_map::{PENDING_MAX, TrimMap, regions};
-use super::{Before, Place};
-use crate::barriers::Barrier;
+use super::{Before, Mapping, Place};
+use crate::FtlError;
 use crate::mu_tree::{Layout, MuTree, TreeError};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose, SpareRead};
+use phelsuma_nand::{Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
 /// How extents are cut and joined.
 #[derive(Clone, Copy, Default, Debug)]
@@ -158,7 +158,7 @@ impl MuMapping {
     }
 
     /// Where `key` is, if RAM knows because it was just written.
-    pub(super) fn cached(&self, key: LogicalPage) -> Option<Place> {
+    fn gathered(&self, key: LogicalPage) -> Option<Place> {
         let of = |extent: &Option<Extent>| extent.as_ref().and_then(|extent| extent.place_of(key.0));
         of(&self.growing).or_else(|| of(&self.grown))
     }
@@ -176,8 +176,8 @@ impl MuMapping {
     }
 
     /// Where `key` is; lost if the tree cannot be read.
-    pub(super) fn lookup<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
-        if let Some(place) = self.cached(key) {
+    fn place<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
+        if let Some(place) = self.gathered(key) {
             return place;
         }
         match self.floor(io, key.0) {
@@ -186,28 +186,8 @@ impl MuMapping {
         }
     }
 
-    /// Finds out where `key` is, and has the tree know what cannot grow with it.
-    pub(super) fn prepare<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Result<(), FtlError> {
-        self.put_grown(io)?;
-        let goes_on = self.growing.is_some_and(|growing| growing.end() == key.0);
-        if !goes_on {
-            self.put_all(io)?;
-        }
-        let place = self.lookup(io, key);
-        if self.damaged {
-            return Err(TREE_UNREADABLE);
-        }
-        self.prepared = Some((key, place));
-        Ok(())
-    }
-
-    /// Where `key`, which is prepared, is.
-    pub(super) fn known(&self, key: LogicalPage) -> Option<Place> {
-        self.cached(key).or_else(|| self.prepared.filter(|(prepared, _)| *prepared == key).map(|(_, place)| place))
-    }
-
     /// `key`, which is prepared, is at `to` from now on.
-    pub(super) fn written(&mut self, key: LogicalPage, to: Place) -> Before {
+    fn enter(&mut self, key: LogicalPage, to: Place) -> Before {
         let before = self.known(key).unwrap_or(Place::Nowhere);
         self.prepared = None;
         match &mut self.growing {
@@ -244,7 +224,7 @@ impl MuMapping {
         place: Place,
     ) -> Result<(), FtlError> {
         self.put_grown(io)?;
-        self.written(key, place);
+        self.enter(key, place);
         Ok(())
     }
 
@@ -266,94 +246,10 @@ impl MuMapping {
         Ok(())
     }
 
-    /// Whose page `page` is. Looks at everything.
-    pub(super) fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
-        let holds = |extent: &Extent| match extent.place {
-            Place::At(first) => page.0.checked_sub(first.0).filter(|index| *index < extent.pages),
-            _ => None,
-        };
-        let mut next = Some(0);
-        while let Some(extent) = next.and_then(|key| self.ceiling(io, key).ok().flatten()) {
-            if let Some(owner) = holds(&extent).map(|index| LogicalPage(extent.first + index))
-                && self.cached(owner).is_none()
-            {
-                return Some(owner);
-            }
-            next = extent.first.checked_add(1);
-        }
-        let in_ram = self.growing.iter().chain(&self.grown);
-        in_ram.filter_map(|extent| holds(extent).map(|index| LogicalPage(extent.first + index))).next()
-    }
-
-    /// As [`RamMapping::trim_reach`](super::RamMapping::trim_reach), and no more updates of the tree at a time than a collection
-    /// makes.
-    pub(super) fn trim_reach(&self, key: LogicalPage) -> u32 {
-        let end = self.trims.pages_of(self.trims.region_of(key)).end;
-        (end - key.0).min(super::ram_mapping::trim_reach(&self.geometry)).min(self.geometry.pages_per_block())
-    }
-
-    /// Discards logical pages of one region; durable when the pending trims are written.
-    pub(super) fn trim<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        pages: Range<u32>,
-        before: &mut Vec<Page>,
-    ) -> Result<(), FtlError> {
-        self.put_all(io)?;
-        let region = self.trims.region_of(LogicalPage(pages.start));
-        let mut key = pages.start;
-        while key < pages.end {
-            let found = self.find(io, key)?;
-            let Some(piece) = found.cut(key, pages.end) else { break };
-            key = piece.end();
-            if let Place::Nowhere | Place::Trimmed = piece.place {
-                continue;
-            }
-            if self.trims.pending_count() >= PENDING_MAX && !self.trims.is_pending(region) {
-                self.write_pending(io)?;
-            }
-            // Of more than one partition, so of more than one extent.
-            let mut first = piece.first;
-            while first < piece.end() {
-                let end = piece.end().min((first / self.partition + 1).saturating_mul(self.partition));
-                let put = self.put(io, Extent { first, place: Place::Trimmed, pages: end - first });
-                // What could not be programmed is in the write cache: if the tree says trimmed, it is.
-                if put.is_ok() || self.is_trimmed(io, first..end) {
-                    self.trims.mark_pending(region);
-                    if let Some(Extent { place: Place::At(page), pages, .. }) = piece.cut(first, end) {
-                        before.extend((page.0..page.0 + pages).map(Page));
-                    }
-                }
-                put?;
-                first = end;
-            }
-        }
-        Ok(())
-    }
-
     /// Whether an extent of the tree says so of all of them.
     fn is_trimmed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: Range<u32>) -> bool {
         let found = self.floor(io, pages.start).ok().flatten();
         found.is_some_and(|extent| extent.place == Place::Trimmed && extent.end() >= pages.end)
-    }
-
-    #[inline]
-    pub(super) fn has_pending(&self) -> bool {
-        self.trims.pending_count() > 0
-    }
-
-    /// As [`RamMapping::write_pending`](super::RamMapping::write_pending).
-    pub(crate) fn write_pending<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
-        self.put_all(io)?;
-        io.barrier(Barrier::TombstonesAfterRewrites);
-        let written = self.tally.tombstones_written;
-        while let Some(region) = self.trims.take_pending() {
-            if let Err(error) = self.write_tombstone(io, region) {
-                self.trims.mark_pending(region);
-                return Err(error);
-            }
-        }
-        Ok(self.tally.tombstones_written - written)
     }
 
     /// Writes the tombstone page of one region anew, or drops it where nothing in the region is trimmed any more.
@@ -397,87 +293,12 @@ impl MuMapping {
         read.map(|()| any)
     }
 
-    /// Moves what is live in a victim: tombstone pages are written anew, and leaves of the tree with their paths.
-    pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
-        self.put_all(io)?;
-        io.barrier(Barrier::TombstonesAfterRewrites);
-        let geometry = self.geometry;
-        let mut moved = 0;
-        for region in 0..self.trims.regions() {
-            if self.trims.page_of(region).is_some_and(|page| geometry.block_of(page) == victim) {
-                self.write_tombstone(io, region)?;
-                moved += 1;
-            }
-        }
-        let mut unreadable = None;
-        for index in 0..geometry.pages_per_block() {
-            let page = geometry.page(victim, index);
-            match io.read_spare(page) {
-                SpareRead::Written(spare) if spare.kind == Kind::Tree => {}
-                SpareRead::Written(_) | SpareRead::Erased => continue,
-                SpareRead::Unreadable => {
-                    unreadable = Some(page);
-                    continue;
-                }
-            }
-            match io.tree(|tree, io| tree.relocate(io, page.0)) {
-                Ok(is_live) => moved += u64::from(is_live),
-                Err(TreeError::Unreadable(at)) if at == page.0 => unreadable = Some(page),
-                Err(TreeError::Unreadable(_) | TreeError::TooMany) => {
-                    self.damaged = true;
-                    return Err(TREE_UNREADABLE);
-                }
-                Err(TreeError::Store(error)) => return Err(error),
-            }
-        }
-        // What cannot be read counts only if it is live.
-        if unreadable.is_some() && self.metadata_pages(io).iter().any(|page| geometry.block_of(*page) == victim) {
-            self.damaged = true;
-        }
-        if self.damaged { Err(TREE_UNREADABLE) } else { Ok(moved) }
-    }
-
-    /// The live pages that it keeps on flash: tombstones, and the tree with all that is in it.
-    pub(super) fn metadata_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
-        let tombstones = (0..self.trims.regions()).filter_map(|region| self.trims.page_of(region));
-        let mut pages: Vec<Page> = tombstones.collect();
-        let nodes_max = self.geometry.pages() * crate::mu_tree::HEIGHT_MAX as u64;
-        match self.ask(io, |tree, io| tree.walk(io, nodes_max)) {
-            Ok(walk) => {
-                debug_assert_eq!(walk.fault, None);
-                pages.extend(walk.pages.into_iter().map(Page));
-            }
-            Err(_) => self.damaged = true,
-        }
-        pages
-    }
-
     /// The pages on flash of a tree that was not finished.
     pub(crate) fn pages_of_tree<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
         let tombstones: Vec<Page> = (0..self.trims.regions()).filter_map(|region| self.trims.page_of(region)).collect();
         let mut pages = self.metadata_pages(io);
         pages.retain(|page| !tombstones.contains(page));
         pages
-    }
-
-    /// Whether a page of the tree cannot be read.
-    pub(crate) fn is_damaged(&self) -> bool {
-        self.damaged
-    }
-
-    pub(super) fn ram(&self, ledger: &mut RamLedger) {
-        ledger.structure("mapping.growing_extents", 3 * 12);
-        ledger.index("index.extent_lengths", size_of::<Lengths>() as u64);
-        self.trims.ram(ledger);
-    }
-
-    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
-        out.push(Counter::sum("tombstones_written", self.tally.tombstones_written));
-        out.push(Counter::sum("extents_put", self.tally.put));
-        out.push(Counter::sum("extents_merged", self.tally.merged));
-        let names = ["extents_deleted", "extents_split", "extents_cut_right", "extents_cut_left"];
-        out.extend(names.iter().zip(self.tally.cases).map(|(name, count)| Counter::sum(name, count)));
-        self.tally.lengths.counters(out);
     }
 }
 

@@ -197,11 +197,6 @@ impl PagedMapping {
         self.place(get(bytes, key.0 % self.entries_per_page))
     }
 
-    /// The translation page of a logical page.
-    pub(crate) fn part_of(&self, key: LogicalPage) -> u32 {
-        self.translation_page_of(key.0)
-    }
-
     /// Copies the translation pages at `pages`, which may have been in flight when the power failed.
     pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
         self.table.copy_pages(io, pages, &mut self.page)

@@ -12,7 +12,7 @@ use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
 use crate::config::{DirtyLimit, PowerPart, Synchronize};
 use crate::medium::marks::SpareMarks;
-use crate::page_mapped::mapping::{Place, entry_of, page_named, place_of};
+use crate::page_mapped::mapping::{Mapping, Place, entry_of, page_named, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};

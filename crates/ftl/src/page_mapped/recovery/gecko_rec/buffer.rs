@@ -5,11 +5,12 @@ use super::translation::{TranslationPages, Version};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::mapping::AnyMapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::recovery::was_older_copy;
+use crate::page_mapped::validity::Validity;
 use alloc::vec::Vec;
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Page, Purpose, SpareRead};
 
@@ -82,7 +83,7 @@ impl Gathered {
         let mut more = true;
         while more {
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
-            if let Mapping::Paged(paged) = &mut ftl.mapping {
+            if let AnyMapping::Paged(paged) = &mut ftl.mapping {
                 more = paged.evict_surplus(io, &mut ftl.before)?;
             }
             steps.count(io);

@@ -17,10 +17,10 @@ use super::Gathered;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::mapping::{Mapping, Place};
+use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::steps::Steps;
-use crate::page_mapped::validity::Validity;
+use crate::page_mapped::validity::AnyValidity;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page, Purpose};
@@ -67,7 +67,7 @@ impl Gathered {
             user_since[information.block.index()] = information.first_seq;
         }
         let mut stale = vec![0; (nand.geometry().pages() as usize).div_ceil(64)];
-        if let Validity::Gecko(gecko) = &mut ftl.validity
+        if let AnyValidity::Gecko(gecko) = &mut ftl.validity
             && gecko.is_believed()
         {
             steps.with_io(nand, &mut ftl.blocks, |io| {
@@ -126,7 +126,7 @@ impl Gathered {
             from += of_part.len();
             ftl.let_go_if_out_of_blocks(emptied);
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
-            if let Mapping::Paged(paged) = &mut ftl.mapping {
+            if let AnyMapping::Paged(paged) = &mut ftl.mapping {
                 paged.lose(io, of_part[0], keys, &mut ftl.before)?;
             }
             steps.count(io);

@@ -11,7 +11,7 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::last_page::Silent;
 use crate::page_mapped::recovery::steps::Steps;
-use crate::page_mapped::validity::Validity;
+use crate::page_mapped::validity::{AnyValidity, Validity};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page, Purpose};
@@ -47,7 +47,7 @@ impl Gathered {
         let mut stale = vec![0u16; geometry.blocks() as usize];
         let validity = &mut ftl.validity;
         let known = steps.with_io(nand, &mut ftl.blocks, |io| match validity {
-            Validity::Gecko(gecko) => {
+            AnyValidity::Gecko(gecko) => {
                 let erased = |block: Block| since.binary_search(&block).is_ok();
                 gecko.block_states(io, erased, &asked, |block, state| {
                     stale[block.index()] = if state.free { FREE } else { state.stale };
@@ -55,7 +55,7 @@ impl Gathered {
             }
             _ => Vec::new(),
         });
-        let by_table = matches!(&ftl.validity, Validity::Gecko(gecko) if !gecko.is_believed());
+        let by_table = matches!(&ftl.validity, AnyValidity::Gecko(gecko) if !gecko.is_believed());
         if by_table {
             stale = self.not_named(ftl, nand, steps, translation);
         }

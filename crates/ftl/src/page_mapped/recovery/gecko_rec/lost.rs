@@ -21,7 +21,7 @@ use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::mapping::{AnyMapping, Mapping};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::last_page::LastPage;
@@ -142,7 +142,7 @@ impl Gathered {
         let mut news: BTreeSet<u32> =
             lost.reported.iter().filter(|(page, _)| is_told(page)).map(|(_, part)| *part).collect();
         news.extend(translation.replaced_in_doubt(lost.gone_bad));
-        for part in 0..ftl.paged().translation_pages() {
+        for part in 0..ftl.paged().parts() {
             let is_in_doubt = lost.is_in_doubt(translation, part);
             if !is_in_doubt && !news.contains(&part) {
                 continue;
@@ -155,7 +155,7 @@ impl Gathered {
                 .collect();
             let is_gone = |page| is_in_doubt && places.is_gone(&geometry, page, synchronized);
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
-            if let Mapping::Paged(paged) = &mut ftl.mapping {
+            if let AnyMapping::Paged(paged) = &mut ftl.mapping {
                 paged.restore_part(io, part, &learnt, news.contains(&part), is_gone, &mut ftl.before)?;
             }
             steps.count(io);

@@ -4,10 +4,11 @@ use super::Gathered;
 use super::lost::Lost;
 use super::translation::TranslationPages;
 use crate::page_mapped::PageMapped;
+use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::last_page::LastPage;
 use crate::page_mapped::recovery::steps::{Owned, Steps};
-use crate::page_mapped::validity::ValidityScan;
+use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Page};
 
@@ -65,7 +66,7 @@ impl Gathered {
         frozen: u64,
     ) -> TranslationPages {
         let mut translation =
-            TranslationPages::new(ftl.paged().translation_pages(), frozen, ftl.blocks.wear.is_some(), ftl.barriers);
+            TranslationPages::new(ftl.paged().parts(), frozen, ftl.blocks.wear.is_some(), ftl.barriers);
         let mut suspects = Vec::new();
         let mut gone_bad: Vec<(u64, Page)> = Vec::new();
         for information in self.bid.translation.clone() {

@@ -32,8 +32,9 @@ use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
 use crate::page_mapped::Config;
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::mapping::{Mapping, PagedMapping};
+use crate::page_mapped::mapping::{AnyMapping, Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::Validity;
 use crate::recovery_report::RecoveryReport;
 use alloc::vec::Vec;
 use dangling::Places;
@@ -79,8 +80,8 @@ struct Gathered {
 impl PageMapped {
     pub(super) fn paged(&mut self) -> &mut PagedMapping {
         match &mut self.mapping {
-            Mapping::Paged(paged) => paged,
-            Mapping::Ram(_) | Mapping::Mu(_) => unreachable!("this recovery begins with a demand-paged mapping"),
+            AnyMapping::Paged(paged) => paged,
+            AnyMapping::Ram(_) | AnyMapping::Mu(_) => unreachable!("this recovery begins with a demand-paged mapping"),
         }
     }
 
@@ -185,7 +186,7 @@ impl PageMapped {
             self.settle(nand, steps.now)?;
         }
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.validity, Purpose::Recovery, steps.now);
-        if let Mapping::Paged(paged) = &mut self.mapping {
+        if let AnyMapping::Paged(paged) = &mut self.mapping {
             paged.all_synchronized(io);
         }
         self.validity.checkpoint(io)?;

@@ -7,11 +7,11 @@ use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::NewPage;
 use crate::medium::marks::SpareMarks;
-use crate::page_mapped::mapping::{Mapping, Place};
+use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::recovery::{Found, is_older_copy};
-use crate::page_mapped::validity::ValidityScan;
+use crate::page_mapped::validity::{Validity, ValidityScan};
 use crate::page_mapped::{PageMapped, mapping_io};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
@@ -100,7 +100,7 @@ impl Gathered {
         steps.count(io);
         ftl.let_go_if_out_of_blocks(emptied);
         let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
-        if let Mapping::Paged(paged) = &mut ftl.mapping {
+        if let AnyMapping::Paged(paged) = &mut ftl.mapping {
             paged.copy_pages(io, &suspects(Kind::Translation))?;
         }
         steps.count(io);

@@ -14,7 +14,7 @@ use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
 use crate::page_mapped::PageMapped;
-use crate::page_mapped::mapping::Place;
+use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::last_page::{LastPage, Silent};

@@ -8,7 +8,7 @@
 use super::found::{FoundEntries, Translation};
 use super::{Found, Gathered, PageMapped, Steps};
 use crate::barriers::Barrier;
-use crate::page_mapped::mapping::{Mapping, Place};
+use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 
@@ -65,7 +65,7 @@ impl Gathered {
         }
         for (part, version) in versions {
             let synchronized = version.map_or(0, |(_, synchronized)| synchronized);
-            let Mapping::Paged(paged) = &mut ftl.mapping else { continue };
+            let AnyMapping::Paged(paged) = &mut ftl.mapping else { continue };
             let named: Vec<(u32, Place)> = match version {
                 Some((page, _)) => {
                     steps.with_io(nand, &mut ftl.blocks, |io| paged.entries_at(io, part, page).collect())

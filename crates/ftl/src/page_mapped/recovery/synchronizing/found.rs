@@ -4,7 +4,7 @@ use super::{Found, Gathered, PageMapped, Suspect};
 use crate::barriers::Barrier;
 use crate::blocks::ScanFrom;
 use crate::medium::marks::SpareMarks;
-use crate::page_mapped::mapping::{PagedMapping, Place};
+use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
 use alloc::vec;

@@ -42,9 +42,9 @@ use crate::config::PowerPart;
 use crate::medium::NewPage;
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::Config;
-use crate::page_mapped::mapping::{Mapping, Place};
+use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::Validity;
+use crate::page_mapped::validity::{AnyValidity, Validity};
 use crate::recovery_report::RecoveryReport;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -91,7 +91,7 @@ impl PageMapped {
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
-        let has_log = matches!(ftl.validity, Validity::Log(_));
+        let has_log = matches!(ftl.validity, AnyValidity::Log(_));
         // What is closed from now on is not what was written lately.
         ftl.blocks.young = None;
 
@@ -187,8 +187,8 @@ impl PageMapped {
             ftl.blocks.release_now(block);
         }
         steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.mapping {
-            Mapping::Paged(paged) => paged.nothing_is_dirty(io),
-            Mapping::Ram(_) | Mapping::Mu(_) => {}
+            AnyMapping::Paged(paged) => paged.nothing_is_dirty(io),
+            AnyMapping::Ram(_) | AnyMapping::Mu(_) => {}
         });
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
         steps.count_rest(&mut ftl.blocks);
@@ -204,7 +204,7 @@ impl PageMapped {
     /// Writes the inner nodes above the translation pages that were entered, where there is a tree.
     fn build_tree<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
-        let Mapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
+        let AnyMapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
         let built = paged.build(io).map(drop);
         steps.count(io);
         built
@@ -222,7 +222,7 @@ impl PageMapped {
             self.gather_part_filled(nand, steps)?;
             let stream = self.streams.mapping;
             let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Recovery, steps.now);
-            if let Mapping::Paged(paged) = &mut self.mapping {
+            if let AnyMapping::Paged(paged) = &mut self.mapping {
                 let entries = found.in_group(&group).iter().map(|entry| (entry.key, entry.place));
                 paged.synchronize_found(io, group.part, entries, found.scan_from(group.oldest))?;
             }
@@ -316,7 +316,7 @@ impl Gathered {
     fn scan_translation<N: Nand>(&mut self, ftl: &mut PageMapped, nand: &mut N, steps: &mut Steps) -> Translation {
         let geometry = *nand.geometry();
         let mut gone_bad: Vec<(Block, u64)> = Vec::new();
-        let mut translation = Translation::new(ftl.paged().translation_pages());
+        let mut translation = Translation::new(ftl.paged().parts());
         for information in self.bid.translation.clone() {
             let (mut pages, suspect) = self.pages_of(ftl, nand, steps, information.block);
             let end = geometry.page(information.block, geometry.pages_per_block() - 1);
@@ -374,7 +374,7 @@ impl Gathered {
     ) {
         let geometry = *nand.geometry();
         let gives_up = ftl.barriers.keeps(Barrier::StaleEntriesGivenUp);
-        for part in 0..ftl.paged().translation_pages() {
+        for part in 0..ftl.paged().parts() {
             let range = ftl.paged().range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
             let version = translation.newest_of(part);
@@ -389,7 +389,7 @@ impl Gathered {
                 continue;
             }
             let PageMapped { mapping, validity, blocks, .. } = ftl;
-            let Mapping::Paged(paged) = mapping else { return };
+            let AnyMapping::Paged(paged) = mapping else { return };
             let mut live = Vec::new();
             // A table with checksums that fit may name a page twice all the same.
             let mut enter = |page| {
@@ -502,7 +502,7 @@ impl Gathered {
             self.let_go_if_out_of_blocks(ftl, holding);
             let stream = ftl.streams.mapping;
             let io = &mut MetaIo::new(nand, &mut ftl.blocks, stream, Purpose::Recovery, steps.now);
-            if let Mapping::Paged(paged) = &mut ftl.mapping {
+            if let AnyMapping::Paged(paged) = &mut ftl.mapping {
                 paged.copy_pages(io, &[suspect.page])?;
             }
             steps.count(io);

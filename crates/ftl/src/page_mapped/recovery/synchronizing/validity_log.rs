@@ -25,7 +25,7 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::last_page::Silent;
 use crate::page_mapped::recovery::was_older_copy;
-use crate::page_mapped::validity::{Validity, ValidityScan};
+use crate::page_mapped::validity::{AnyValidity, Validity, ValidityScan};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page, Purpose, SpareRead};
@@ -237,7 +237,7 @@ impl Gathered {
         steps: &mut Steps,
         learnt: &mut Vec<Candidate>,
     ) {
-        let Validity::Log(log) = &mut ftl.validity else { return };
+        let AnyValidity::Log(log) = &mut ftl.validity else { return };
         learnt.sort_unstable_by_key(|candidate| candidate.page);
         let pages: Vec<Page> = learnt.iter().map(|candidate| candidate.page).collect();
         let begun = |block: Block| match self.user_since[block.index()] {
@@ -385,7 +385,7 @@ impl Gathered {
             0 => u64::MAX,
             since => since,
         };
-        let Validity::Log(page_validity_log) = &mut ftl.validity else { return };
+        let AnyValidity::Log(page_validity_log) = &mut ftl.validity else { return };
         let mut known = steps
             .with_io(nand, &mut ftl.blocks, |io| {
                 page_validity_log.block_states(io, begun, &told, |block, state| {
@@ -464,7 +464,7 @@ impl Gathered {
         let geometry = *nand.geometry();
         let user_since = &self.user_since;
         let mut stale: Vec<u64> = vec![0; (geometry.pages() as usize).div_ceil(64)];
-        if let Validity::Log(log) = &mut ftl.validity {
+        if let AnyValidity::Log(log) = &mut ftl.validity {
             let begun = |block: Block| match user_since[block.index()] {
                 0 => u64::MAX,
                 since => since,

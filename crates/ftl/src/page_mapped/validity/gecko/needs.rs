@@ -62,7 +62,7 @@ mod tests {
     use crate::config::{DirectoryPart, DirtyLimit, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::PageMapped;
-    use crate::page_mapped::validity::Validity;
+    use crate::page_mapped::validity::AnyValidity;
     use crate::{Config, MappingPart, PageParts, Preset, ValidityPart};
     use alloc::vec;
     use alloc::vec::Vec;
@@ -104,7 +104,7 @@ mod tests {
         }
 
         fn gecko(&self) -> &super::super::LogarithmicGecko {
-            let Validity::Gecko(gecko) = &self.ftl.validity else { panic!("it has no Gecko") };
+            let AnyValidity::Gecko(gecko) = &self.ftl.validity else { panic!("it has no Gecko") };
             gecko
         }
 

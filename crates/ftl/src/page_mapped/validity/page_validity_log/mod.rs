@@ -21,13 +21,14 @@
 mod cleaning;
 mod needs;
 mod page;
+mod part;
 mod restore;
 
-use super::Answer;
+use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{Counter, FtlError, RamLedger};
+use crate::page_mapped::validity::Validity;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -161,77 +162,11 @@ impl PageValidityLog {
         self.heads[block.index()] = NONE;
     }
 
-    /// `page` is stale.
-    #[inline]
-    pub(super) fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
-        self.insert_new(io, page, false)
-    }
-
-    /// A program failed at `page`: it is stale, and so are the pages behind it, which will not be written.
-    pub(super) fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
-        self.insert_new(io, page, true)
-    }
-
-    pub(super) fn is_damaged(&self) -> bool {
-        self.damaged
-    }
-
-    /// Something is lost that it should know: from now on only the mapping tells what is live.
-    pub(super) fn set_damaged(&mut self) {
-        self.damaged = true;
-    }
-
-    /// `block` was erased.
-    pub(super) fn erased(&mut self, block: Block) {
-        self.void_before(block, self.buffered_from() + self.buffer.len() as u64);
-    }
-
-    /// Nothing in `block` is live, and it waits for its erase: with this on flash a recovery knows.
-    pub(super) fn freed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
-        let geometry = self.geometry;
-        self.leaving.retain(|page| geometry.block_of(*page) != block);
-        self.insert_new(io, geometry.page(block, 0), true)
-    }
-
     /// A recovery is to find out what is stale: pages that have left a victim stand in every flush before the victim is
     /// freed.
     pub(crate) fn tell_of_leaving(&mut self) {
         self.tells_of_leaving = true;
         self.leaving.reserve(self.geometry.pages_per_block() as usize);
-    }
-
-    /// `page` has left a victim. The entry that frees the victim will tell; but a flush may come before.
-    #[inline]
-    pub(super) fn leave(&mut self, page: Page) {
-        if self.tells_of_leaving && self.barriers.keeps(Barrier::LeavingReported) {
-            self.leaving.push(page);
-        }
-    }
-
-    /// Writes what RAM alone knows, if there is anything.
-    pub(super) fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        if self.buffer.is_empty() && self.leaving.is_empty() { Ok(()) } else { self.checkpoint(io) }
-    }
-
-    /// Writes what RAM alone knows, even if that is nothing but from where on to scan, and cleans.
-    pub(super) fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        // What is reported stale must have been replaced on flash, and what is void be erased.
-        io.barrier(Barrier::ReportsAfterReplacements);
-        let seq = io.seq();
-        let leaving = self.leaving.len();
-        for n in 0..leaving {
-            self.insert(Stale { page: self.leaving[n].0, and_behind: false }, seq);
-        }
-        self.leaving.clear();
-        self.cleaning.inserted(leaving);
-        // A page that is not the last of them says what the flush before had heard of.
-        while self.buffer.len() > self.entries_per_page {
-            self.write_page(io, self.marks)?;
-        }
-        let marks = io.flush_marks();
-        self.write_page(io, marks)?;
-        io.flushed();
-        self.clean(io)
     }
 
     /// Programs the oldest entries of the buffer as a page of the log.
@@ -312,39 +247,6 @@ impl PageValidityLog {
         true
     }
 
-    /// A GC query: the pages of `block` that are not known to be stale.
-    pub(super) fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
-        self.tally.queries += 1;
-        let geometry = self.geometry;
-        let mut stale = core::mem::take(&mut self.stale);
-        stale.fill(0);
-        let mark = |stale: &mut [u64], index: u32| stale[index as usize / 64] |= 1 << (index % 64);
-        let mut end = geometry.pages_per_block();
-        let mut reads = 0;
-        let whole = self.follow(io, block, NONE, &mut reads, |entry| {
-            let index = geometry.index_of(Page(entry.page));
-            mark(&mut stale, index);
-            if entry.and_behind {
-                end = end.min(index);
-            }
-            true
-        });
-        self.tally.query_reads += reads;
-        self.damaged |= !whole;
-        for page in self.leaving.iter().filter(|page| geometry.block_of(**page) == block) {
-            mark(&mut stale, geometry.index_of(*page));
-        }
-        out.extend((0..end as u16).filter(|index| stale[usize::from(*index) / 64] >> (index % 64) & 1 == 0));
-        self.stale = stale;
-        if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
-    }
-
-    /// Copies pages of the log out of a victim.
-    pub(super) fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
-        let geometry = self.geometry;
-        self.relocate_pages(io, |page| geometry.block_of(page) == victim)
-    }
-
     /// Copies the pages of the log that are to go.
     fn relocate_pages<N: Nand>(
         &mut self,
@@ -377,38 +279,5 @@ impl PageValidityLog {
             io.drop_page(from);
         }
         Ok(copied)
-    }
-
-    pub(crate) fn metadata_pages(&self) -> impl Iterator<Item = Page> + '_ {
-        self.pages.iter().copied().filter(|page| *page != LOST_PAGE)
-    }
-
-    /// RAM, by appendix E: first links and erase-timestamps of four bytes a block each, where each page of the log is,
-    /// and the buffer.
-    pub(super) fn ram(&self, ledger: &mut RamLedger) {
-        let blocks = self.heads.len() as u64;
-        let page_bytes = self.page.capacity() as u64;
-        ledger.structure("validity.chain_heads", blocks * 4);
-        ledger.structure("validity.erase_timestamps", blocks * 4);
-        ledger.structure("validity.log_directory", self.pages.len() as u64 * 4);
-        ledger.structure("validity.buffer", page_bytes);
-        ledger.index("index.wide_positions", blocks * 8);
-        ledger.index("index.log_directory_room", (self.pages.capacity() - self.pages.len()) as u64 * 4);
-        let buffered = (self.buffer.capacity() * size_of::<LogEntry>()) as u64;
-        ledger.index("buffer.log_buffer_room", buffered.saturating_sub(page_bytes));
-        let bitmap = self.stale.capacity() as u64 * 8;
-        ledger.index("buffer.log_pages", page_bytes + self.cleaning.bytes() + bitmap);
-        ledger.index("buffer.leaving", self.leaving.capacity() as u64 * 4);
-    }
-
-    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
-        out.extend([
-            Counter::sum("pvl_inserts", self.tally.inserts),
-            Counter::sum("pvl_flushes", self.tally.flushes),
-            Counter::sum("pvl_queries", self.tally.queries),
-            Counter::sum("pvl_query_reads", self.tally.query_reads),
-        ]);
-        self.cleaning.counters(out);
-        out.push(Counter::level("pvl_pages", self.pages.len() as u64));
     }
 }

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::meta_io::MetaIo;
-    use crate::page_mapped::validity::Validity;
+    use crate::page_mapped::validity::{AnyValidity, Validity};
     use crate::page_mapped::{PageMapped, validity_io};
     use crate::{Config, PageParts, Preset, ValidityPart};
     use alloc::vec::Vec;
@@ -103,7 +103,7 @@ mod tests {
         }
 
         fn log(&self) -> &PageValidityLog {
-            let Validity::Log(log) = &self.ftl.validity else { panic!("it has no log") };
+            let AnyValidity::Log(log) = &self.ftl.validity else { panic!("it has no log") };
             log
         }
 

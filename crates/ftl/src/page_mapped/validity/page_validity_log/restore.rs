@@ -9,7 +9,7 @@ use super::{Header, LOST_PAGE, NONE, PageValidityLog};
 use crate::FtlError;
 use crate::blocks::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::{BlockState, StorePage, ValidityScan};
+use crate::page_mapped::validity::{BlockState, StorePage, Validity, ValidityScan};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,0 +1,250 @@
+//! One of the mapping parts, chosen when the drive is put together.
+
+use super::{Before, Judgement, LastPlace, Mapping, MuMapping, PagedMapping, Place, RamMapping};
+use crate::mu_tree::MuTree;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::{Counter, ExtentLook, FtlError, RamLedger};
+use alloc::vec::Vec;
+use core::ops::Range;
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
+
+/// The mapping part that a drive has.
+#[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "there is one, and it is used for every page")]
+pub(crate) enum AnyMapping {
+    /// The whole table in RAM.
+    Ram(RamMapping),
+    /// Translation pages on flash, a directory and a cache in RAM.
+    Paged(PagedMapping),
+    /// Extents in a µ-Tree on flash.
+    Mu(MuMapping),
+}
+
+/// Asks whichever it is.
+macro_rules! each {
+    ($mapping:expr, $part:ident => $ask:expr) => {
+        match $mapping {
+            AnyMapping::Ram($part) => $ask,
+            AnyMapping::Paged($part) => $ask,
+            AnyMapping::Mu($part) => $ask,
+        }
+    };
+}
+
+impl AnyMapping {
+    /// The demand-paged mapping, if it is one.
+    pub(crate) fn paged_mut(&mut self) -> Option<&mut PagedMapping> {
+        match self {
+            Self::Ram(_) | Self::Mu(_) => None,
+            Self::Paged(paged) => Some(paged),
+        }
+    }
+
+    /// Writes what is in RAM of a table whose entries are all synchronized.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        match self {
+            Self::Ram(_) | Self::Mu(_) => Ok(()),
+            Self::Paged(paged) => paged.write_dirty_nodes(io),
+        }
+    }
+}
+
+impl Mapping for AnyMapping {
+    #[inline]
+    fn purpose(&self) -> Purpose {
+        each!(self, own => own.purpose())
+    }
+
+    fn kind(&self) -> Kind {
+        each!(self, own => own.kind())
+    }
+
+    #[inline]
+    fn is_lazy(&self) -> bool {
+        each!(self, own => own.is_lazy())
+    }
+
+    #[inline]
+    fn lookup<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) -> Place {
+        each!(self, own => own.lookup(io, key, before))
+    }
+
+    #[inline]
+    fn lookups_program(&self) -> bool {
+        each!(self, own => own.lookups_program())
+    }
+
+    fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
+        each!(self, own => own.peek(io, key))
+    }
+
+    #[inline]
+    fn cached(&mut self, key: LogicalPage) -> Option<Place> {
+        each!(self, own => own.cached(key))
+    }
+
+    #[inline]
+    fn in_table(&self, key: LogicalPage) -> Option<Place> {
+        each!(self, own => own.in_table(key))
+    }
+
+    #[inline]
+    fn warm<N: Nand>(&self, nand: &N, entered: &[LogicalPage], evicted: usize) -> bool {
+        each!(self, own => own.warm(nand, entered, evicted))
+    }
+
+    #[inline]
+    fn prepare<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        by_host: bool,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        each!(self, own => own.prepare(io, key, by_host, before))
+    }
+
+    #[inline]
+    fn known(&self, key: LogicalPage) -> Option<Place> {
+        each!(self, own => own.known(key))
+    }
+
+    fn fetch_for_placement(&mut self) {
+        each!(self, own => own.fetch_for_placement())
+    }
+
+    #[inline]
+    fn last_place(&self, key: LogicalPage) -> LastPlace {
+        each!(self, own => own.last_place(key))
+    }
+
+    #[inline]
+    fn written(&mut self, key: LogicalPage, to: Page) -> Before {
+        each!(self, own => own.written(key, to))
+    }
+
+    #[inline]
+    fn request_written<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        each!(self, own => own.request_written(io))
+    }
+
+    #[inline]
+    fn moved(&mut self, key: LogicalPage, place: Place) {
+        each!(self, own => own.moved(key, place))
+    }
+
+    #[inline]
+    fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
+        each!(self, own => own.judge(key, page))
+    }
+
+    fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
+        each!(self, own => own.owner_of(io, page))
+    }
+
+    #[inline]
+    fn marks_lost(&self) -> bool {
+        each!(self, own => own.marks_lost())
+    }
+
+    fn trim_reach(&self, key: LogicalPage) -> u32 {
+        each!(self, own => own.trim_reach(key))
+    }
+
+    fn trim<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: Range<u32>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        each!(self, own => own.trim(io, pages, before))
+    }
+
+    #[inline]
+    fn has_pending_trims(&self) -> bool {
+        each!(self, own => own.has_pending_trims())
+    }
+
+    #[inline]
+    fn has_tombstones(&self) -> bool {
+        each!(self, own => own.has_tombstones())
+    }
+
+    fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        each!(self, own => own.write_pending_trims(io))
+    }
+
+    fn parts(&self) -> u32 {
+        each!(self, own => own.parts())
+    }
+
+    #[inline]
+    fn part_of(&self, key: LogicalPage) -> u32 {
+        each!(self, own => own.part_of(key))
+    }
+
+    #[inline]
+    fn is_dirty(&self, part: u32) -> bool {
+        each!(self, own => own.is_dirty(part))
+    }
+
+    fn synchronize_part<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        each!(self, own => own.synchronize_part(io, part, before))
+    }
+
+    fn synchronize_next<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        from: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<Option<u32>, FtlError> {
+        each!(self, own => own.synchronize_next(io, from, before))
+    }
+
+    #[inline]
+    fn is_damaged(&self) -> bool {
+        each!(self, own => own.is_damaged())
+    }
+
+    #[inline]
+    fn is_unreadable(&self) -> bool {
+        each!(self, own => own.is_unreadable())
+    }
+
+    fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        each!(self, own => own.relocate(io, victim))
+    }
+
+    #[inline]
+    fn programs_to_move(&self) -> u32 {
+        each!(self, own => own.programs_to_move())
+    }
+
+    fn metadata_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
+        each!(self, own => own.metadata_pages(io))
+    }
+
+    fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, unsure: bool) -> Vec<Page> {
+        each!(self, own => own.unidentified(io, unsure))
+    }
+
+    fn extents<N: Nand>(&self, nand: &mut N, tree: &MuTree) -> Option<Vec<ExtentLook>> {
+        each!(self, own => own.extents(nand, tree))
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
+        each!(self, own => own.ram(ledger))
+    }
+
+    fn counters(&self, out: &mut Vec<Counter>) {
+        each!(self, own => own.counters(out))
+    }
+}

@@ -1,0 +1,402 @@
+//! What the composition asks of the demand-paged mapping.
+
+use super::cache::Slot;
+use super::table::TranslationTable;
+use super::{PagedMapping, WARM, get, put};
+use crate::barriers::Barrier;
+use crate::config::OnMiss;
+use crate::page_mapped::directory::PartRead;
+use crate::page_mapped::mapping::{
+    Before, Judgement, LastPlace, MISLAID, Mapping, NOWHERE, Place, TRIMMED, entry_of, page_named,
+};
+use crate::page_mapped::meta_io::MetaIo;
+use crate::{Counter, FtlError, RamLedger};
+use alloc::vec::Vec;
+use core::ops::Range;
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
+
+impl Mapping for PagedMapping {
+    fn kind(&self) -> Kind {
+        Kind::Translation
+    }
+
+    #[inline]
+    fn is_lazy(&self) -> bool {
+        self.on_miss == OnMiss::Lazy
+    }
+
+    /// Where `key` is; its entry is cached from now on.
+    fn lookup<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) -> Place {
+        if let Some(place) = self.cached(key) {
+            return place;
+        }
+        self.tally.misses += 1;
+        let entry = self.entry_on_flash(io, key.0);
+        // A drive that cannot be written any more can still be read: then the entry is not cached.
+        if self.place(entry) != Place::Lost {
+            let _ = self.insert(io, key.0, entry, before);
+        }
+        self.place(entry)
+    }
+
+    #[inline]
+    fn lookups_program(&self) -> bool {
+        true
+    }
+
+    /// Where `key` is, without any change to the cache.
+    fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
+        match self.cache.find(key.0) {
+            Some(slot) => self.place(self.cache.value(slot)),
+            None => {
+                let entry = self.entry_on_flash(io, key.0);
+                self.place(entry)
+            }
+        }
+    }
+
+    /// Where `key` is, as far as the cache alone can tell. Counts as a hit, and as a use of the entry.
+    #[inline]
+    fn cached(&mut self, key: LogicalPage) -> Option<Place> {
+        let slot = self.cache.find(key.0)?;
+        self.tally.hits += 1;
+        self.cache.touch(slot);
+        Some(self.place(self.cache.value(slot)))
+    }
+
+    /// Has the translation pages fetched from the host's memory that are likely to be read when the entries of these pages
+    /// are, and so many are evicted. Nothing changes by it.
+    fn warm<N: Nand>(&self, nand: &N, entered: &[LogicalPage], evicted: usize) -> bool {
+        let mut pages = [Page(0); WARM];
+        let fetched = entered.iter().filter(|key| key.0 < self.logical_pages && self.fetches());
+        let missed = fetched.filter(|key| self.cache.find(key.0).is_none()).map(|key| key.0);
+        let going: &mut dyn Iterator<Item = Slot> = match &self.queue {
+            Some(queue) => &mut queue.oldest_first(&self.cache),
+            None if self.cache.is_full() => &mut self.cache.oldest_first(),
+            None => &mut core::iter::empty(),
+        };
+        let going = going.take(2 * evicted).filter(|slot| self.cache.is_dirty(*slot)).map(|slot| self.cache.key(slot));
+        let parts = missed.chain(going).map(|key| self.translation_page_of(key));
+        let mut count = 0;
+        for (page, at) in pages.iter_mut().zip(parts.filter_map(|part| self.table.place_in_ram(part))) {
+            *page = at;
+            count += 1;
+        }
+        nand.warm(&pages[..count]);
+        true
+    }
+
+    /// Makes room for a change of `key`'s entry, so that [`PagedMapping::written`] and
+    /// [`PagedMapping::moved`] touch no flash.
+    fn prepare<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: LogicalPage,
+        by_host: bool,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        if let Some(checkpoints) = &mut self.checkpoints {
+            let at = checkpoints.step(io, self.cache.len());
+            if let Some(old) = self.cache.visited(at)
+                && self.barriers.keeps(Barrier::CheckpointsTaken)
+            {
+                self.tally.checkpoint_synchronizations += 1;
+                self.synchronize(io, self.translation_page_of(self.cache.key(old)), before)?;
+            }
+        }
+        if self.queue.is_some() {
+            self.make_room_for_update(io, key, before)?;
+        }
+        if let Some(slot) = self.cache.find(key.0) {
+            self.tally.hits += u64::from(by_host);
+            self.cache.touch(slot);
+            return Ok(());
+        }
+        self.tally.misses += u64::from(by_host);
+        if by_host && self.fetches() {
+            self.tally.fetched_for_placement += u64::from(self.on_miss == OnMiss::Lazy);
+            let entry = self.entry_on_flash(io, key.0);
+            self.insert(io, key.0, entry, before)?;
+            return Ok(());
+        }
+        if self.cache.is_full() { self.clean_oldest(io, before) } else { Ok(()) }
+    }
+
+    /// Where `key` is, if its entry is cached.
+    #[inline]
+    fn known(&self, key: LogicalPage) -> Option<Place> {
+        self.cache.find(key.0).map(|slot| self.place(self.cache.value(slot)))
+    }
+
+    /// Entries are fetched for host writes from now on.
+    fn fetch_for_placement(&mut self) {
+        self.fetches_for_placement = true;
+    }
+
+    /// The physical page that `key`, whose entry is cached, had last.
+    #[inline]
+    fn last_place(&self, key: LogicalPage) -> LastPlace {
+        match self.cache.find(key.0).map_or(NOWHERE, |slot| self.cache.value(slot)) {
+            MISLAID | TRIMMED => LastPlace::Mislaid,
+            entry => page_named(entry).map_or(LastPlace::Nowhere, LastPlace::At),
+        }
+    }
+
+    /// The host has written `key` to `to`. What was there before, where that is known.
+    #[inline]
+    fn written(&mut self, key: LogicalPage, to: Page) -> Before {
+        if let Some(slot) = self.cache.find(key.0) {
+            let before = self.place(self.cache.value(slot));
+            self.set_dirty(slot, to.0);
+            return Before::Known(before);
+        }
+        let slot = self.insert_prepared(key.0, to.0);
+        self.cache.set_uip(slot, true);
+        self.set_dirty(slot, to.0);
+        Before::Unidentified
+    }
+
+    /// Collection has moved `key`'s page from a victim.
+    #[inline]
+    fn moved(&mut self, key: LogicalPage, place: Place) {
+        let entry = entry_of(place);
+        let slot = self.cache.find(key.0).unwrap_or_else(|| {
+            // Not cached: the before-image dies with the victim, there is nothing to identify.
+            let slot = self.insert_prepared(key.0, entry);
+            self.cache.set_uip(slot, !self.barriers.keeps(Barrier::MigratedHasNoBeforeImage));
+            slot
+        });
+        self.set_dirty(slot, entry);
+    }
+
+    /// What is to become of a page of a victim that validity takes for live, by what the cache says.
+    ///
+    /// A stale page is identified by that: the mark of its entry (UIP) is cleared, so that no synchronization reports
+    /// the page once its block holds something else.
+    #[inline]
+    fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
+        match self.cache.find(key.0) {
+            None => Judgement::Live,
+            Some(slot) if self.cache.value(slot) == page.0 => Judgement::Live,
+            Some(slot) => {
+                // The unidentified invalid page itself, most likely. It dies with the victim. After a recovery it may be
+                // another one, and the mark is looked into anyway.
+                if self.barriers.keeps(Barrier::VictimClearsUip) && !self.cache.is_unsure(slot) {
+                    self.cache.set_uip(slot, false);
+                }
+                Judgement::Stale
+            }
+        }
+    }
+
+    /// Whose page `page` of a victim is, for one that cannot say so itself. Reads the whole table.
+    ///
+    /// The table may name it several times: a translation page that was not synchronized since goes on naming what the
+    /// place held before its block was erased. A cached entry overrules each such mention, and the search goes on. As
+    /// in [`PagedMapping::judge`], one of them may be the unidentified invalid page itself: it dies with the victim.
+    fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
+        if let Some(slot) = self.cache.iter().find(|slot| self.cache.value(*slot) == page.0) {
+            return Some(LogicalPage(self.cache.key(slot)));
+        }
+        for part in 0..self.table.parts() {
+            let keys = self.pages_of(part);
+            let PartRead::Bytes(bytes, _) = self.table.peek(io, part) else { continue };
+            for key in keys.filter(|key| get(bytes, key % self.entries_per_page) == page.0) {
+                match self.cache.find(key) {
+                    None => return Some(LogicalPage(key)),
+                    Some(slot) if self.cache.is_unsure(slot) || !self.barriers.keeps(Barrier::VictimClearsUip) => {}
+                    Some(slot) => self.cache.set_uip(slot, false),
+                }
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn marks_lost(&self) -> bool {
+        true
+    }
+
+    /// How many logical pages one trim can take: up to the end of `key`'s translation page.
+    fn trim_reach(&self, key: LogicalPage) -> u32 {
+        self.pages_of(self.translation_page_of(key.0)).end - key.0
+    }
+
+    /// Discards logical pages of one translation page: read as zeros from now on, durably so.
+    fn trim<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: Range<u32>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        let part = self.translation_page_of(pages.start);
+        debug_assert_eq!(part, self.translation_page_of(pages.end - 1));
+        if !self.cache.has_dirty(part) && self.table.was_never_written(io, part) {
+            return Ok(());
+        }
+        self.load(io, part);
+        if self.cache.has_unsure() {
+            self.make_loaded_sure(io, part, before);
+        }
+        let mut changes = false;
+        for key in pages.clone() {
+            if let Some(slot) = self.cache.find(key) {
+                let entry = self.cache.value(slot);
+                let now = self.place(entry);
+                if let Place::At(page) = now {
+                    before.push(page);
+                }
+                if !matches!(now, Place::Nowhere | Place::Trimmed) {
+                    self.cache.set_dirty(slot, self.trimmed(entry));
+                    changes = true;
+                }
+            }
+        }
+        let in_cache = before.len();
+        for key in pages.filter(|key| self.cache.find(*key).is_none()) {
+            let index = key % self.entries_per_page;
+            let entry = get(&self.page, index);
+            let now = self.place(entry);
+            if let Place::At(page) = now {
+                before.push(page);
+            }
+            if !matches!(now, Place::Nowhere | Place::Trimmed) {
+                let trimmed = self.trimmed(entry);
+                put(&mut self.page, index, trimmed);
+                changes = true;
+            }
+        }
+        if !changes {
+            return Ok(());
+        }
+        let written = self.write_loaded(io, part, before);
+        if written.is_err() {
+            // What the cache does not hold is not trimmed.
+            before.truncate(in_cache);
+        }
+        written
+    }
+
+    fn parts(&self) -> u32 {
+        self.table.parts()
+    }
+
+    #[inline]
+    fn part_of(&self, key: LogicalPage) -> u32 {
+        self.translation_page_of(key.0)
+    }
+
+    /// Whether a translation page has dirty entries.
+    #[inline]
+    fn is_dirty(&self, part: u32) -> bool {
+        self.cache.has_dirty(part)
+    }
+
+    /// Synchronizes a translation page.
+    fn synchronize_part<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.synchronize(io, part, before)
+    }
+
+    /// Synchronizes the first translation page from `from` on that has dirty entries; the one after it.
+    fn synchronize_next<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        from: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<Option<u32>, FtlError> {
+        let Some(part) = (from..self.table.parts()).find(|part| self.cache.has_dirty(*part)) else { return Ok(None) };
+        self.synchronize(io, part, before)?;
+        Ok(Some(part + 1))
+    }
+
+    /// Whether a translation page could not be read: stale pages that it named may be taken for live.
+    fn is_damaged(&self) -> bool {
+        self.damaged || self.table.is_damaged()
+    }
+
+    /// Copies translation pages out of a victim. One that cannot even be copied is replaced by one that says so: when
+    /// the victim is erased, an older copy elsewhere must not be taken for the newest.
+    fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        match &mut self.table {
+            TranslationTable::Flat(directory) => {
+                let copied = directory.relocate(io, victim, &mut self.page)?;
+                Ok(copied + self.write_lost(io)?)
+            }
+            TranslationTable::Tree(tree) => {
+                let mut lost = Vec::new();
+                let mut written = tree.relocate(io, victim, &mut self.page, &mut lost)?;
+                for part in lost {
+                    self.write_as_lost(io, part)?;
+                    written += 1;
+                }
+                // What still counts as live is what was newest of leaves that were lost with their node.
+                io.drop_rest(victim);
+                Ok(written)
+            }
+        }
+    }
+
+    /// Programs that moving one of its pages takes at the most.
+    fn programs_to_move(&self) -> u32 {
+        self.table.programs_to_write()
+    }
+
+    /// Where its metadata is.
+    fn metadata_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
+        self.table.metadata_pages(io)
+    }
+
+    /// Before-images that are not identified yet, or, where `unsure`, those that perhaps are not: for checks.
+    fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, unsure: bool) -> Vec<Page> {
+        let marked = |slot: &Slot| self.cache.is_uip(*slot) && self.cache.is_unsure(*slot) == unsure;
+        let uip: Vec<u32> = self.cache.iter().filter(marked).map(|slot| self.cache.key(slot)).collect();
+        let mut pages = Vec::new();
+        for key in uip {
+            let entry = self.entry_on_flash(io, key);
+            if let Place::At(page) = self.place(entry) {
+                pages.push(page);
+            }
+        }
+        pages
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
+        self.table.ram(ledger);
+        self.cache.ram(ledger);
+        ledger.index("buffer.translation_page", self.page.capacity() as u64);
+        if let Some(checkpoints) = &self.checkpoints {
+            ledger.structure("mapping.checkpoints", checkpoints.bytes());
+        }
+        if let Some(queue) = &self.queue {
+            queue.ram(ledger);
+        }
+    }
+
+    fn counters(&self, out: &mut Vec<Counter>) {
+        out.extend([
+            Counter::sum("cache_hits", self.tally.hits),
+            Counter::sum("cache_misses", self.tally.misses),
+            Counter::level("cache_entries", u64::from(self.cache.capacity())),
+            Counter::level("dirty_entries", u64::from(self.cache.dirty_count())),
+            Counter::sum("synchronizations", self.tally.synchronizations),
+            Counter::sum("entries_synchronized", self.tally.entries_synchronized),
+            Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
+            Counter::sum("checkpoint_synchronizations", self.tally.checkpoint_synchronizations),
+        ]);
+        if self.fetches_for_placement {
+            out.push(Counter::sum("entries_fetched_for_placement", self.tally.fetched_for_placement));
+        }
+        self.table.counters(out);
+        if self.queue.is_some() {
+            out.extend([
+                Counter::sum("limit_synchronizations", self.tally.limit_synchronizations),
+                Counter::sum("block_synchronizations", self.tally.block_synchronizations),
+            ]);
+        }
+    }
+}

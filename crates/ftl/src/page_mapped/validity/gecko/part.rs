@@ -1,0 +1,210 @@
+//! What the composition asks of Logarithmic Gecko.
+
+use super::page::{ERASED, GeckoPage};
+use super::run::Run;
+use super::{LOST_PAGE, LogarithmicGecko, merge};
+use crate::barriers::Barrier;
+use crate::config::GeckoMerge;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::{Answer, Validity};
+use crate::{Counter, FtlError, GeckoLook, RamLedger, RunLook};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
+
+impl Validity for LogarithmicGecko {
+    fn kind(&self) -> Kind {
+        Kind::Gecko
+    }
+
+    /// Algorithm 1: `page` is stale.
+    #[inline]
+    fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        self.tally.inserts += 1;
+        self.set(io.geometry(), page);
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
+    /// `page` has left a victim. A flush may come before the victim is empty, and the power may fail after that: then
+    /// nothing else tells that the page is stale. Where neither happens, the entry is gone with the victim's.
+    #[inline]
+    fn leave(&mut self, geometry: &Geometry, page: Page) {
+        if self.tells_of_leaving && self.barriers.keeps(Barrier::LeavingReported) {
+            self.set(geometry, page);
+        }
+    }
+
+    /// A program failed at `page`: it is stale, and so are the pages behind it, which will not be written. Without an
+    /// entry they would pass for live when the counters are made anew.
+    fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
+        let geometry = *io.geometry();
+        self.tally.inserts += 1;
+        for index in geometry.index_of(page)..geometry.pages_per_block() {
+            self.set(&geometry, geometry.page(geometry.block_of(page), index));
+        }
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
+    /// Algorithm 2: `block` was erased.
+    fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        self.tally.erases += 1;
+        self.buffer.erased(block.0);
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
+    /// Nothing in `block` is live, and it waits for its erase: with this on flash a recovery knows.
+    fn freed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        self.tally.freed += 1;
+        self.buffer.freed(block.0);
+        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+    }
+
+    /// Turns the buffer into a run if there is anything in it, and merges.
+    fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        if self.buffer.len() == 0 { Ok(()) } else { self.checkpoint(io) }
+    }
+
+    /// Turns the buffer into a run, even if that is empty but for its header, and merges.
+    fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        // What is reported stale must have been replaced on flash, and what is reported erased be erased.
+        io.barrier(Barrier::ReportsAfterReplacements);
+        self.flushes += 1;
+        let frozen = io.flush_marks();
+        match self.tuning.merge {
+            GeckoMerge::MultiWay => {
+                let joining = self.runs_that_will_merge();
+                self.merge(io, true, joining, frozen)?;
+                io.flushed();
+            }
+            GeckoMerge::TwoWay => {
+                self.merge(io, true, 0, frozen)?;
+                io.flushed();
+                while self.runs.len() >= 2 && self.runs[0].header.level == self.runs[1].header.level {
+                    let newest = self.runs[0].header;
+                    self.merge(io, false, 2, (newest.frozen, newest.scan_from))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A GC query: the pages of `block` that are not known to be stale; all of them where some page of a run is lost.
+    fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
+        self.tally.queries += 1;
+        if !self.is_believed() {
+            out.extend(0..self.pages_per_block as u16);
+            return Answer::Uncertain;
+        }
+        let layout = self.tuning.layout;
+        let first = block.0 * layout.parts;
+        let stale = &mut self.stale;
+        stale.fill(0);
+        let mut erased = false;
+        let mut at = self.buffer.lower_bound(first);
+        while at < self.buffer.len() && self.buffer.key(at) < first + layout.parts {
+            let part = (self.buffer.key(at) - first) as usize;
+            for word in 0..layout.words {
+                stale[part * layout.words + word] |= self.buffer.word(at, word);
+            }
+            erased |= self.buffer.flags(at) & ERASED != 0;
+            at += 1;
+        }
+        for run in &self.runs {
+            if erased {
+                break;
+            }
+            let Some(place) = run.place_for(block.0) else { continue };
+            self.tally.query_reads += 1;
+            if !merge::read_page(io, run, place, &mut self.page) {
+                (self.damaged, self.damage_untold) = (true, true);
+                if !self.barriers.keeps(Barrier::DamagedGeckoDoubted) {
+                    continue;
+                }
+                out.extend(0..self.pages_per_block as u16);
+                return Answer::Uncertain;
+            }
+            let view = GeckoPage::new(layout, &self.page);
+            for index in view.lower_bound(first)..view.entries() {
+                // Behind a checksum that fits keys need not be in order.
+                let part = view.key(index).wrapping_sub(first) as usize;
+                if part >= layout.parts as usize {
+                    break;
+                }
+                for word in 0..layout.words {
+                    stale[part * layout.words + word] |= view.word(index, word);
+                }
+                erased |= view.flags(index) & ERASED != 0;
+            }
+        }
+        for index in 0..self.pages_per_block {
+            let (part, bit) = (index / layout.part_bits, index % layout.part_bits);
+            if stale[part as usize * layout.words + bit as usize / 32] >> (bit % 32) & 1 == 0 {
+                out.push(index as u16);
+            }
+        }
+        if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
+    }
+
+    /// A page of a run could not be read.
+    fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    fn overstates(&self) -> bool {
+        self.damaged
+    }
+
+    /// Whether that is to be written down before what tells of it now is erased.
+    fn has_untold_damage(&self) -> bool {
+        self.damage_untold
+    }
+
+    /// Copies Gecko pages out of a victim.
+    fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        let geometry = *io.geometry();
+        self.relocate_pages(io, |page| geometry.block_of(page) == victim)
+    }
+
+    fn metadata_pages(&self) -> Vec<Page> {
+        let pages = self.runs.iter().flat_map(|run| run.directory.iter().map(|entry| entry.page));
+        pages.filter(|page| *page != LOST_PAGE).collect()
+    }
+
+    fn look(&self) -> Option<GeckoLook> {
+        let seen = |run: &Run| {
+            let pages = run.directory.len() as u32;
+            RunLook { level: run.header.level, pages, flushes: run.header.flushes }
+        };
+        Some(GeckoLook {
+            buffered_entries: self.buffer.len() as u32,
+            buffer_entries: self.buffer_entries(),
+            runs: self.runs.iter().map(seen).collect(),
+        })
+    }
+
+    /// RAM, by appendix B: directories, and the buffer with those that merging needs.
+    fn ram(&self, ledger: &mut RamLedger) {
+        let entries: usize = self.runs.iter().map(|run| run.directory.len()).sum();
+        let room: usize = self.runs.iter().map(|run| run.directory.capacity()).sum();
+        let page_bytes = self.page.capacity() as u64;
+        ledger.structure("validity.run_directories", entries as u64 * 8);
+        ledger.structure("validity.buffer", page_bytes);
+        ledger.structure("validity.merge_buffers", self.merging.bytes());
+        ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.runs.len() as u64 * 48);
+        ledger.index("buffer.gecko_page", page_bytes + self.stale.capacity() as u64 * 4);
+        ledger.index("buffer.gecko_buffer_room", self.buffer.bytes().saturating_sub(page_bytes));
+    }
+
+    fn counters(&self, out: &mut Vec<Counter>) {
+        out.extend([
+            Counter::sum("gecko_inserts", self.tally.inserts),
+            Counter::sum("gecko_erases", self.tally.erases),
+            Counter::sum("gecko_freed", self.tally.freed),
+            Counter::sum("gecko_flushes", self.flushes),
+            Counter::sum("gecko_merges", self.tally.merges),
+            Counter::sum("gecko_queries", self.tally.queries),
+            Counter::sum("gecko_query_reads", self.tally.query_reads),
+            Counter::level("gecko_runs", self.runs.len() as u64),
+            Counter::level("gecko_pages", self.runs.iter().map(|run| run.directory.len() as u64).sum()),
+        ]);
+    }
+}
