@@ -9,7 +9,7 @@
 //! They are free blocks like all others, and counted as such. After a power cut they are known by their looks alone,
 //! which is enough for this: one that only looks blank is erased again before it is written.
 
-use super::{BlockUse, Blocks};
+use super::{BlockUse, Blocks, Watch};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use phelsuma_nand::{Block, EraseError, Nand, Op, Purpose, Time};
@@ -36,10 +36,15 @@ pub(super) struct Taken {
 impl Blocks {
     /// Takes the block of `die` that has been free for longest, of the next die that has any where this one has none, or
     /// that its wear speaks for; a blank one only where there is no other.
-    pub(super) fn take_free<N: Nand>(&mut self, nand: &mut N, die: u32, stream: u8, at: Time) -> Option<Taken> {
-        let dies = self.geometry.dies();
-        let from = (0..dies).map(|d| (die + d) % dies).find(|d| !self.pool[*d as usize].is_empty());
-        let Some(die) = from else {
+    pub(super) fn take_free<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        watch: &mut impl Watch,
+        die: u32,
+        stream: u8,
+        at: Time,
+    ) -> Option<Taken> {
+        let Some(die) = self.pool.die_from(die) else {
             let Blank { block, erased, opened } = self.blank.pop()?;
             if let Some(wear) = &mut self.wear {
                 wear.open_as(opened);
@@ -47,8 +52,8 @@ impl Blocks {
             return Some(Taken { block, at, erased });
         };
         let taken = match self.wear {
-            None => self.pool[die as usize].pop_front().map(|block| (block, at)),
-            Some(_) => self.take_by_wear(nand, die as usize, stream, at),
+            None => self.pool.take(die, 0).map(|block| (block, at)),
+            Some(_) => self.take_by_wear(nand, watch, die, stream, at),
         };
         taken.map(|(block, at)| Taken { block, at, erased: None })
     }
@@ -57,14 +62,13 @@ impl Blocks {
     pub(super) fn erase_free<N: Nand>(
         &mut self,
         nand: &mut N,
+        watch: &mut impl Watch,
         block: Block,
         purpose: Purpose,
         at: Time,
     ) -> Result<Option<Time>, FtlError> {
-        if !self.read_before.is_empty() {
-            self.read_before.retain(|(page, ..)| self.geometry.block_of(*page) != block);
-        }
-        let safe = if self.barriers.keeps(Barrier::ErasedWhenSafe) { at.max(self.pool_safe) } else { at };
+        watch.erased(&self.geometry, block);
+        let safe = if self.barriers.keeps(Barrier::ErasedWhenSafe) { at.max(self.pool.safe()) } else { at };
         match nand.erase(block, Op::new(safe, purpose)) {
             Ok(ready) => {
                 self.notes.erased(block);
@@ -85,20 +89,23 @@ impl Blocks {
     }
 
     /// Erases free blocks until enough are blank, or all. When that has completed.
-    pub(crate) fn keep_blank<N: Nand>(&mut self, nand: &mut N, purpose: Purpose, at: Time) -> Result<Time, FtlError> {
+    pub(crate) fn keep_blank<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        watch: &mut impl Watch,
+        purpose: Purpose,
+        at: Time,
+    ) -> Result<Time, FtlError> {
         let mut done = at;
-        while self.lacks_blank() && !self.stopped {
+        while self.lacks_blank() && !self.is_read_only() {
             // So that no die has less to write to than others.
-            let fullest = (0..self.geometry.dies()).max_by_key(|die| self.pool[*die as usize].len());
-            let Some(die) = fullest.filter(|die| !self.pool[*die as usize].is_empty()) else { break };
-            let Some(Taken { block, at, .. }) = self.take_free(nand, die, 0, at) else { break };
-            match self.erase_free(nand, block, purpose, at)? {
-                Some(erased) => {
-                    done = done.max(erased);
-                    let opened = self.wear.as_ref().map_or(0, |wear| wear.opened());
-                    self.blank.push(Blank { block, erased: Some(erased), opened });
-                }
-                None => self.free -= 1,
+            let fullest = (0..self.geometry.dies()).max_by_key(|die| self.pool.on(*die).len());
+            let Some(die) = fullest.filter(|die| !self.pool.on(*die).is_empty()) else { break };
+            let Some(Taken { block, at, .. }) = self.take_free(nand, watch, die, 0, at) else { break };
+            if let Some(erased) = self.erase_free(nand, watch, block, purpose, at)? {
+                done = done.max(erased);
+                let opened = self.wear.as_ref().map_or(0, |wear| wear.opened());
+                self.blank.push(Blank { block, erased: Some(erased), opened });
             }
         }
         Ok(done)
@@ -113,7 +120,6 @@ impl Blocks {
             self.uses[block.index()] = BlockUse::Free;
             let opened = self.wear.as_ref().map_or(0, |wear| wear.unknown());
             self.blank.push(Blank { block, erased: None, opened });
-            self.free += 1;
         }
         lacks
     }

@@ -334,7 +334,7 @@ impl Blocks {
             counters: &self.counters,
             notes: &self.notes,
             streams: &self.streams,
-            metadata_from: self.metadata_from,
+            metadata_from: self.metadata.from,
             pages_per_block: self.geometry.pages_per_block(),
             version: self.clock.version(),
         }
@@ -459,7 +459,7 @@ pub(crate) mod scene {
             self.blocks.notes.erased(block);
             self.blocks.notes.begun(block);
             self.blocks.counters.set(block, self.blocks.geometry.pages_per_block() as u16);
-            self.blocks.close(block, stream);
+            self.blocks.close(&mut (), block, stream);
             self
         }
 

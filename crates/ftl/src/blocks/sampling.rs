@@ -18,7 +18,7 @@ impl Blocks {
 
     /// Whether what is written in a block waits until all of it is stale.
     fn waits(&self, block: Block) -> bool {
-        !self.collects_metadata && self.is_metadata(self.stream_of(block))
+        !self.metadata.collected && self.is_metadata(self.stream_of(block))
     }
 
     /// Counts no more than a sample of so many blocks from now on, drawn from all as far as they are counted: the

@@ -13,7 +13,7 @@
 //! What is in RAM is the sums of the scan that is going on and the averages of the one before. Nothing but levelling
 //! rests on any of it.
 
-use super::{BlockUse, Blocks};
+use super::{BlockUse, Blocks, Watch};
 use crate::config::LOOKS_MAX;
 use crate::medium::marks::SpareMarks;
 use crate::{Counter, RamLedger};
@@ -209,19 +209,20 @@ impl Blocks {
     pub(super) fn take_by_wear<N: Nand>(
         &mut self,
         nand: &mut N,
-        die: usize,
+        watch: &mut impl Watch,
+        die: u32,
         stream: u8,
         at: Time,
     ) -> Option<(Block, Time)> {
         let wear = self.wear.as_mut()?;
-        let pool = &mut self.pool[die];
-        let purpose = if self.recovering { Purpose::Recovery } else { Purpose::Wear };
+        let pool = self.pool.on(die);
+        let purpose = self.phase.purpose(Purpose::Wear);
         let mut found = [None; LOOKS_MAX as usize];
         let mut ready = at;
         let mut seen = Sums::default();
         for (erases, block) in found.iter_mut().zip(pool.iter().take(wear.looks as usize)) {
             let (read, done) = nand.read_spare(self.geometry.page(*block, 0), Op::new(at, purpose));
-            self.untold.spare_reads += 1;
+            watch.looked_at_free_block();
             ready = ready.max(done);
             *erases = erases_of(read, wear.is_new);
             if let Some(erases) = *erases {
@@ -233,7 +234,7 @@ impl Blocks {
         let cold = stream == wear.cold_stream;
         let (at, erases) = counts.enumerate().min_by_key(|(_, n)| if cold { u32::MAX - n } else { *n })?;
         wear.opened = erases.saturating_add(1);
-        pool.remove(at).map(|block| (block, ready))
+        self.pool.take(die, at).map(|block| (block, ready))
     }
 
     pub(super) fn ram_of_wear(&self, ledger: &mut RamLedger) {

@@ -73,7 +73,7 @@ impl PageMapped {
             }
         }
         if self.mapping.has_tombstones() {
-            self.blocks.keep_blank(nand, Purpose::Gc, at)?;
+            self.blocks.keep_blank(nand, &mut self.durability, Purpose::Gc, at)?;
         }
         Ok(())
     }
@@ -88,11 +88,11 @@ impl PageMapped {
         if full(victim) && self.blocks.counters.least_by_scan().is_none_or(full) {
             return false;
         }
-        if self.blocks.bad == 0 {
+        if self.blocks.bad() == 0 {
             return true;
         }
         let geometry = self.blocks.geometry();
-        let usable = Self::usable_pages(geometry, &self.shape, self.blocks.bad);
+        let usable = Self::usable_pages(geometry, &self.shape, self.blocks.bad());
         // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale, and a
         // tree: each has blocks of its own.
         let set_aside = match self.mapping.is_lazy() {
@@ -187,7 +187,7 @@ impl PageMapped {
             Ok(done) => done,
             Err(error) => {
                 // What is left in it can be collected when there is room again.
-                self.blocks.close(victim, stream);
+                self.blocks.close(&mut self.durability, victim, stream);
                 return Err(error);
             }
         };
@@ -199,16 +199,16 @@ impl PageMapped {
         self.settle(nand, at)?;
         if let Err(error) = self.flush_before_release(nand, at) {
             // As above.
-            self.blocks.close(victim, stream);
+            self.blocks.close(&mut self.durability, victim, stream);
             return Err(error);
         }
-        let young = self.blocks.is_young(victim) && self.barriers.keeps(Barrier::YoungFlushed);
+        let young = self.durability.needs_checkpoint_before(victim) && self.barriers.keeps(Barrier::YoungFlushed);
         let damage = self.validity.has_untold_damage() && self.barriers.keeps(Barrier::DamageWritten);
         if young || damage || self.gives_up_pages() {
             self.validity.checkpoint(validity_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
         }
-        self.blocks.release(victim);
+        self.durability.release(&mut self.blocks, victim);
         if self.points_back() {
             // The log hears of it before it is erased.
             self.hear_news(nand, at)?;
@@ -402,7 +402,8 @@ impl PageMapped {
                 data_crc: page.spare.data_crc,
                 marks: self.point_back(LastPlace::At(page.from)),
             };
-            let (to, safe) = self.blocks.append(nand, stream, &copy, why.purpose(), page.ready)?;
+            let (to, safe) =
+                self.blocks.append(nand, &mut self.durability, stream, &copy, why.purpose(), page.ready)?;
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
             self.integrity.moved(self.mapping.part_of(key));
@@ -412,7 +413,7 @@ impl PageMapped {
             self.tally.pages_moved += 1;
             self.tally.wear_pages_moved += u64::from(why == Why::Wear);
             self.hear_news(nand, at)?;
-            self.blocks.reported();
+            self.durability.reported();
             done = done.max(safe);
         }
         Ok(done)

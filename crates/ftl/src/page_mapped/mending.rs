@@ -71,7 +71,7 @@ impl PageMapped {
         self.validity.given_back(block);
         self.blocks.begin_collection(block);
         self.victim.taken(&self.blocks.counters, block);
-        self.blocks.release(block);
+        self.durability.release(&mut self.blocks, block);
     }
 
     /// The tree learns of what a request has written.

@@ -3,9 +3,10 @@
 //! The composition lends it for one call. A part never chooses a block, never erases, and never starts a collection:
 //! an append takes a free block from the reserve, which is filled up before the next host page.
 
+use super::durability::{Counts, Durability, ScanFrom};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, Blocks, Counts, ScanFrom};
+use crate::blocks::{BlockUse, Blocks};
 use crate::medium::NewPage;
 use crate::medium::marks::SpareMarks;
 use crate::mu_tree::{MuTree, PageStore, TreeError};
@@ -15,6 +16,7 @@ use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Pu
 pub(crate) struct MetaIo<'a, N: Nand> {
     nand: &'a mut N,
     blocks: &'a mut Blocks,
+    durability: &'a mut Durability,
     stream: u8,
     purpose: Purpose,
     now: Time,
@@ -25,8 +27,14 @@ pub(crate) struct MetaIo<'a, N: Nand> {
 
 impl<'a, N: Nand> MetaIo<'a, N> {
     /// Flash for the part that writes to `stream`; nothing starts before `at`.
-    pub(crate) fn new(nand: &'a mut N, blocks: &'a mut Blocks, stream: u8, purpose: Purpose, at: Time) -> Self {
-        Self { nand, blocks, stream, purpose, now: at, done: at, tree: None }
+    pub(crate) fn new(
+        nand: &'a mut N,
+        (blocks, durability): (&'a mut Blocks, &'a mut Durability),
+        stream: u8,
+        purpose: Purpose,
+        at: Time,
+    ) -> Self {
+        Self { nand, blocks, durability, stream, purpose, now: at, done: at, tree: None }
     }
 
     /// Lends the tree as well.
@@ -75,12 +83,14 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// As it stands, whatever it is.
     #[inline]
     pub(crate) fn read_any(&mut self, page: Page) -> PageRead<'_> {
-        let reads_once = self.blocks.keeps(Barrier::MetadataReadOnce);
-        if let Some((_, spare, bytes)) = self.blocks.read_before.iter().find(|(other, ..)| *other == page && reads_once)
-        {
-            return PageRead::Written { content: Content::Bytes(bytes), spare: *spare, corrected: 0 };
+        if let Some(mounting) = self.durability.mounting() {
+            let reads_once = self.blocks.keeps(Barrier::MetadataReadOnce);
+            if let Some((_, spare, bytes)) = mounting.read_before.iter().find(|(kept, ..)| *kept == page && reads_once)
+            {
+                return PageRead::Written { content: Content::Bytes(bytes), spare: *spare, corrected: 0 };
+            }
+            mounting.counts.reads += 1;
         }
-        self.blocks.untold.reads += 1;
         let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
         self.now = self.now.max(ready);
         self.done = self.done.max(ready);
@@ -88,7 +98,9 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     pub(crate) fn read_spare(&mut self, page: Page) -> SpareRead {
-        self.blocks.untold.spare_reads += 1;
+        if let Some(mounting) = self.durability.mounting() {
+            mounting.counts.spare_reads += 1;
+        }
         let (read, ready) = self.nand.read_spare(page, Op::new(self.now, self.purpose));
         self.done = self.done.max(ready);
         read
@@ -122,15 +134,17 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {
-        let (to, safe) = self.blocks.append(self.nand, self.stream, page, self.purpose, self.now)?;
-        self.blocks.untold.programs += 1;
+        let (to, safe) = self.blocks.append(self.nand, self.durability, self.stream, page, self.purpose, self.now)?;
+        if let Some(mounting) = self.durability.mounting() {
+            mounting.counts.programs += 1;
+        }
         self.done = self.done.max(safe);
         Ok(to)
     }
 
     /// Erases free blocks in advance, as long as too few are blank (`blocks/blank.rs`); nothing starts before that is done.
     pub(crate) fn keep_blank(&mut self) -> Result<(), FtlError> {
-        self.now = self.blocks.keep_blank(self.nand, self.purpose, self.now)?;
+        self.now = self.blocks.keep_blank(self.nand, self.durability, self.purpose, self.now)?;
         Ok(())
     }
 
@@ -145,48 +159,31 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.blocks.counters.set(victim, 0);
     }
 
-    /// The moments that a recovery would need to know of if the buffer of Gecko were flushed now: when it is frozen, and
-    /// from where on to scan.
+    /// The moments that a recovery would need to know of if the buffer of the validity store were flushed now: when it is
+    /// frozen, and from where on to scan.
     pub(crate) fn flush_marks(&self) -> (u64, ScanFrom) {
-        match (&self.blocks.held, &self.blocks.young) {
-            (Some(held), _) if !self.blocks.keeps(Barrier::DirtyInRuns) => {
-                (held.freezes(self.seq()), self.scan_from_now())
-            }
-            (Some(held), _) => (held.freezes(self.seq()), held.scan_from),
-            (None, Some(young)) => {
-                let from = young.freezes(self.scan_from_now());
-                (from.after, from)
-            }
-            (None, None) => (self.seq(), ScanFrom::default()),
-        }
+        self.durability.flush_marks(self.blocks)
     }
 
-    /// The buffer of Gecko is on flash.
+    /// The buffer of the validity store is on flash.
     pub(crate) fn flushed(&mut self) {
-        self.blocks.flushed();
+        self.durability.flushed(self.blocks);
     }
 
     /// A translation page was synchronized as of `version`.
     #[inline]
     pub(crate) fn synchronized(&mut self, version: u64) {
-        if let Some(held) = &mut self.blocks.held {
-            held.synchronized(version);
-        }
-        if self.blocks.young.is_some() {
-            self.blocks.begin_reporting(version - 1);
-        }
+        self.durability.synchronized(self.blocks, version);
     }
 
     /// From where on a recovery would have to scan that began with what is written from now on.
     pub(crate) fn scan_from_now(&self) -> ScanFrom {
-        self.blocks.scan_from_now()
+        ScanFrom::now(self.blocks)
     }
 
     /// Everything before is in translation pages.
     pub(crate) fn mark(&mut self, scan_from: ScanFrom) {
-        if let Some(held) = &mut self.blocks.held {
-            held.mark(scan_from);
-        }
+        self.durability.mark(scan_from);
     }
 
     /// Whether a page stands in a block that is written or being written. A table on flash may name any page, with a
@@ -242,7 +239,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
 
     /// What was done here so far; counting begins anew.
     pub(crate) fn take_counts(&mut self) -> Counts {
-        core::mem::take(&mut self.blocks.untold)
+        self.durability.mounting().map(|mounting| core::mem::take(&mut mounting.counts)).unwrap_or_default()
     }
 
     /// When everything done here has completed.

@@ -7,6 +7,7 @@
 mod check;
 mod collect;
 mod directory;
+mod durability;
 mod integrity;
 mod look;
 mod mapping;
@@ -26,7 +27,7 @@ mod victim;
 mod wear;
 
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::{Blocks, Held, Item, ScanFrom, Wear, Young};
+use crate::blocks::{Blocks, Item, Wear};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
 use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
 use crate::medium::marks::{PointsBack, SpareMarks};
@@ -36,6 +37,7 @@ use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, PagePa
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use durability::{Durability, GeckoRec, ScanFrom, Scheme, Young};
 use integrity::Integrity;
 use mapping::{AnyMapping, Before, LastPlace, Mapping, MuMapping, PagedMapping, Place, RamMapping};
 use mending::partition_of;
@@ -87,6 +89,7 @@ pub(crate) struct PageMapped {
     placement: Box<dyn Placement>,
     sorting: Sorting,
     blocks: Blocks,
+    durability: Durability,
     /// Where the live pages of a sample of the blocks are counted alone.
     sampling: Option<Sampling>,
     streams: Streams,
@@ -115,16 +118,28 @@ pub(crate) struct PageMapped {
 /// Lends the flash to the mapping: the fields that it needs are borrowed one by one.
 macro_rules! mapping_io {
     ($self:ident, $nand:expr, $at:expr) => {
-        &mut MetaIo::new($nand, &mut $self.blocks, $self.streams.mapping, $self.mapping.purpose(), $at)
-            .with_tree(&mut $self.tree)
+        &mut MetaIo::new(
+            $nand,
+            (&mut $self.blocks, &mut $self.durability),
+            $self.streams.mapping,
+            $self.mapping.purpose(),
+            $at,
+        )
+        .with_tree(&mut $self.tree)
     };
 }
 
 /// Lends the flash to the validity store.
 macro_rules! validity_io {
     ($self:ident, $nand:expr, $at:expr) => {
-        &mut MetaIo::new($nand, &mut $self.blocks, $self.streams.validity, Purpose::Validity, $at)
-            .with_tree(&mut $self.tree)
+        &mut MetaIo::new(
+            $nand,
+            (&mut $self.blocks, &mut $self.durability),
+            $self.streams.validity,
+            Purpose::Validity,
+            $at,
+        )
+        .with_tree(&mut $self.tree)
     };
 }
 
@@ -140,12 +155,12 @@ impl PageMapped {
         // Erasing may have found more of them.
         Self::shape_that_fits(&geometry, config, bad(nand))?;
         let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
-        ftl.blocks.bad = bad(nand);
+        ftl.blocks.found_bad(bad(nand));
         if let Some(wear) = &mut ftl.blocks.wear {
             wear.formatted();
         }
         for block in ftl.usable_blocks(nand) {
-            ftl.blocks.release_now(block);
+            ftl.blocks.release(block);
         }
         ftl.keep_sample(None);
         ftl.blocks.note_first_pages(&FirstPages::default(), 0);
@@ -219,17 +234,18 @@ impl PageMapped {
         if placement.asks().fetches {
             mapping.fetch_for_placement();
         }
+        let mut scheme = Scheme::Nothing;
         if composition.power == PowerPart::GeckoRec
             && let (AnyMapping::Paged(paged), Some(buffer_entries)) = (&mut mapping, validity.tell_of_leaving())
         {
             paged.take_checkpoints(ScanFrom::default());
-            blocks.held = Some(Held::new(geometry, buffer_entries, config.barriers()));
+            scheme = Scheme::GeckoRec(GeckoRec::new(geometry, buffer_entries, config.barriers()));
         }
         if composition.power == PowerPart::Synchronize
             && let (AnyMapping::Paged(paged), Some(_)) = (&mut mapping, validity.tell_of_leaving())
         {
             paged.name_trimmed();
-            blocks.young = Some(Young::new(geometry, config.barriers()));
+            scheme = Scheme::Pointing(Young::new(geometry, config.barriers()));
         }
         Ok(Self {
             barriers: config.barriers(),
@@ -242,6 +258,7 @@ impl PageMapped {
             placement,
             sorting,
             blocks,
+            durability: Durability::new(scheme),
             sampling,
             streams,
             anchors,
@@ -280,9 +297,7 @@ impl PageMapped {
                 Item::Erased(block) => self.validity.erased(validity_io!(self, nand, at), block)?,
                 Item::Freed(_) if !self.barriers.keeps(Barrier::FreedReported) => {}
                 Item::Freed(block) => {
-                    if let Some(held) = &mut self.blocks.held {
-                        held.heard_of(block);
-                    }
+                    self.durability.freed_is_told(block);
                     self.validity.freed(validity_io!(self, nand, at), block)?;
                 }
                 Item::Failed(_) if !self.barriers.keeps(Barrier::FailuresReported) => {}
@@ -300,14 +315,14 @@ impl PageMapped {
                 self.blocks.begin_collection(block);
                 self.victim.taken(&self.blocks.counters, block);
             }
-            self.blocks.release(block);
+            self.durability.release(&mut self.blocks, block);
         }
     }
 
     /// Flushes Gecko's buffer where blocks wait for it, or a recovery would have to look back too far.
     #[inline]
     fn flush_if_wanted<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        if self.blocks.wants_flush() {
+        if self.durability.wants_checkpoint(&self.blocks) {
             self.hear_news(nand, at)?;
             self.validity.checkpoint(validity_io!(self, nand, at))?;
             self.hear_news(nand, at)?;
@@ -359,17 +374,14 @@ impl PageMapped {
             self.drop_user_page(nand, page, at)?;
             self.hear_news(nand, at)?;
         }
-        if let Some(held) = &mut self.blocks.held {
-            held.reported();
-        }
-        self.blocks.reported();
+        self.durability.reported();
         self.flush_if_wanted(nand, at)
     }
 
     /// Whether user pages name in their spare areas what they made stale, so that a recovery can tell the validity store.
     #[inline]
     fn points_back(&self) -> bool {
-        self.blocks.young.is_some()
+        self.durability.points_back()
     }
 
     /// What the spare area of a user page is to say that is programmed now, and that takes the place of `before`. A flush
@@ -379,7 +391,7 @@ impl PageMapped {
         if !self.points_back() || !self.barriers.keeps(Barrier::PagesPointBack) {
             return SpareMarks::NONE;
         }
-        self.blocks.begin_reporting(self.blocks.clock.seq());
+        self.durability.begin_reporting(&self.blocks, self.blocks.clock.seq());
         SpareMarks::point_back(match before {
             LastPlace::Nowhere => PointsBack::Nowhere,
             LastPlace::At(page) => PointsBack::At(page),
@@ -466,7 +478,7 @@ impl PageMapped {
                 data_crc: content.crc(),
                 marks: self.point_back(before),
             };
-            let (to, safe) = self.blocks.append(nand, stream, &page, Purpose::Host, at)?;
+            let (to, safe) = self.blocks.append(nand, &mut self.durability, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);
             if let Hint::Death(left) = request.hint {
                 self.blocks.note_death(to, Some(left));
@@ -478,7 +490,7 @@ impl PageMapped {
             }
             heard?;
             self.hear_news(nand, at)?;
-            self.blocks.reported();
+            self.durability.reported();
             done = done.max(safe).max(self.written_by_host(nand, key, at)?);
         }
         self.put_what_was_written(nand, at)?;
@@ -666,6 +678,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.victim.ram(&mut ledger);
         self.placement.ram(&mut ledger);
         self.blocks.ram(&mut ledger);
+        self.durability.ram(&mut ledger);
         self.integrity.ram(&mut ledger);
         self.ram_of_tree(&mut ledger);
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
@@ -690,7 +703,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
             Counter::sum("blocks_examined", self.tally.blocks_examined),
             Counter::level("blocks_examined_max", self.tally.blocks_examined_max),
             Counter::level("free_blocks", u64::from(self.blocks.free())),
-            Counter::level("bad_blocks", u64::from(self.blocks.bad)),
+            Counter::level("bad_blocks", u64::from(self.blocks.bad())),
         ];
         self.mapping.counters(&mut counters);
         self.integrity.counters(&mut counters);

@@ -143,7 +143,7 @@ impl PageMapped {
     /// The power has failed: writes dirty entries, then all else that only RAM knows.
     pub(super) fn save<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         let stream = self.streams.mapping;
-        let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Battery, at);
+        let io = &mut MetaIo::new(nand, (&mut self.blocks, &mut self.durability), stream, Purpose::Battery, at);
         let mut part = Some(0);
         while let Some(from) = part {
             part = self.mapping.synchronize_next(io, from, &mut self.before)?;
@@ -163,7 +163,13 @@ impl PageMapped {
             }
             self.blocks.news.heard();
         }
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.validity, Purpose::Battery, at);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.validity,
+            Purpose::Battery,
+            at,
+        );
         self.validity.save(io, &mut stale)?;
         self.before = stale;
         self.seal(nand, at)
@@ -207,7 +213,13 @@ impl PageMapped {
         bytes: &[u8],
         at: Time,
     ) -> Result<(), FtlError> {
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Battery, at);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.mapping,
+            Purpose::Battery,
+            at,
+        );
         let version = io.next_version();
         let to = io.append(kind, key, version, bytes)?;
         io.drop_page(to);

@@ -1,5 +1,6 @@
 //! How the flash is divided, and what fits.
 
+use super::durability::{held_blocks, young_blocks};
 use super::integrity::Integrity;
 use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
@@ -7,7 +8,7 @@ use super::saved::counters_and_seal;
 use super::sorting::placement_of;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
 use super::{Config, PageMapped};
-use crate::blocks::{critical_blocks, held_blocks, young_blocks};
+use crate::blocks::critical_blocks;
 use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::mu_tree::Layout;

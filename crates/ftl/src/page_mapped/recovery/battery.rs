@@ -173,16 +173,18 @@ impl PageMapped {
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
         if ftl.restore(nand, &mut steps, &usable) {
             ftl.hear_news(nand, steps.now)?;
-            steps.count_rest(&mut ftl.blocks);
+            steps.count_rest(&mut ftl.durability);
             steps.end();
             let mut report = steps.report;
             report.done = steps.now;
             ftl.note_first_pages(&steps.first, &mut report);
             return Ok((ftl, report));
         }
-        let bad = ftl.blocks.bad;
+        let bad = ftl.blocks.bad();
         ftl = Self::empty(&geometry, config, ftl.anchors, Clock::new(geometry.dies(), 0, 0))?;
-        ftl.blocks.bad = bad;
+        ftl.blocks.found_bad(bad);
+        // What it writes from here on is no copy of what may have been in flight, and bears no label.
+        ftl.durability.begin_mounting();
         let bitmap_stream = ftl.validity.is_on_flash().then_some(ftl.streams.validity);
         // Which pages are live, where validity has to be told afterwards.
         let mut live = ftl.validity.is_on_flash().then(|| RamBitmap::new(&geometry));
@@ -249,7 +251,13 @@ impl PageMapped {
             steps.begin("write the bitmap");
             // What is live but no user page keeps its block from being used by others: it does not matter.
             let counters = ftl.blocks.counters.clone();
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut ftl.blocks, &mut ftl.durability),
+                ftl.streams.validity,
+                Purpose::Recovery,
+                steps.now,
+            );
             bitmap.rebuild(io, |block| counters.live(block) > 0, live);
             steps.count(io);
             ftl.hear_news(nand, steps.now)?;
@@ -263,7 +271,7 @@ impl PageMapped {
                 ftl.write_lost(nand, &mut steps)?;
             }
         }
-        steps.count_rest(&mut ftl.blocks);
+        steps.count_rest(&mut ftl.durability);
         steps.end();
         let mut report = steps.report;
         let newest = scan.newest.len() * size_of::<Option<(Page, u64, u64)>>();
@@ -279,7 +287,7 @@ impl PageMapped {
         for block in blocks.iter().copied() {
             if self.blocks.counters.live(block) > 0 {
                 let stream = if scan.holds_translation[block.index()] { self.streams.mapping } else { 0 };
-                self.blocks.close(block, stream);
+                self.blocks.close(&mut self.durability, block, stream);
             } else {
                 self.blocks.release(block);
             }
@@ -293,7 +301,13 @@ impl PageMapped {
             return Ok(());
         }
         steps.begin("write inner nodes");
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.mapping,
+            Purpose::Recovery,
+            steps.now,
+        );
         paged.build(io)?;
         steps.count(io);
         self.hear_news(nand, steps.now)
@@ -312,7 +326,13 @@ impl PageMapped {
         }
         steps.begin("take out what cannot be right");
         let entries = self.blocks.geometry().page_bytes() / 4;
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.mapping,
+            Purpose::Recovery,
+            steps.now,
+        );
         for keys in dangling.chunk_by(|a, b| a.0 / entries == b.0 / entries) {
             paged.write_dangling(io, keys)?;
         }
@@ -323,7 +343,13 @@ impl PageMapped {
     /// Makes it durable which translation pages are lost.
     fn write_lost<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let AnyMapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.mapping,
+            Purpose::Recovery,
+            steps.now,
+        );
         paged.write_lost(io)?;
         steps.count(io);
         steps.now = steps.now.max(self.blocks.clock.horizon());

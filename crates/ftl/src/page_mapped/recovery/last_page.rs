@@ -186,6 +186,8 @@ impl PageMapped {
         part: u32,
         page: Page,
     ) -> Option<Vec<u8>> {
-        steps.with_io(nand, &mut self.blocks, |io| io.read(page, Kind::Translation, part).map(<[u8]>::to_vec))
+        steps.with_io(nand, (&mut self.blocks, &mut self.durability), |io| {
+            io.read(page, Kind::Translation, part).map(<[u8]>::to_vec)
+        })
     }
 }

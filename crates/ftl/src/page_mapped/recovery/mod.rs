@@ -27,7 +27,7 @@ use super::meta_io::MetaIo;
 use super::shape::recovery_bound;
 use super::{Config, PageMapped};
 use crate::barriers::Barrier;
-use crate::blocks::RECOVERY_STREAM;
+use crate::blocks::{RECOVERY_STREAM, Spread};
 use crate::config::PowerPart;
 use crate::medium::marks::SpareMarks;
 use crate::medium::{Clock, FirstPages, NewPage, anchor};
@@ -74,6 +74,13 @@ impl PageMapped {
         report.scratch_bytes += first.bytes();
     }
 
+    /// Copies of what may have been in flight are on flash.
+    fn let_kept_go(&mut self) {
+        if let Some(mounting) = self.durability.mounting() {
+            mounting.let_go();
+        }
+    }
+
     /// A page that was entered is not the newest any more.
     fn drop_entered(&mut self, page: Page) {
         self.validity.leave(self.blocks.geometry(), page);
@@ -95,7 +102,8 @@ impl PageMapped {
             PowerPart::Synchronize | PowerPart::Fast => Self::recover_by_synchronizing(nand, config, at),
             PowerPart::Scan | PowerPart::Nothing => Self::recover_by_scanning(nand, config, at),
         }?;
-        (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);
+        ftl.blocks.mounted();
+        ftl.durability.mounted();
         report.bound = recovery_bound(nand.geometry(), config)?;
         if ftl.sampling.is_some() {
             // Until here all blocks were counted.
@@ -116,9 +124,13 @@ impl PageMapped {
         let anchors = anchor::find_as_step(nand, config, &mut steps)?;
         let mut ftl = Self::empty(&geometry, config, anchors, Clock::new(geometry.dies(), 0, 0))?;
         steps.first = FirstPages::new(geometry.blocks(), ftl.blocks.notes.any());
-        (ftl.blocks.recovering, ftl.blocks.on_one_die) = (true, config.composition.power != PowerPart::Scan);
+        ftl.blocks.begin_mounting(match config.composition.power {
+            PowerPart::Scan => Spread::AllDies,
+            _ => Spread::OneDie,
+        });
+        ftl.durability.begin_mounting();
         let usable = ftl.usable_blocks(nand);
-        ftl.blocks.bad = geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32;
+        ftl.blocks.found_bad(geometry.blocks() - ANCHOR_BLOCKS - usable.len() as u32);
         Ok((ftl, usable, steps))
     }
 
@@ -156,14 +168,14 @@ impl PageMapped {
         steps.begin("copy what may have been in flight");
         match ftl.copy_uncertain(nand, &mut steps, &scan, &uncertain, &mut holding) {
             // Blocks have grown bad faster than collection could make up for: what is there can be read.
-            Err(FtlError::Full { .. }) => ftl.blocks.stop_writing(),
+            Err(FtlError::Full { .. }) => ftl.blocks.stop_writing(&mut ftl.durability),
             copied => copied?,
         }
         for block in holding {
             ftl.blocks.release(block);
         }
         let scratch = parts.map_or(Ok(0), |parts| ftl.write_tree(nand, &mut steps, parts))?;
-        steps.count_rest(&mut ftl.blocks);
+        steps.count_rest(&mut ftl.durability);
         steps.end();
         let mut report = steps.report;
         report.scratch_bytes = u64::from(geometry.blocks()) * 9 + scratch;
@@ -205,7 +217,13 @@ impl PageMapped {
         }
         self.let_go_if_out_of_blocks(holding);
         let AnyMapping::Ram(table) = &mut self.mapping else { return Err(NOT_A_TABLE) };
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.mapping,
+            Purpose::Recovery,
+            steps.now,
+        );
         table.write_pending_trims(io)?;
         steps.count(io);
         steps.now = steps.now.max(self.blocks.clock.horizon());
@@ -306,7 +324,7 @@ impl PageMapped {
             let stays_blank = has_tombstones && scan.first_seq[block.index()] == 0;
             if self.blocks.counters.live(block) > 0 {
                 let stream = if scan.holds_tombstones[block.index()] { self.streams.mapping } else { 0 };
-                self.blocks.close(block, stream);
+                self.blocks.close(&mut self.durability, block, stream);
             } else if held.binary_search(&block).is_ok() && self.barriers.keeps(Barrier::FallbacksHeld) {
                 holding.push(block);
             } else if !stays_blank || !self.blocks.release_blank(block) {
@@ -319,9 +337,9 @@ impl PageMapped {
     /// The last resort: a drive that comes up is worth more than what a page that has just been read well may yet need,
     /// should it turn bad and the power fail again before it is copied.
     fn let_go_if_out_of_blocks(&mut self, holding: &mut Vec<Block>) {
-        if self.blocks.is_pool_empty() {
+        if self.blocks.to_open() == 0 {
             for block in holding.drain(..) {
-                self.blocks.release_now(block);
+                self.blocks.release(block);
             }
         }
     }
@@ -372,7 +390,7 @@ impl PageMapped {
             marks: SpareMarks::NONE,
         };
         let stream = self.placement.recovered();
-        let (to, safe) = self.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
+        let (to, safe) = self.blocks.append(nand, &mut self.durability, stream, &copy, Purpose::Recovery, steps.now)?;
         steps.step.programs += 1;
         steps.now = steps.now.max(safe);
         self.validity.validate(to);

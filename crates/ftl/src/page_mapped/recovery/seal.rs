@@ -137,7 +137,7 @@ impl PageMapped {
                 BlockFound { bitmap: true, .. } => self.streams.validity,
                 BlockFound { .. } => self.stream_of_unreadable(nand, steps, block),
             };
-            self.blocks.close(block, stream);
+            self.blocks.close(&mut self.durability, block, stream);
         }
         self.keep_sample((!all_are_counted).then_some(live_total));
         true
@@ -148,7 +148,8 @@ impl PageMapped {
         let geometry = *nand.geometry();
         let is_in = |page: &Page| geometry.block_of(*page) == block;
         let mapping = &mut self.mapping;
-        let translation = steps.with_io(nand, &mut self.blocks, |io| mapping.metadata_pages(io));
+        let translation =
+            steps.with_io(nand, (&mut self.blocks, &mut self.durability), |io| mapping.metadata_pages(io));
         if translation.iter().any(is_in) {
             self.streams.mapping
         } else if self.validity.metadata_pages().iter().any(is_in) {

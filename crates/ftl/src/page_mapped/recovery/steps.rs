@@ -1,8 +1,9 @@
 //! What the recoveries of page-mapped FTLs add to the table of steps.
 
 use super::{Found, PageMapped};
-use crate::blocks::{Blocks, Counts};
+use crate::blocks::Blocks;
 pub(super) use crate::medium::{Owned, Steps};
+use crate::page_mapped::durability::{Counts, Durability};
 use crate::page_mapped::meta_io::MetaIo;
 use phelsuma_nand::{Nand, Purpose};
 
@@ -14,8 +15,10 @@ impl Steps {
     }
 
     /// Counts what else was done by then, at the recovery's end.
-    pub(super) fn count_rest(&mut self, blocks: &mut Blocks) {
-        self.add(core::mem::take(&mut blocks.untold));
+    pub(super) fn count_rest(&mut self, durability: &mut Durability) {
+        if let Some(mounting) = durability.mounting() {
+            self.add(core::mem::take(&mut mounting.counts));
+        }
     }
 
     fn add(&mut self, counts: Counts) {
@@ -28,10 +31,10 @@ impl Steps {
     pub(super) fn with_io<N: Nand, T>(
         &mut self,
         nand: &mut N,
-        blocks: &mut Blocks,
+        lent: (&mut Blocks, &mut Durability),
         body: impl FnOnce(&mut MetaIo<'_, N>) -> T,
     ) -> T {
-        let mut io = MetaIo::new(nand, blocks, 0, Purpose::Recovery, self.now);
+        let mut io = MetaIo::new(nand, lent, 0, Purpose::Recovery, self.now);
         let result = body(&mut io);
         self.count(&mut io);
         result
@@ -41,8 +44,10 @@ impl Steps {
 impl Owned {
     /// Keeps the bytes of a page of metadata where parts read theirs: it may have been the last time that it reads well.
     pub(super) fn keep_for_metadata(self, ftl: &mut PageMapped, found: &Found) {
-        if let Self::Bytes(bytes) = self {
-            ftl.blocks.read_before.push((found.page, found.spare, bytes));
+        if let Self::Bytes(bytes) = self
+            && let Some(mounting) = ftl.durability.mounting()
+        {
+            mounting.keep(found.page, found.spare, bytes);
         }
     }
 }

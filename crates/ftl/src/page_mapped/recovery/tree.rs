@@ -71,12 +71,18 @@ impl PageMapped {
         let entries = extents + u64::from(geometry.blocks()) * u64::from(parts_of_block(&geometry));
         let pages = entries.div_ceil(layout.entries_max(1, 2) as u64) + 2 * WRITE_PAGES_MIN as u64;
         let blocks = pages.div_ceil(u64::from(geometry.pages_per_block())) + 2;
-        if self.blocks.is_stopped() || u64::from(self.blocks.free()) < blocks {
+        if self.blocks.is_read_only() || u64::from(self.blocks.free()) < blocks {
             return Ok(scratch);
         }
         let mut tree = Some(tree);
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now)
-            .with_tree(&mut tree);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.mapping,
+            Purpose::Recovery,
+            steps.now,
+        )
+        .with_tree(&mut tree);
         let AnyMapping::Ram(table) = &mut self.mapping else { return Ok(scratch) };
         let usual = io.tree(|tree, _| Ok(tree.set_write_pages(WRITE_PAGES_MIN))).unwrap_or(WRITE_PAGES_MIN);
         let mut written = Ok(());

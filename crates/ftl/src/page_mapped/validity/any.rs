@@ -1,8 +1,8 @@
 //! One of the validity parts, chosen when the drive is put together.
 
 use super::{Answer, BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Validity, ValidityScan};
-use crate::blocks::ScanFrom;
 use crate::medium::Saved;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, GeckoLook, RamLedger};
 use alloc::vec::Vec;

@@ -7,7 +7,7 @@
 //! came by last: whatever was updated more than 2 C updates ago is in its translation page, and no host write has to
 //! wait for a whole checkpoint. Where the moment of 2 C updates ago lies in program order is known by marks.
 
-use crate::blocks::ScanFrom;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::collections::VecDeque;
 use phelsuma_nand::Nand;

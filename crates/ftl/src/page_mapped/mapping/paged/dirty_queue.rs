@@ -17,8 +17,8 @@
 
 use super::cache::{MappingCache, Slot};
 use crate::RamLedger;
-use crate::blocks::ScanFrom;
 use crate::config::{DirtyLimit, PowerPart, Synchronize};
+use crate::page_mapped::durability::ScanFrom;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;

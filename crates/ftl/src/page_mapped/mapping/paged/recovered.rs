@@ -16,7 +16,7 @@
 use super::{PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::ScanFrom;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Place, entry_of, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;

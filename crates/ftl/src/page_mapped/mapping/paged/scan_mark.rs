@@ -3,8 +3,8 @@
 //! Two distances from the page's version, itself a moment in program order: eleven bits and an exponent each, rounded
 //! up, so that a recovery looks too far back by less than a thousandth and never not far enough.
 
-use crate::blocks::ScanFrom;
 use crate::medium::marks::SpareMarks;
+use crate::page_mapped::durability::ScanFrom;
 
 const MANTISSA_BITS: u32 = 11;
 /// Too far for a number.

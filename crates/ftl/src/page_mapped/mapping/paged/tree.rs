@@ -518,6 +518,7 @@ mod tests {
     use super::*;
     use crate::blocks::Blocks;
     use crate::medium::Clock;
+    use crate::page_mapped::durability::{Durability, Scheme};
     use crate::{Config, PRESETS};
     use alloc::collections::BTreeMap;
     use phelsuma_nand::sim::{Decay, SimConfig};
@@ -527,6 +528,7 @@ mod tests {
     struct Alone {
         nand: SimNand,
         blocks: Blocks,
+        durability: Durability,
         tree: TranslationTree,
         leaves: u32,
         model: BTreeMap<u32, u32>,
@@ -541,9 +543,17 @@ mod tests {
             let nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
             let barriers = Config::new("any", PRESETS[0].composition, 1, 1).barriers();
             let mut blocks = Blocks::new(geometry, 1, 0, true, Clock::new(1, 0, 0), barriers);
-            (0..BLOCKS).for_each(|block| blocks.release_now(Block(block)));
+            (0..BLOCKS).for_each(|block| blocks.release(Block(block)));
             let tree = TranslationTree::new(&geometry, leaves, nodes, fanout);
-            Self { nand, blocks, tree, leaves, model: BTreeMap::new(), random: 5 }
+            Self {
+                nand,
+                blocks,
+                durability: Durability::new(Scheme::Nothing),
+                tree,
+                leaves,
+                model: BTreeMap::new(),
+                random: 5,
+            }
         }
 
         fn below(&mut self, n: u32) -> u32 {
@@ -552,7 +562,13 @@ mod tests {
         }
 
         fn io<T>(&mut self, body: impl FnOnce(&mut TranslationTree, &mut MetaIo<'_, SimNand>) -> T) -> T {
-            let io = &mut MetaIo::new(&mut self.nand, &mut self.blocks, 0, Purpose::Translation, Time::ZERO);
+            let io = &mut MetaIo::new(
+                &mut self.nand,
+                (&mut self.blocks, &mut self.durability),
+                0,
+                Purpose::Translation,
+                Time::ZERO,
+            );
             body(&mut self.tree, io)
         }
 
@@ -593,7 +609,7 @@ mod tests {
                 self.io(|tree, io| tree.relocate(io, victim, &mut vec![0; 512], &mut lost)).unwrap();
                 assert!(lost.is_empty(), "{lost:?}");
                 assert!(self.programs() - before <= live * (1 + u64::from(self.tree.programs_each())));
-                self.blocks.release_now(victim);
+                self.blocks.release(victim);
             }
         }
 
@@ -689,7 +705,7 @@ mod tests {
             alone.io(|tree, io| tree.relocate(io, Block(block), &mut vec![0; 512], &mut lost)).unwrap();
             lost.iter().for_each(|leaf| alone.write(*leaf, LOST));
             alone.io(|_, io| io.drop_rest(Block(block)));
-            alone.blocks.release_now(Block(block));
+            alone.blocks.release(Block(block));
         }
         for leaf in [8, 10, 11] {
             assert_eq!(alone.read(leaf, Writes::Allowed), Some(LOST), "leaf {leaf}");

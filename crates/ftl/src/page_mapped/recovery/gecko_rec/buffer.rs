@@ -47,7 +47,13 @@ impl Gathered {
         if !ftl.validity.has_untold_damage() || !ftl.barriers.keeps(Barrier::DamageWritten) {
             return Ok(());
         }
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut ftl.blocks, &mut ftl.durability),
+            ftl.streams.validity,
+            Purpose::Recovery,
+            steps.now,
+        );
         ftl.validity.checkpoint(io)?;
         steps.count(io);
         ftl.hear_news(nand, steps.now)
@@ -66,14 +72,26 @@ impl Gathered {
         if frozen > 0 {
             let all = user.iter().chain(&self.bid.translation).chain(&self.bid.validity);
             for block in all.filter(|i| i.first_seq > frozen).map(|i| i.block) {
-                let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+                let io = &mut MetaIo::new(
+                    nand,
+                    (&mut ftl.blocks, &mut ftl.durability),
+                    ftl.streams.validity,
+                    Purpose::Recovery,
+                    steps.now,
+                );
                 ftl.validity.erased(io, block)?;
                 steps.count(io);
             }
         }
         ftl.hear_news(nand, steps.now)?;
         for page in self.reports.drain(..) {
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut ftl.blocks, &mut ftl.durability),
+                ftl.streams.validity,
+                Purpose::Recovery,
+                steps.now,
+            );
             ftl.validity.invalidate(io, page)?;
             steps.count(io);
             ftl.hear_news(nand, steps.now)?;
@@ -82,7 +100,13 @@ impl Gathered {
         ftl.settle(nand, steps.now)?;
         let mut more = true;
         while more {
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut ftl.blocks, &mut ftl.durability),
+                ftl.streams.mapping,
+                Purpose::Recovery,
+                steps.now,
+            );
             if let AnyMapping::Paged(paged) = &mut ftl.mapping {
                 more = paged.evict_surplus(io, &mut ftl.before)?;
             }

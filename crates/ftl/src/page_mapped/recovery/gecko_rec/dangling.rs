@@ -70,7 +70,7 @@ impl Gathered {
         if let AnyValidity::Gecko(gecko) = &mut ftl.validity
             && gecko.is_believed()
         {
-            steps.with_io(nand, &mut ftl.blocks, |io| {
+            steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| {
                 gecko.stale_pages(io, erased, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
             });
         }
@@ -125,7 +125,13 @@ impl Gathered {
             let keys = &dangling[from..from + of_part.len()];
             from += of_part.len();
             ftl.let_go_if_out_of_blocks(emptied);
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut ftl.blocks, &mut ftl.durability),
+                ftl.streams.mapping,
+                Purpose::Recovery,
+                steps.now,
+            );
             if let AnyMapping::Paged(paged) = &mut ftl.mapping {
                 paged.lose(io, of_part[0], keys, &mut ftl.before)?;
             }

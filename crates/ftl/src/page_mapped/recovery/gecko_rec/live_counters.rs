@@ -46,7 +46,7 @@ impl Gathered {
         asked.dedup();
         let mut stale = vec![0u16; geometry.blocks() as usize];
         let validity = &mut ftl.validity;
-        let known = steps.with_io(nand, &mut ftl.blocks, |io| match validity {
+        let known = steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| match validity {
             AnyValidity::Gecko(gecko) => {
                 let erased = |block: Block| since.binary_search(&block).is_ok();
                 gecko.block_states(io, erased, &asked, |block, state| {
@@ -93,7 +93,7 @@ impl Gathered {
             self.find_dangling(ftl, nand, steps, translation, has_gone_bad);
         }
         for block in &self.bid.empty {
-            ftl.blocks.release_now(*block);
+            ftl.blocks.release(*block);
         }
         let blocks_of = |pages: &mut dyn Iterator<Item = Page>| {
             let mut blocks: Vec<Block> = pages.map(|page| geometry.block_of(page)).collect();
@@ -113,13 +113,13 @@ impl Gathered {
             let stale = stale[block.index()];
             if stale < written {
                 ftl.blocks.counters.set(block, written - stale);
-                ftl.blocks.close(block, 0);
+                ftl.blocks.close(&mut ftl.durability, block, 0);
                 ftl.hear_news(nand, steps.now)?;
             } else if is_fallback(block) {
                 emptied.push(block);
                 self.freed.push(block);
             } else {
-                ftl.blocks.release_now(block);
+                ftl.blocks.release(block);
                 if stale != FREE {
                     self.freed.push(block);
                 }
@@ -130,14 +130,16 @@ impl Gathered {
             [of(&self.bid.translation, ftl.streams.mapping), of(&self.bid.validity, ftl.streams.validity)].concat();
         for (block, stream) in metadata {
             if ftl.blocks.counters.live(block) > 0 {
-                ftl.blocks.close(block, stream);
+                ftl.blocks.close(&mut ftl.durability, block, stream);
                 ftl.hear_news(nand, steps.now)?;
             } else if needed.binary_search(&block).is_ok() {
-                ftl.blocks.hold(block, stream);
+                if let Some(gecko_rec) = ftl.durability.gecko_rec() {
+                    gecko_rec.hold(&mut ftl.blocks, block, stream, true);
+                }
             } else if is_fallback(block) {
                 emptied.push(block);
             } else {
-                ftl.blocks.release_now(block);
+                ftl.blocks.release(block);
             }
         }
         // Free blocks need no reports, and may be written anew before Gecko would hear of them.
@@ -187,7 +189,13 @@ impl Gathered {
         ftl.hear_news(nand, steps.now)?;
         for block in &self.freed {
             if !ftl.blocks.is_in_use(*block) {
-                let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+                let io = &mut MetaIo::new(
+                    nand,
+                    (&mut ftl.blocks, &mut ftl.durability),
+                    ftl.streams.validity,
+                    Purpose::Recovery,
+                    steps.now,
+                );
                 ftl.validity.freed(io, *block)?;
                 steps.count(io);
             }

@@ -154,7 +154,13 @@ impl Gathered {
                 .filter(|(_, page)| !places.is_stale(*page))
                 .collect();
             let is_gone = |page| is_in_doubt && places.is_gone(&geometry, page, synchronized);
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut ftl.blocks, &mut ftl.durability),
+                ftl.streams.mapping,
+                Purpose::Recovery,
+                steps.now,
+            );
             if let AnyMapping::Paged(paged) = &mut ftl.mapping {
                 paged.restore_part(io, part, &learnt, news.contains(&part), is_gone, &mut ftl.before)?;
             }

@@ -7,7 +7,7 @@ use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::last_page::LastPage;
-use crate::page_mapped::recovery::steps::{Owned, Steps};
+use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Page};
@@ -29,9 +29,7 @@ impl Gathered {
                 LastPage::Sound => {}
                 LastPage::MayHaveBeenInFlight(data) => {
                     suspect = Some(last);
-                    if let Owned::Bytes(bytes) = data {
-                        ftl.blocks.read_before.push((last.page, last.spare, bytes));
-                    }
+                    data.keep_for_metadata(ftl, &last);
                 }
             }
         }

@@ -29,9 +29,9 @@ use super::last_page::Silent;
 use super::steps::Steps;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::ScanFrom;
 use crate::page_mapped::Config;
 use crate::page_mapped::PageMapped;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{AnyMapping, Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::Validity;
@@ -103,7 +103,8 @@ impl PageMapped {
         steps.begin("3 run directories");
         let scan = g.scan_validity(&mut ftl, nand, &mut steps);
         let validity = &mut ftl.validity;
-        let (frozen, mut scan_from) = steps.with_io(nand, &mut ftl.blocks, |io| validity.restore(io, scan.clone()));
+        let (frozen, mut scan_from) =
+            steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| validity.restore(io, scan.clone()));
         if !ftl.barriers.keeps(Barrier::ScanFromWritten) {
             let scanned = 2 * u64::from(ftl.paged().cache_entries());
             scan_from = ScanFrom { after: g.bid.seq_max.saturating_sub(scanned), oldest_open: 0 };
@@ -134,9 +135,8 @@ impl PageMapped {
         g.scan_user(&mut ftl, nand, &mut steps, scan_from, &translation, &user)?;
         g.scan_for_lost(&mut ftl, nand, &mut steps, &translation, scan_from.after);
         ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
-        if let Some(held) = &mut ftl.blocks.held {
-            held.frozen = Some(frozen);
-            held.scan_from = scan_from;
+        if let Some(gecko_rec) = ftl.durability.gecko_rec() {
+            gecko_rec.begin_mounting(scan_from, frozen);
         }
 
         g.find_fallbacks(&mut ftl, nand, &mut steps, &scan, &translation);
@@ -146,26 +146,25 @@ impl PageMapped {
 
         steps.begin("copies of what may have been in flight");
         g.copy_suspects(&mut ftl, nand, &mut steps, &mut emptied)?;
-        ftl.blocks.read_before = Vec::new();
+        ftl.let_kept_go();
         g.write_lost(&mut ftl, nand, &mut steps, &translation)?;
         g.write_dangling(&mut ftl, nand, &mut steps, &mut emptied)?;
         g.write_down_damage(&mut ftl, nand, &mut steps)?;
         // None is erased before the copies are on flash.
         for block in emptied {
-            ftl.blocks.release_now(block);
+            ftl.blocks.release(block);
         }
         g.write_down(&mut ftl, nand, &mut steps, frozen, &user)?;
         g.tell_of_freed(&mut ftl, nand, &mut steps)?;
-        if let Some(held) = &mut ftl.blocks.held {
-            held.frozen = None;
+        if let Some(gecko_rec) = ftl.durability.gecko_rec() {
+            gecko_rec.mounted();
         }
         if g.scanned > SCANNED_MAX * u64::from(ftl.paged().cache_entries()) {
             ftl.synchronize_everything(nand, &mut steps)?;
         }
         ftl.hear_news(nand, steps.now)?;
-        (ftl.blocks.recovering, ftl.blocks.on_one_die) = (false, false);
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
-        steps.count_rest(&mut ftl.blocks);
+        steps.count_rest(&mut ftl.durability);
         steps.end();
         let mut report = steps.report;
         let user = user.capacity() * size_of::<BlockInformation>();
@@ -180,12 +179,24 @@ impl PageMapped {
     fn synchronize_everything<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
         let mut part = Some(0);
         while let Some(from) = part {
-            let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut self.blocks, &mut self.durability),
+                self.streams.mapping,
+                Purpose::Recovery,
+                steps.now,
+            );
             part = self.mapping.synchronize_next(io, from, &mut self.before)?;
             steps.count(io);
             self.settle(nand, steps.now)?;
         }
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.validity, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.validity,
+            Purpose::Recovery,
+            steps.now,
+        );
         if let AnyMapping::Paged(paged) = &mut self.mapping {
             paged.all_synchronized(io);
         }

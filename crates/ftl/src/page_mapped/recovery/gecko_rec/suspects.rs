@@ -56,7 +56,8 @@ impl Gathered {
         if any_in_use(ftl.validity.kind()) {
             let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
             let (validity, scan) = (&ftl.validity, scan.without(&suspects));
-            let needed = steps.with_io(nand, &mut ftl.blocks, |io| validity.pages_in_use(io, scan));
+            let needed =
+                steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| validity.pages_in_use(io, scan));
             self.fallbacks.extend(needed);
         }
         // Of the older copies of a suspect the newest, which it was copied from, perhaps, and the newest that is no
@@ -95,11 +96,23 @@ impl Gathered {
             self.suspect_metadata.iter().filter(|found| found.spare.kind == kind).map(|found| found.page).collect()
         };
         ftl.let_go_if_out_of_blocks(emptied);
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut ftl.blocks, &mut ftl.durability),
+            ftl.streams.validity,
+            Purpose::Recovery,
+            steps.now,
+        );
         ftl.validity.copy_pages(io, &suspects(ftl.validity.kind()))?;
         steps.count(io);
         ftl.let_go_if_out_of_blocks(emptied);
-        let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.mapping, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut ftl.blocks, &mut ftl.durability),
+            ftl.streams.mapping,
+            Purpose::Recovery,
+            steps.now,
+        );
         if let AnyMapping::Paged(paged) = &mut ftl.mapping {
             paged.copy_pages(io, &suspects(Kind::Translation))?;
         }
@@ -117,7 +130,8 @@ impl Gathered {
             let (kind, key, version, data_crc) = (Kind::User, key.0, spare.version, spare.data_crc);
             let copy = NewPage { kind, key, version, content, data_crc, marks: SpareMarks::NONE };
             let stream = ftl.placement.recovered();
-            let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
+            let (to, safe) =
+                ftl.blocks.append(nand, &mut ftl.durability, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;
             steps.now = steps.now.max(safe);
             ftl.paged().copied(LogicalPage(key), to);

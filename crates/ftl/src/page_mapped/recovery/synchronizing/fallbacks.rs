@@ -67,9 +67,9 @@ impl Gathered {
             let synchronized = version.map_or(0, |(_, synchronized)| synchronized);
             let AnyMapping::Paged(paged) = &mut ftl.mapping else { continue };
             let named: Vec<(u32, Place)> = match version {
-                Some((page, _)) => {
-                    steps.with_io(nand, &mut ftl.blocks, |io| paged.entries_at(io, part, page).collect())
-                }
+                Some((page, _)) => steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| {
+                    paged.entries_at(io, part, page).collect()
+                }),
                 None => paged.range_of(part).map(|key| (key, Place::Nowhere)).collect(),
             };
             pages.extend(version.map(|(page, _)| page));

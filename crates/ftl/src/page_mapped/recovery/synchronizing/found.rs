@@ -2,8 +2,8 @@
 
 use super::{Found, Gathered, PageMapped, Suspect};
 use crate::barriers::Barrier;
-use crate::blocks::ScanFrom;
 use crate::medium::marks::SpareMarks;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;

@@ -37,11 +37,12 @@ use super::steps::{Owned, Steps};
 use super::{Found, PageMapped};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{BlockUse, ScanFrom};
+use crate::blocks::BlockUse;
 use crate::config::PowerPart;
 use crate::medium::NewPage;
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::Config;
+use crate::page_mapped::durability::{ScanFrom, Scheme};
 use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{AnyValidity, Validity};
@@ -93,7 +94,7 @@ impl PageMapped {
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
         let has_log = matches!(ftl.validity, AnyValidity::Log(_));
         // What is closed from now on is not what was written lately.
-        ftl.blocks.young = None;
+        ftl.durability.begin(Scheme::Nothing);
 
         steps.begin("blocks information directory");
         let mut g = Gathered::new(&geometry);
@@ -165,13 +166,13 @@ impl PageMapped {
         match g.copy_suspects(&mut ftl, nand, &mut steps, &mut found, &mut holding) {
             // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key against
             // it.
-            Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(),
+            Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(&mut ftl.durability),
             copied => copied?,
         }
-        ftl.blocks.read_before = Vec::new();
+        ftl.let_kept_go();
         g.tell_log(&mut ftl, nand, &mut steps, !holding.is_empty())?;
         for block in holding {
-            ftl.blocks.release_now(block);
+            ftl.blocks.release(block);
         }
         ftl.hear_news(nand, steps.now)?;
 
@@ -180,18 +181,18 @@ impl PageMapped {
         found.add_lost(&g.lost);
         match ftl.synchronize_found(nand, &mut steps, &found) {
             // As above.
-            Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(),
+            Err(FtlError::Full { .. }) if fast => ftl.blocks.stop_writing(&mut ftl.durability),
             synchronized => synchronized?,
         }
         for block in until_synchronized {
-            ftl.blocks.release_now(block);
+            ftl.blocks.release(block);
         }
-        steps.with_io(nand, &mut ftl.blocks, |io| match &mut ftl.mapping {
+        steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| match &mut ftl.mapping {
             AnyMapping::Paged(paged) => paged.nothing_is_dirty(io),
             AnyMapping::Ram(_) | AnyMapping::Mu(_) => {}
         });
         steps.now = steps.now.max(ftl.blocks.clock.horizon());
-        steps.count_rest(&mut ftl.blocks);
+        steps.count_rest(&mut ftl.durability);
         steps.end();
         let mut report = steps.report;
         report.lost_entries = g.lost.len() as u64;
@@ -203,7 +204,13 @@ impl PageMapped {
 
     /// Writes the inner nodes above the translation pages that were entered, where there is a tree.
     fn build_tree<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps) -> Result<(), FtlError> {
-        let io = &mut MetaIo::new(nand, &mut self.blocks, self.streams.mapping, Purpose::Recovery, steps.now);
+        let io = &mut MetaIo::new(
+            nand,
+            (&mut self.blocks, &mut self.durability),
+            self.streams.mapping,
+            Purpose::Recovery,
+            steps.now,
+        );
         let AnyMapping::Paged(paged) = &mut self.mapping else { return Ok(()) };
         let built = paged.build(io).map(drop);
         steps.count(io);
@@ -221,7 +228,8 @@ impl PageMapped {
         for group in found.groups(|key| paged.part_of(LogicalPage(key))) {
             self.gather_part_filled(nand, steps)?;
             let stream = self.streams.mapping;
-            let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Recovery, steps.now);
+            let io =
+                &mut MetaIo::new(nand, (&mut self.blocks, &mut self.durability), stream, Purpose::Recovery, steps.now);
             if let AnyMapping::Paged(paged) = &mut self.mapping {
                 let entries = found.in_group(&group).iter().map(|entry| (entry.key, entry.place));
                 paged.synchronize_found(io, group.part, entries, found.scan_from(group.oldest))?;
@@ -247,7 +255,8 @@ impl PageMapped {
             let stream = self.blocks.stream_of(victim);
             self.blocks.begin_collection(victim);
             self.victim.taken(&self.blocks.counters, victim);
-            let io = &mut MetaIo::new(nand, &mut self.blocks, stream, Purpose::Recovery, steps.now);
+            let io =
+                &mut MetaIo::new(nand, (&mut self.blocks, &mut self.durability), stream, Purpose::Recovery, steps.now);
             match stream == self.streams.mapping {
                 true => self.mapping.relocate(io, victim)?,
                 false => self.validity.relocate(io, victim)?,
@@ -388,7 +397,7 @@ impl Gathered {
             } else if entries.peek().is_none() {
                 continue;
             }
-            let PageMapped { mapping, validity, blocks, .. } = ftl;
+            let PageMapped { mapping, validity, blocks, durability, .. } = ftl;
             let AnyMapping::Paged(paged) = mapping else { return };
             let mut live = Vec::new();
             // A table with checksums that fit may name a page twice all the same.
@@ -399,7 +408,7 @@ impl Gathered {
                 }
                 is_news
             };
-            steps.with_io(nand, blocks, |io| {
+            steps.with_io(nand, (&mut *blocks, durability), |io| {
                 let known: Vec<(u32, Place)> = match version {
                     Some(version) => paged.entries_at(io, part, version.page).collect(),
                     None => range.map(|key| (key, Place::Nowhere)).collect(),
@@ -436,7 +445,7 @@ impl Gathered {
     fn settle_blocks(&self, ftl: &mut PageMapped, fallbacks: &[Block]) -> Vec<Block> {
         let bid = &self.bid;
         for block in &bid.empty {
-            ftl.blocks.release_now(*block);
+            ftl.blocks.release(*block);
         }
         let mapping = ftl.streams.mapping;
         let users = self.user.iter().map(|information| (*information, 0));
@@ -449,14 +458,14 @@ impl Gathered {
         for (information, stream) in all {
             let block = information.block;
             if ftl.blocks.counters.live(block) > 0 {
-                ftl.blocks.close(block, stream);
+                ftl.blocks.close(&mut ftl.durability, block, stream);
             } else if fallbacks.binary_search(&block).is_ok()
                 || self.gone_bad_in.contains(&block)
                 || self.log.as_ref().is_some_and(|log| log.keeps(block))
             {
                 holding.push(block);
             } else {
-                ftl.blocks.release_now(block);
+                ftl.blocks.release(block);
             }
         }
         holding
@@ -464,7 +473,7 @@ impl Gathered {
 
     /// See [`PageMapped::let_go_if_out_of_blocks`].
     fn let_go_if_out_of_blocks(&self, ftl: &mut PageMapped, holding: &mut Vec<Block>) {
-        if ftl.blocks.is_pool_empty() {
+        if ftl.blocks.to_open() == 0 {
             self.let_go(ftl, holding);
         }
     }
@@ -475,7 +484,7 @@ impl Gathered {
             log.gives_up(ftl, holding);
         }
         for block in holding.drain(..) {
-            ftl.blocks.release_now(block);
+            ftl.blocks.release(block);
         }
     }
 
@@ -494,14 +503,21 @@ impl Gathered {
         if let Some(log) = self.log.as_ref().filter(|log| !log.suspects.is_empty()) {
             self.let_go_if_out_of_blocks(ftl, holding);
             let pages: Vec<Page> = log.suspects.iter().map(|found| found.page).collect();
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut ftl.blocks, &mut ftl.durability),
+                ftl.streams.validity,
+                Purpose::Recovery,
+                steps.now,
+            );
             ftl.validity.copy_pages(io, &pages)?;
             steps.count(io);
         }
         for suspect in &self.suspect_translation {
             self.let_go_if_out_of_blocks(ftl, holding);
             let stream = ftl.streams.mapping;
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, stream, Purpose::Recovery, steps.now);
+            let io =
+                &mut MetaIo::new(nand, (&mut ftl.blocks, &mut ftl.durability), stream, Purpose::Recovery, steps.now);
             if let AnyMapping::Paged(paged) = &mut ftl.mapping {
                 paged.copy_pages(io, &[suspect.page])?;
             }
@@ -516,7 +532,8 @@ impl Gathered {
             let (kind, key, version, data_crc) = (Kind::User, spare.key, spare.version, spare.data_crc);
             let copy = NewPage { kind, key, version, content, data_crc, marks: SpareMarks::of(&spare) };
             let stream = ftl.placement.recovered();
-            let (to, safe) = ftl.blocks.append(nand, stream, &copy, Purpose::Recovery, steps.now)?;
+            let (to, safe) =
+                ftl.blocks.append(nand, &mut ftl.durability, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;
             steps.now = steps.now.max(safe);
             ftl.validity.validate(to);

@@ -18,8 +18,9 @@
 use super::found::{Candidate, FoundEntries, Translation};
 use super::{Found, Gathered, PageMapped, Steps};
 use crate::FtlError;
-use crate::blocks::{BlockUse, RECOVERY_STREAM, ScanFrom, Young};
+use crate::blocks::{BlockUse, RECOVERY_STREAM};
 use crate::medium::marks::{PointsBack, SpareMarks};
+use crate::page_mapped::durability::{ScanFrom, Scheme, Young};
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
@@ -189,7 +190,7 @@ impl Gathered {
         }
         let sure = scan.without(&suspects.iter().map(|found| found.page).collect::<Vec<Page>>());
         let validity = &mut ftl.validity;
-        let heard_until = steps.with_io(nand, &mut ftl.blocks, |io| {
+        let heard_until = steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| {
             validity.restore(io, scan.clone());
             validity.heard_until(io, sure)
         });
@@ -225,7 +226,7 @@ impl Gathered {
         let Some(log) = self.log.as_ref().filter(|log| !log.suspects.is_empty()) else { return Vec::new() };
         let suspects: Vec<Page> = log.suspects.iter().map(|found| found.page).collect();
         let (validity, scan) = (&ftl.validity, log.scan.without(&suspects));
-        steps.with_io(nand, &mut ftl.blocks, |io| validity.pages_in_use(io, scan))
+        steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| validity.pages_in_use(io, scan))
     }
 
     /// Leaves of these pages, which translation pages may have learnt of, those that the log does not know to be stale. If
@@ -244,7 +245,8 @@ impl Gathered {
             0 => u64::MAX,
             since => since,
         };
-        let known = steps.with_io(nand, &mut ftl.blocks, |io| log.block_states(io, begun, &pages, |_, _| {}));
+        let known = steps
+            .with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| log.block_states(io, begun, &pages, |_, _| {}));
         let mut known = known.into_iter();
         learnt.retain(|_| !known.next().unwrap_or(false));
         if !learnt.is_empty() {
@@ -289,10 +291,11 @@ impl Gathered {
         }
         for (part, version) in translation.newest().filter(|(_, version)| version.synchronized > until) {
             let paged = ftl.mapping.paged_mut();
-            let trimmed: Vec<(u32, Option<Page>)> = steps.with_io(nand, &mut ftl.blocks, |io| match paged {
-                Some(paged) => paged.trimmed_at(io, part, version.page).collect(),
-                None => Vec::new(),
-            });
+            let trimmed: Vec<(u32, Option<Page>)> =
+                steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| match paged {
+                    Some(paged) => paged.trimmed_at(io, part, version.page).collect(),
+                    None => Vec::new(),
+                });
             for (key, page) in trimmed {
                 match page {
                     Some(page) => named.push((page, key, version.synchronized)),
@@ -387,7 +390,7 @@ impl Gathered {
         };
         let AnyValidity::Log(page_validity_log) = &mut ftl.validity else { return };
         let mut known = steps
-            .with_io(nand, &mut ftl.blocks, |io| {
+            .with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| {
                 page_validity_log.block_states(io, begun, &told, |block, state| {
                     stale[block.index()] = if state.free { FREE } else { state.stale };
                 })
@@ -469,7 +472,7 @@ impl Gathered {
                 0 => u64::MAX,
                 since => since,
             };
-            steps.with_io(nand, &mut ftl.blocks, |io| {
+            steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| {
                 log.stale_pages(io, begun, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
             });
         }
@@ -521,7 +524,7 @@ impl Gathered {
             young.closed(*block, *last_seq);
         }
         young.begin_reporting(log.heard_until);
-        ftl.blocks.young = Some(young);
+        ftl.durability.begin(Scheme::Pointing(young));
     }
 
     /// Tells the log, once the copies of what may have been in flight are safe: then the blocks that were kept for it
@@ -545,7 +548,13 @@ impl Gathered {
                 continue;
             }
             ftl.gather_part_filled(nand, steps)?;
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut ftl.blocks, &mut ftl.durability),
+                ftl.streams.validity,
+                Purpose::Recovery,
+                steps.now,
+            );
             match news {
                 News::Stale(page) => ftl.validity.invalidate(io, page)?,
                 News::Unwritten(page) => ftl.validity.failed(io, page)?,
@@ -555,10 +564,16 @@ impl Gathered {
             ftl.hear_news(nand, steps.now)?;
             is_told = true;
         }
-        ftl.blocks.reported();
-        if is_told || kept || ftl.validity.is_damaged() || ftl.blocks.wants_flush() {
+        ftl.durability.reported();
+        if is_told || kept || ftl.validity.is_damaged() || ftl.durability.wants_checkpoint(&ftl.blocks) {
             ftl.gather_part_filled(nand, steps)?;
-            let io = &mut MetaIo::new(nand, &mut ftl.blocks, ftl.streams.validity, Purpose::Recovery, steps.now);
+            let io = &mut MetaIo::new(
+                nand,
+                (&mut ftl.blocks, &mut ftl.durability),
+                ftl.streams.validity,
+                Purpose::Recovery,
+                steps.now,
+            );
             ftl.validity.prepare_checkpoint(io)?;
             ftl.validity.checkpoint(io)?;
             steps.count(io);

@@ -27,8 +27,8 @@ mod run;
 
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::ScanFrom;
 use crate::config::GeckoMerge;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
 use alloc::vec::Vec;

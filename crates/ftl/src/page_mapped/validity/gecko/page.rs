@@ -5,7 +5,7 @@
 //! three moments in program order (u64 each): when it froze the buffer, and the two of its [`ScanFrom`]. Then V keys of
 //! four bytes, each with the entry's flags in its two highest bits, and V parts of a block's bitmap, packed bit by bit.
 
-use crate::blocks::ScanFrom;
+use crate::page_mapped::durability::ScanFrom;
 use phelsuma_nand::Geometry;
 
 const HEADER: usize = 48;

@@ -10,7 +10,7 @@ use super::page::{FREE, GeckoPage, RunHeader};
 use super::run::{DirectoryEntry, Run, level_of};
 use super::{LOST_PAGE, LogarithmicGecko};
 use crate::barriers::Barrier;
-use crate::blocks::ScanFrom;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{BlockState, ValidityScan};
 use alloc::vec::Vec;

@@ -42,7 +42,7 @@ pub(super) fn level_of(pages: usize, size_ratio: u32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocks::ScanFrom;
+    use crate::page_mapped::durability::ScanFrom;
 
     #[test]
     fn a_run_is_in_the_level_of_its_size() {

@@ -26,7 +26,7 @@ mod restore;
 
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::ScanFrom;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::Validity;
 use alloc::collections::VecDeque;

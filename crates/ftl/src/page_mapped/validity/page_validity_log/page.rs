@@ -7,7 +7,7 @@
 //! behind it in its block is stale as well; how many positions before this one the block's previous entry stands, 0
 //! where there is none; and how long before the page was made the entry was, in program order.
 
-use crate::blocks::ScanFrom;
+use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
 
 const HEADER: usize = 56;

@@ -7,7 +7,7 @@
 use super::page::{LogPage, copy};
 use super::{Header, LOST_PAGE, NONE, PageValidityLog};
 use crate::FtlError;
-use crate::blocks::ScanFrom;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{BlockState, StorePage, Validity, ValidityScan};
 use alloc::collections::VecDeque;

@@ -5,10 +5,10 @@
 //! erased before the next one. GeckoFTL (section 5.3) says of IB-FTL that its recovery scans the log, and nothing of the
 //! entries that were not on flash yet.
 
-use super::Blocks;
-use super::held::ScanFrom;
 use crate::RamLedger;
 use crate::barriers::{Barrier, Barriers};
+use crate::blocks::Blocks;
+use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
@@ -33,16 +33,18 @@ impl Young {
         self.closed.push((block, seq));
     }
 
+    /// Whether a recovery would have to look at a block.
     pub(crate) fn contains(&self, block: Block) -> bool {
         self.closed.iter().any(|(other, _)| *other == block)
     }
 
     /// Whether the log should be flushed although its buffer is not full: a recovery would have much to look at.
-    pub(crate) fn wants_flush(&self) -> bool {
+    pub(crate) fn wants_checkpoint(&self) -> bool {
         self.closed.len() > self.most && self.reporting.is_none()
     }
 
     /// What was programmed after `from` made pages stale of which the log is going to hear.
+    #[inline]
     pub(crate) fn begin_reporting(&mut self, from: ScanFrom) {
         self.reporting.get_or_insert(from);
     }
@@ -54,8 +56,9 @@ impl Young {
     }
 
     /// From where on a recovery has to look if the log is flushed now.
-    pub(crate) fn freezes(&self, now: ScanFrom) -> ScanFrom {
-        self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard)).unwrap_or(now)
+    pub(crate) fn freezes(&self, blocks: &Blocks) -> ScanFrom {
+        let reporting = self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard));
+        reporting.unwrap_or_else(|| ScanFrom::now(blocks))
     }
 
     /// The log is on flash.
@@ -67,30 +70,6 @@ impl Young {
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
         let closed = self.closed.capacity() * size_of::<(Block, u64)>();
         ledger.structure("blocks.young", (closed + size_of::<Self>()) as u64);
-    }
-}
-
-impl Blocks {
-    /// What is programmed after `seq` makes pages stale of which the log is going to hear.
-    #[inline]
-    pub(crate) fn begin_reporting(&mut self, seq: u64) {
-        let oldest_open = self.oldest_open();
-        if let Some(young) = &mut self.young {
-            young.begin_reporting(ScanFrom { after: seq, oldest_open });
-        }
-    }
-
-    /// Whether a recovery would have to look at it.
-    pub(crate) fn is_young(&self, block: Block) -> bool {
-        self.young.as_ref().is_some_and(|young| young.contains(block))
-    }
-
-    /// The log has heard of all that was made stale.
-    #[inline]
-    pub(crate) fn reported(&mut self) {
-        if let Some(young) = &mut self.young {
-            young.reported();
-        }
     }
 }
 

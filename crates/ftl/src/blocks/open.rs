@@ -1,0 +1,243 @@
+//! The blocks being written: of each stream one on each die, and the one way to program a page.
+
+use super::blank::Taken;
+use super::{BlockUse, Blocks, RECOVERY_STREAM, Watch};
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::medium::{NewPage, Phase};
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
+
+/// A block being written.
+#[derive(Clone, Copy, Debug)]
+struct OpenBlock {
+    block: Block,
+    next: u32,
+    /// The seq of its first page.
+    first_seq: u64,
+    /// When its erase has completed.
+    ready: Time,
+}
+
+/// Over which dies a stream spreads what it writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spread {
+    /// It goes to all dies in turn.
+    AllDies,
+    /// It goes to one die as long as there is room: a recovery that is cut leaves its open blocks part-filled.
+    OneDie,
+}
+
+/// The open blocks.
+#[derive(Clone, Debug)]
+pub(super) struct OpenBlocks {
+    /// By stream, then by die.
+    slots: Vec<Option<OpenBlock>>,
+    /// By stream: the die that is next.
+    turn: Vec<u32>,
+    pub(super) spread: Spread,
+}
+
+impl OpenBlocks {
+    pub(super) fn new(geometry: &Geometry, streams: u8) -> Self {
+        Self {
+            slots: vec![None; usize::from(streams) * geometry.dies() as usize],
+            turn: vec![0; usize::from(streams)],
+            spread: Spread::AllDies,
+        }
+    }
+
+    /// What they take in RAM.
+    pub(super) fn bytes(&self) -> usize {
+        self.slots.len() * size_of::<Option<OpenBlock>>() + self.turn.len() * 4
+    }
+}
+
+impl Blocks {
+    /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
+    /// anything else is.
+    pub(crate) fn stop_writing(&mut self, watch: &mut impl Watch) {
+        self.phase = Phase::ReadOnly;
+        for slot in 0..self.open.slots.len() {
+            if let Some(open) = self.open.slots[slot].take() {
+                self.close(watch, open.block, (slot / self.geometry.dies() as usize) as u8);
+            }
+        }
+    }
+
+    /// The lowest seq of the first page of a block of user data that is open; of the next page to come where none is.
+    pub(crate) fn oldest_open(&self) -> u64 {
+        let user = usize::from(self.metadata.from) * self.geometry.dies() as usize;
+        let open = self.open.slots[..user].iter().flatten().filter(|open| open.next > 0);
+        open.map(|open| open.first_seq).min().unwrap_or(self.clock.seq() + 1)
+    }
+
+    /// Opens a block for `stream` on `die`, or on the next one that has any: erased, at the earliest when the pool is
+    /// safe.
+    fn open_block<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        watch: &mut impl Watch,
+        die: u32,
+        stream: u8,
+        purpose: Purpose,
+        at: Time,
+    ) -> Result<OpenBlock, FtlError> {
+        if self.phase.is_read_only() {
+            return Err(self.full());
+        }
+        loop {
+            let Some(taken) = self.take_free(nand, watch, die, stream, at) else { return Err(self.full()) };
+            let Taken { block, at, erased } = taken;
+            debug_assert_eq!(self.use_of(block), BlockUse::Free, "{block} is opened");
+            if !self.barriers.keeps(Barrier::EraseBeforeUse) {
+                let first = self.geometry.page(block, 0);
+                watch.looked_at_free_block();
+                if nand.read_spare(first, Op::new(at, purpose)).0 == SpareRead::Erased {
+                    self.uses[block.index()] = BlockUse::Open;
+                    return Ok(OpenBlock { block, next: 0, first_seq: 0, ready: at });
+                }
+            }
+            let erased = match erased {
+                Some(erased) => Some(erased),
+                None => self.erase_free(nand, watch, block, purpose, at)?,
+            };
+            if let Some(ready) = erased {
+                self.uses[block.index()] = BlockUse::Open;
+                return Ok(OpenBlock { block, next: 0, first_seq: 0, ready });
+            }
+        }
+    }
+
+    /// The open slot of `stream` whose turn it is, with room for a page. Streams write to their dies in turn; when free
+    /// blocks are scarce they stay with what is open.
+    #[inline]
+    fn slot<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        watch: &mut impl Watch,
+        stream: u8,
+        purpose: Purpose,
+        at: Time,
+    ) -> Result<usize, FtlError> {
+        let dies = self.geometry.dies();
+        let base = usize::from(stream) * dies as usize;
+        let mut die = 0;
+        if dies > 1 {
+            let turn = &mut self.open.turn[usize::from(stream)];
+            die = *turn;
+            *turn = if die + 1 == dies { 0 } else { die + 1 };
+            let is_open = |die: u32| self.open.slots[base + die as usize].is_some();
+            if !is_open(die) && (self.emergency() || self.open.spread == Spread::OneDie) {
+                die = (0..dies).find(|d| is_open(*d)).unwrap_or(die);
+            }
+        }
+        let slot = base + die as usize;
+        if self.open.slots[slot].is_none() {
+            let opened = self.open_block(nand, watch, die, stream, erase_purpose(purpose), at)?;
+            self.streams[opened.block.index()] = stream;
+            self.counters.opened(opened.block);
+            self.open.slots[slot] = Some(opened);
+        }
+        Ok(slot)
+    }
+
+    /// Programs a page at the end of `stream`: where it is, and when it is safe. A page that the chip fails to program
+    /// is written again elsewhere, and its block retired once it is empty.
+    #[inline]
+    pub(crate) fn append<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        watch: &mut impl Watch,
+        stream: u8,
+        page: &NewPage<'_>,
+        purpose: Purpose,
+        at: Time,
+    ) -> Result<(Page, Time), FtlError> {
+        self.failures.retire_what_is_safe(nand, at);
+        loop {
+            let slot = self.slot(nand, watch, stream, purpose, at)?;
+            let Some(open) = &mut self.open.slots[slot] else { return Err(self.full()) };
+            let earliest = at.max(open.ready);
+            let (seq, start) = self.clock.next_program(earliest);
+            let start = if self.barriers.keeps(Barrier::WindowKept) { start } else { earliest };
+            if open.next == 0 {
+                open.first_seq = seq;
+                self.notes.begun(open.block);
+            }
+            debug_assert!(open.next == 0 || seq > open.first_seq, "seq goes back");
+            let marks = match &self.wear {
+                Some(wear) => page.marks.with_erase_count((open.next == 0).then(|| wear.opened())),
+                None => page.marks,
+            };
+            let labelled = self.phase.is_mounting() && self.barriers.keeps(Barrier::CopiesLabelled);
+            let spare = Spare {
+                kind: page.kind,
+                stream: if labelled { RECOVERY_STREAM } else { stream },
+                key: page.key,
+                version: page.version,
+                seq,
+                data_crc: page.data_crc,
+                aux: marks.aux(),
+            };
+            let block = open.block;
+            let to = self.geometry.page(block, open.next);
+            open.next += 1;
+            let full = open.next == self.geometry.pages_per_block();
+            match nand.program(to, page.content, &spare, Op::new(start, purpose)) {
+                Ok(done) => {
+                    self.clock.programmed(done);
+                    self.counters.add(block);
+                    if full {
+                        self.close_slot(watch, slot, block, stream);
+                    }
+                    return Ok((to, done));
+                }
+                Err(ProgramError::Failed(_)) if !self.barriers.keeps(Barrier::FailedWrittenAgain) => {
+                    self.clock.programmed(start);
+                    self.counters.add(block);
+                    if full {
+                        self.close_slot(watch, slot, block, stream);
+                    }
+                    return Ok((to, start));
+                }
+                Err(ProgramError::Failed(_) | ProgramError::Bad(_)) => {
+                    self.clock.programmed(start);
+                    self.failures.failed(block);
+                    self.news.failed(to);
+                    self.close_slot(watch, slot, block, stream);
+                }
+                Err(error) => {
+                    // A read that misses goes on after such an error, and there is no page behind the last.
+                    if full {
+                        self.close_slot(watch, slot, block, stream);
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+
+    fn close_slot(&mut self, watch: &mut impl Watch, slot: usize, block: Block, stream: u8) {
+        self.open.slots[slot] = None;
+        self.close(watch, block, stream);
+    }
+
+    /// The stream to write a user page to that is meant for `stream`: where next to nothing is free, no further block is
+    /// opened as long as any of the users' streams has one.
+    #[inline]
+    pub(crate) fn stream_with_room(&self, stream: u8) -> u8 {
+        if !self.emergency() {
+            return stream;
+        }
+        let dies = self.geometry.dies() as usize;
+        let is_open = |stream: u8| self.open.slots[usize::from(stream) * dies..][..dies].iter().any(Option::is_some);
+        if is_open(stream) { stream } else { (0..self.metadata.from).find(|other| is_open(*other)).unwrap_or(stream) }
+    }
+}
+
+/// Opening a block is charged to whoever needs it; an erase for the host's own page counts as collection's.
+fn erase_purpose(purpose: Purpose) -> Purpose {
+    if purpose == Purpose::Host { Purpose::Gc } else { purpose }
+}

@@ -1,0 +1,108 @@
+//! What becomes of a block that is written, and of one that is empty.
+
+use super::{BlockUse, Blocks, Watch};
+use phelsuma_nand::{Block, Nand, Page};
+
+impl Blocks {
+    /// A block is written: a candidate from now on, or one that waits until all of its pages are stale.
+    pub(crate) fn close(&mut self, watch: &mut impl Watch, block: Block, stream: u8) {
+        self.uses[block.index()] = BlockUse::Closed;
+        self.streams[block.index()] = stream;
+        let is_metadata = self.is_metadata(stream);
+        if !is_metadata {
+            watch.written(block, self.clock.seq());
+        }
+        let candidate = self.metadata.collected || !is_metadata;
+        self.counters.closed(block, is_metadata, candidate);
+        if candidate {
+            self.notes.closed(block, self.counters.live(block));
+            self.news.closed(block);
+        } else {
+            self.metadata.waiting.push(block);
+            self.look_if_emptied(block);
+        }
+    }
+
+    /// Makes a written block the victim.
+    pub(crate) fn begin_collection(&mut self, block: Block) {
+        debug_assert_eq!(self.use_of(block), BlockUse::Closed);
+        debug_assert!(self.counters.known(block).is_some(), "{block} is collected and not counted");
+        self.uses[block.index()] = BlockUse::Victim;
+        self.counters.taken(block);
+        self.notes.taken(block);
+        self.waits_no_longer(block);
+    }
+
+    /// Puts a block without live pages into the pool; it may be erased once every program so far has completed.
+    pub(crate) fn release(&mut self, block: Block) {
+        debug_assert_ne!(self.use_of(block), BlockUse::Free, "{block} is released twice");
+        self.leave_use(block);
+        if self.failures.emptied(block, self.clock.horizon()) {
+            self.uses[block.index()] = BlockUse::Fixed;
+            return;
+        }
+        self.uses[block.index()] = BlockUse::Free;
+        self.pool.put(block, self.clock.horizon());
+    }
+
+    /// A block without live pages, last written by `stream`, must not be erased yet.
+    pub(crate) fn hold(&mut self, block: Block, stream: u8) {
+        debug_assert_ne!(self.use_of(block), BlockUse::Held, "{block} is held twice");
+        self.streams[block.index()] = stream;
+        self.leave_use(block);
+        self.uses[block.index()] = BlockUse::Held;
+        self.held += 1;
+    }
+
+    /// A block that is held may be erased from now on.
+    pub(crate) fn let_go(&mut self, block: Block) {
+        debug_assert_eq!(self.use_of(block), BlockUse::Held);
+        self.held -= 1;
+        self.release(block);
+    }
+
+    /// Nothing in a block is live, and it is no candidate any more.
+    fn leave_use(&mut self, block: Block) {
+        // What is held is not counted any more.
+        debug_assert_eq!(self.counters.known(block).unwrap_or(0), 0, "{block} has live pages");
+        self.counters.freed(block);
+        self.notes.taken(block);
+        self.waits_no_longer(block);
+    }
+
+    fn waits_no_longer(&mut self, block: Block) {
+        if let Some(at) = self.metadata.waiting.iter().position(|b| *b == block) {
+            self.metadata.waiting.swap_remove(at);
+        }
+    }
+
+    /// A metadata page is stale. What was written in its place need not be on flash yet: no block is erased before.
+    pub(crate) fn drop_metadata(&mut self, page: Page) {
+        let block = self.geometry.block_of(page);
+        self.counters.remove(block);
+        self.lost_a_page(block);
+        if self.metadata.collected || self.is_candidate(block) {
+            self.news.lowered(block);
+        }
+        if !self.metadata.collected {
+            self.look_if_emptied(block);
+        }
+    }
+
+    fn look_if_emptied(&mut self, block: Block) {
+        if self.is_emptied(block) {
+            self.news.emptied(block);
+        }
+    }
+
+    /// Whether a written block has no live page.
+    pub(crate) fn is_emptied(&self, block: Block) -> bool {
+        self.counters.live(block) == 0 && self.use_of(block) == BlockUse::Closed
+    }
+
+    /// Marks a block bad.
+    pub(super) fn retire<N: Nand>(&mut self, nand: &mut N, block: Block) {
+        self.failures.retire(nand, block);
+        self.uses[block.index()] = BlockUse::Fixed;
+    }
+}

@@ -1,0 +1,157 @@
+//! GeckoRec: checkpoints while the drive serves, and a recovery from what they bound (GeckoFTL section 4.3 and appendix C).
+//!
+//! This is what it does while the drive serves. Blocks that are free are held until they may be erased, and the next flush
+//! of Logarithmic Gecko writes down for a recovery from where on to look.
+//!
+//! What only Gecko's buffer knows is lost when the power fails, and found again by holding old translation pages against
+//! newer ones. So a block of stale translation pages is held until the buffer is flushed. A block of stale user pages is
+//! held as well, until it is on flash that nothing in it is live: a recovery would have to take it for a written one.
+
+use super::ScanFrom;
+use crate::RamLedger;
+use crate::barriers::{Barrier, Barriers};
+use crate::blocks::Blocks;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry};
+
+/// Marks between two flushes, at the most: those of one turn of the checkpoints' hand.
+const MARKS_MAX: u32 = 8;
+
+/// What GeckoRec keeps while the drive serves.
+#[derive(Clone, Debug)]
+pub(crate) struct GeckoRec {
+    /// With whether Gecko has heard of it.
+    held: Vec<(Block, bool)>,
+    held_max: usize,
+    scan_from: ScanFrom,
+    /// While the drive is being mounted: what the flush before the power failed had frozen.
+    frozen: Option<u64>,
+    /// While Gecko has not heard of all that a synchronization made stale: the seq before that. A flush in between must
+    /// not say that it has.
+    reporting: Option<u64>,
+    /// Since the last flush.
+    synchronizations: u32,
+    synchronizations_max: u32,
+    marks: u32,
+    barriers: Barriers,
+}
+
+impl GeckoRec {
+    /// For a drive on which so many synchronizations may lie between two flushes.
+    pub(crate) fn new(geometry: &Geometry, synchronizations_max: u32, barriers: Barriers) -> Self {
+        Self {
+            held: Vec::new(),
+            held_max: held_blocks(geometry) as usize,
+            scan_from: ScanFrom::default(),
+            frozen: None,
+            reporting: None,
+            synchronizations: 0,
+            synchronizations_max,
+            marks: 0,
+            barriers,
+        }
+    }
+
+    /// A recovery begins to write. It scanned from there on, and the last flush had frozen that. What it flushes is to say
+    /// the same until it has come to its end, and lets nothing go.
+    pub(crate) fn begin_mounting(&mut self, scan_from: ScanFrom, frozen: u64) {
+        self.scan_from = scan_from;
+        self.frozen = Some(frozen);
+    }
+
+    /// The recovery has told Gecko of everything.
+    pub(crate) fn mounted(&mut self) {
+        debug_assert!(self.frozen.is_some(), "GeckoRec was not being mounted");
+        self.frozen = None;
+    }
+
+    /// Whether the buffer should be flushed although it is not full: blocks wait for it, or a recovery would have to look
+    /// back too far.
+    #[inline]
+    pub(super) fn wants_checkpoint(&self, blocks: &Blocks) -> bool {
+        // A flush during a recovery would let nothing go, and be asked for again at once.
+        self.frozen.is_none()
+            && (self.held.len() > self.held_max
+                || self.synchronizations >= self.synchronizations_max
+                || self.marks >= MARKS_MAX
+                || !self.held.is_empty() && blocks.to_open() < blocks.critical())
+    }
+
+    /// A block in which nothing is live is held until a flush, if its pages are user pages, which Gecko keeps, or
+    /// translation pages. Gecko's own are held by nothing.
+    pub(super) fn release(&mut self, blocks: &mut Blocks, block: Block) {
+        let stream = blocks.stream_of(block);
+        let is_user = !blocks.is_metadata(stream);
+        let is_translation = stream == blocks.first_of_metadata();
+        if (is_user || is_translation) && self.barriers.keeps(Barrier::HeldUntilFlush) {
+            self.hold(blocks, block, stream, is_translation);
+            if is_user {
+                blocks.news.freed(block);
+            }
+        } else {
+            blocks.release(block);
+        }
+    }
+
+    /// Holds a block that was written by `stream`.
+    pub(crate) fn hold(&mut self, blocks: &mut Blocks, block: Block, stream: u8, heard_of: bool) {
+        self.held.push((block, heard_of));
+        blocks.hold(block, stream);
+    }
+
+    /// Gecko is going to hear now that nothing in a block is live.
+    pub(super) fn heard_of(&mut self, block: Block) {
+        if let Some(entry) = self.held.iter_mut().find(|(b, _)| *b == block) {
+            entry.1 = true;
+        }
+    }
+
+    /// A translation page was synchronized as of `version`; what it made stale is to be reported.
+    pub(super) fn synchronized(&mut self, version: u64) {
+        self.synchronizations += 1;
+        self.reporting = Some(self.reporting.unwrap_or(u64::MAX).min(version - 1));
+    }
+
+    /// Everything was reported.
+    pub(super) fn reported(&mut self) {
+        self.reporting = None;
+    }
+
+    /// Everything before is in translation pages.
+    pub(super) fn mark(&mut self, scan_from: ScanFrom) {
+        debug_assert!(scan_from.after >= self.scan_from.after, "a mark goes back");
+        self.scan_from = scan_from;
+        self.marks += 1;
+    }
+
+    /// What a flush now is to say: what it has frozen, and from where on to scan.
+    pub(super) fn flush_marks(&self, blocks: &Blocks) -> (u64, ScanFrom) {
+        let reporting = self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard));
+        let frozen = self.frozen.unwrap_or(blocks.clock.seq()).min(reporting.unwrap_or(u64::MAX));
+        let scan_from = if self.barriers.keeps(Barrier::DirtyInRuns) { self.scan_from } else { ScanFrom::now(blocks) };
+        (frozen, scan_from)
+    }
+
+    /// The buffer is on flash: what was held for it goes to the pool.
+    pub(super) fn flushed(&mut self, blocks: &mut Blocks) {
+        if self.frozen.is_some() {
+            return;
+        }
+        (self.synchronizations, self.marks) = (0, 0);
+        let (heard_of, rest) = core::mem::take(&mut self.held).into_iter().partition(|(_, heard_of)| *heard_of);
+        self.held = rest;
+        let heard_of: Vec<(Block, bool)> = heard_of;
+        for (block, _) in heard_of {
+            blocks.let_go(block);
+        }
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("blocks.held", self.held.capacity() as u64 * 5 + size_of::<Self>() as u64);
+    }
+}
+
+/// Blocks that are held at the most before the buffer is flushed for their sake.
+pub(crate) fn held_blocks(geometry: &Geometry) -> u32 {
+    (geometry.blocks() / 256).clamp(1, 32)
+}

@@ -1,0 +1,39 @@
+//! What a recovery keeps in mind while it is at work.
+
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, Page, Spare};
+
+/// Flash operations of those that have no part in a recovery's steps, for its report.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    pub(crate) reads: u64,
+    pub(crate) spare_reads: u64,
+    pub(crate) programs: u64,
+}
+
+/// While the drive is being mounted.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Mounting {
+    /// What was done since the report was told last.
+    pub(crate) counts: Counts,
+    /// Pages of metadata that were read, and that may have been in flight: it may have been the last time that they read
+    /// well.
+    pub(crate) read_before: Vec<(Page, Spare, Vec<u8>)>,
+}
+
+impl Mounting {
+    /// Keeps a page of metadata where parts read theirs.
+    pub(crate) fn keep(&mut self, page: Page, spare: Spare, bytes: Vec<u8>) {
+        self.read_before.push((page, spare, bytes));
+    }
+
+    /// Copies of all of them are on flash.
+    pub(crate) fn let_go(&mut self) {
+        self.read_before = Vec::new();
+    }
+
+    /// A block was erased.
+    pub(crate) fn erased(&mut self, geometry: &Geometry, block: Block) {
+        self.read_before.retain(|(page, ..)| geometry.block_of(*page) != block);
+    }
+}

@@ -1,0 +1,9 @@
+//! Synchronizing everything when the power is back (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them).
+//!
+//! While the drive serves, a mapping that limits its dirty entries writes into the spare area of each translation page from
+//! where on to scan (`mapping/paged/scan_mark.rs`). Where a bitmap in RAM tells what is live, that is all. A page validity
+//! log needs more (`young.rs`).
+
+mod young;
+
+pub(crate) use young::{Young, young_blocks};
