@@ -73,14 +73,14 @@ fn command() -> clap::Command {
     phelsuma_options::with_negatives(Cli::command())
 }
 
-/// What a command line asks for.
-fn parsed(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, clap::Error> {
-    let matches = command().try_get_matches_from(words)?;
+/// What the command line asks for.
+fn parsed() -> Result<Command, clap::Error> {
+    let matches = command().try_get_matches()?;
     Cli::from_arg_matches(&matches).map(|cli| cli.command)
 }
 
 fn main() -> ExitCode {
-    let outcome = match parsed(std::env::args_os()) {
+    let outcome = match parsed() {
         Ok(command) => match command {
             Command::List(args) => list::main(&args),
             Command::Run(args) => run::main(&args),

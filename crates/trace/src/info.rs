@@ -20,11 +20,13 @@ use crate::workload::Workload;
 
 mod display;
 mod lifetimes;
+mod share;
 mod sizes;
 mod updates;
 
 use lifetimes::Counter;
 pub use lifetimes::Lifetimes;
+use share::share;
 pub use sizes::{SizeCount, Sizes};
 pub use updates::UpdateShare;
 
@@ -382,8 +384,4 @@ impl Tally {
             skipped,
         }
     }
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -58,12 +58,12 @@ pub mod workload;
 
 pub use error::TraceError;
 pub use fold::{DropReason, Fold, FoldCounts, Footprint, PageSource};
-pub use format::{Format, TimeUnit};
+pub use format::{BlkparseEvent, Format, TimeUnit};
 pub use histogram::LogHistogram;
 pub use info::{InfoOptions, TraceInfo, WorkloadExtent};
 pub use memory::{Columns, Requests, TraceOrigin};
 pub use output::{Compressed, Compression};
-pub use reader::{BlkparseEvent, END_BYTES_MAX, OpenOptions, SIZE_BYTES_MAX, TraceFile, reader_from};
+pub use reader::{END_BYTES_MAX, OpenOptions, SIZE_BYTES_MAX, TraceFile, reader_from};
 pub use request::{Op, PageRequest, Request, Source};
 pub use skipped::{SkipReason, Skipped};
 pub use workload::{Workload, WorkloadError};

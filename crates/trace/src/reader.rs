@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::TraceError;
+use crate::format::BlkparseEvent;
 use crate::format::binary::BinaryRecords;
 use crate::format::text::{LineParser, TextRecords};
 use crate::format::{self, Format, Record, Records, TimeUnit};
@@ -17,24 +18,6 @@ use crate::skipped::{SkipReason, Skipped};
 pub const END_BYTES_MAX: u64 = 1 << 63;
 /// A read or write must not be larger (1 GiB). A trim may: whole drives are discarded at once.
 pub const SIZE_BYTES_MAX: u64 = 1 << 30;
-
-/// Which event of blkparse or blktrace stands for the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlkparseEvent {
-    /// D: the request goes to the drive.
-    Issued,
-    /// Q: the request enters the queue.
-    Queued,
-}
-
-impl BlkparseEvent {
-    pub(crate) fn letter(self) -> &'static str {
-        match self {
-            BlkparseEvent::Issued => "D",
-            BlkparseEvent::Queued => "Q",
-        }
-    }
-}
 
 /// What the file does not say, or says wrongly.
 #[derive(Debug, Clone, Default)]

@@ -1,7 +1,7 @@
 //! `phelsuma claims check`: stored verdicts against stored runs. It runs nothing, so it is for every change to the claims.
 
+use super::paper::{PaperArgs, ScaleArg, summary};
 use super::task::{Task, task};
-use super::{PaperArgs, ScaleArg, summary};
 use crate::errors::{Failure, Outcome};
 use crate::output;
 use phelsuma_claims::{Claim, Finding, Kind, Plan, Results, SOURCES, Scale, Store, VERSION, Verdict, judge};

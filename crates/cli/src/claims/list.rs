@@ -1,6 +1,6 @@
 //! `phelsuma claims list`: what a paper states, and the commands that try it.
 
-use super::PaperArgs;
+use super::paper::PaperArgs;
 use crate::errors::{Failure, Outcome};
 use crate::{output, table};
 use phelsuma_claims::{ByScale, Claim, Document, Figure, Operator, Plan, Scale};

@@ -1,7 +1,7 @@
 //! `phelsuma claims run`: what has not been run yet is run and stored, and verdicts are made of all of it.
 
+use super::paper::{PaperArgs, ScaleArg, summary};
 use super::task::{Task, look_at, task};
-use super::{PaperArgs, ScaleArg, summary};
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::{output, table};

@@ -1,8 +1,9 @@
 //! A command in a paper's claims: what `phelsuma` would do for it.
 
-use crate::Command;
 use crate::errors::{Failure, Outcome};
 use crate::trace::Args as TraceArgs;
+use crate::{limits, run};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use phelsuma_claims::Scale;
 use phelsuma_drive::RunConfig;
 use phelsuma_nand::Geometry;
@@ -10,6 +11,26 @@ use serde_json::Value;
 
 /// What stands in commands for the folder of public traces, and where that is if no variable of this name says so.
 const TRACES: (&str, &str) = ("$PHELSUMA_TRACES", "../shared/traces/public");
+
+/// What may stand in a claim: the same options as those of the command itself.
+#[derive(Parser)]
+#[command(name = "phelsuma", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Args),
+    Limits(limits::Args),
+    Trace(TraceArgs),
+}
+
+fn parsed(words: impl Iterator<Item = String>) -> Result<Command, clap::Error> {
+    let matches = phelsuma_options::with_negatives(Cli::command()).try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches).map(|cli| cli.command)
+}
 
 /// What a command asks for.
 pub(super) enum Task {
@@ -39,7 +60,7 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
         Failure::Input(text) | Failure::Failed(text) => in_short(&text),
         Failure::Shown | Failure::ClosedPipe => String::new(),
     };
-    match crate::parsed(words.map(Into::into)).map_err(|error| why(phelsuma_options::usage(&error).into()))? {
+    match parsed(words).map_err(|error| why(phelsuma_options::usage(&error).into()))? {
         Command::Run(args) => {
             args.of.config().map_err(Failure::from).map(|(config, geometry)| Task::Run(Box::new(config), geometry))
         }

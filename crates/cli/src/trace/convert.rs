@@ -1,5 +1,6 @@
 //! `phelsuma trace convert`: a trace in another format.
 
+use super::input::open;
 use super::out_file::OutFile;
 use crate::errors::{Failure, Outcome};
 use phelsuma_options::FormatArgs;
@@ -49,6 +50,6 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };
     options.check(args.to).map_err(|error| Failure::Input(format!("--to-time-unit: {error}")))?;
     let out = OutFile::new(&args.output, args.json)?;
-    let mut trace = super::open(&args.input, &args.format)?;
+    let mut trace = open(&args.input, &args.format)?;
     out.write(args.to, args.json, |file| Ok(convert(&mut trace, file, args.to, &options)?))
 }

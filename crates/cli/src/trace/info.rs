@@ -1,5 +1,6 @@
 //! `phelsuma trace info`: what is in a trace, or what a workload asks.
 
+use super::input::open;
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
 use phelsuma_options::{FormatArgs, size, workload};
@@ -51,7 +52,7 @@ impl Args {
     pub(super) fn gather(&self) -> Outcome<TraceInfo> {
         let options = InfoOptions { page_bytes: self.page, warmup_pages: self.warmup };
         Ok(match (&self.file, &self.workload, self.pages) {
-            (Some(file), ..) => TraceInfo::gather(&mut super::open(file, &self.format)?, &options)?,
+            (Some(file), ..) => TraceInfo::gather(&mut open(file, &self.format)?, &options)?,
             (None, Some(_), _) if self.format.format.is_some() || self.format.time_unit.is_some() => {
                 return Err(Failure::Input("--format and --time-unit are about a trace, not a workload".to_string()));
             }

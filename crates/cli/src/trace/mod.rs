@@ -3,14 +3,12 @@
 mod convert;
 mod generate;
 mod info;
+mod input;
 mod out_file;
 
 use crate::errors::{Failure, Outcome};
 use clap::Subcommand;
-use phelsuma_options::FormatArgs;
-use phelsuma_trace::{TraceFile, TraceInfo, reader_from};
-use std::io::{BufReader, stdin};
-use std::path::Path;
+use phelsuma_trace::TraceInfo;
 
 /// Options of `trace`.
 #[derive(clap::Args)]
@@ -55,13 +53,4 @@ pub(crate) fn main(args: &Args) -> Outcome {
         Command::Convert(args) => convert::main(args),
         Command::Generate(args) => generate::main(args),
     }
-}
-
-/// Opens a trace; `-` is standard input.
-fn open(path: &Path, format: &FormatArgs) -> Outcome<TraceFile> {
-    let options = format.open_options();
-    if path.as_os_str() == "-" {
-        return Ok(reader_from(BufReader::new(stdin()), "standard input", &options)?);
-    }
-    Ok(TraceFile::open(path, &options)?)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Encoder, thousandths};
+use super::encoder::{Encoder, thousandths};
 use crate::format::csv::HEADER;
 use crate::request::Request;
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::Encoder;
+use super::encoder::Encoder;
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::request::{Op, Request};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::Encoder;
+use super::encoder::Encoder;
 use crate::request::{Op, Request};
 
 #[derive(Default)]

@@ -8,6 +8,8 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use encoder::Encoder;
+
 use crate::TraceError;
 use crate::format::{Format, TimeUnit};
 use crate::reader::TraceFile;
@@ -15,6 +17,7 @@ use crate::request::Request;
 
 mod csv;
 mod disksim;
+mod encoder;
 mod fio;
 mod msr;
 
@@ -61,14 +64,6 @@ pub struct Written {
     pub requests: u64,
     /// Requests left out because the format cannot express them.
     pub dropped: u64,
-}
-
-/// Writes requests in one format.
-trait Encoder: Send {
-    fn header(&mut self, text: &mut String);
-
-    /// Appends the request to `text`, or says why the format cannot express it.
-    fn encode(&mut self, request: &Request, text: &mut String) -> Result<(), String>;
 }
 
 /// A trace being written.
@@ -165,16 +160,4 @@ pub fn convert(
     let written = writer.finish()?;
     assert_eq!(read, written.requests + written.dropped, "a request was lost in converting");
     Ok(written)
-}
-
-/// A time in thousandths of a unit, without needless zeros: `1500` of a microsecond's nanoseconds is
-/// `1.5`.
-fn thousandths(value: u64, text: &mut String) {
-    use std::fmt::Write;
-    let (whole, fraction) = (value / 1000, value % 1000);
-    // Writing to a string cannot fail.
-    let _ = match fraction {
-        0 => write!(text, "{whole}"),
-        _ => write!(text, "{whole}.{}", format!("{fraction:03}").trim_end_matches('0')),
-    };
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::Encoder;
+use super::encoder::Encoder;
 use crate::request::{Op, Request};
 
 /// Windows file time of the start of 2007, when such traces were recorded, in units of 100 ns.

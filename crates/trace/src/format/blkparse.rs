@@ -10,10 +10,10 @@
 //! N none of them; S, M, A and others only qualify. A write with F counts as a write; F alone, or
 //! without sectors, is a flush.
 
+use super::event::BlkparseEvent;
 use super::text::LineParser;
 use super::{Item, SECTOR_BYTES, TimeUnit};
 use crate::number::{self, Flaw, split_blank};
-use crate::reader::BlkparseEvent;
 use crate::request::Op;
 use crate::skipped::SkipReason;
 

@@ -7,8 +7,8 @@
 //! says which. blktrace writes one file per CPU; a file joined from several goes back in time.
 
 use super::binary::{RecordParser, at};
+use super::event::BlkparseEvent;
 use super::{Item, SECTOR_BYTES};
-use crate::reader::BlkparseEvent;
 use crate::request::Op;
 use crate::skipped::SkipReason;
 

@@ -9,6 +9,7 @@
 //! 4. Five blank-separated columns of numbers are DiskSim, FlashSim or a replayer cut; their files say
 //!    how they are told apart. `--format` overrules everything here.
 
+use super::event::BlkparseEvent;
 use super::text::LineParser;
 use super::{Format, Item, TimeUnit};
 use super::{blkparse, blktrace, csv, fio, flashsim, hp_srt, replayer, systor, vscsi};
@@ -115,7 +116,7 @@ fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
         Format::Msr => Box::new(super::msr::Msr::new(Some(time))),
         Format::Spc => Box::new(super::spc::Spc { time }),
         Format::DiskMon => Box::new(super::diskmon::DiskMon { time }),
-        Format::Blkparse => Box::new(blkparse::Blkparse { time, event: crate::reader::BlkparseEvent::Issued }),
+        Format::Blkparse => Box::new(blkparse::Blkparse { time, event: BlkparseEvent::Issued }),
         Format::BioTracer => Box::new(super::biotracer::BioTracer { time }),
         Format::Fiu => Box::new(super::fiu::Fiu { time }),
         Format::WiscSee => Box::new(super::wiscsee::WiscSee { time }),

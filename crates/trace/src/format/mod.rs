@@ -5,12 +5,15 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+pub use event::BlkparseEvent;
+
 use crate::TraceError;
 use crate::request::Op;
 use crate::skipped::{SkipReason, Skipped};
 
 pub(crate) mod binary;
 pub(crate) mod detect;
+mod event;
 pub(crate) mod scsi;
 pub(crate) mod text;
 

@@ -3,6 +3,8 @@
 use hashbrown::HashMap;
 use serde::Serialize;
 
+use super::share::share;
+
 /// So many distinct sizes are counted exactly; further new ones are rounded up to a power of two.
 const DISTINCT_MAX: usize = 65_536;
 const FREQUENT: usize = 5;
@@ -67,7 +69,7 @@ impl Counter {
         frequent.sort_by_key(|count| std::cmp::Reverse(count.requests));
         frequent.truncate(FREQUENT);
         Sizes {
-            mean_bytes: super::share(total_bytes, requests),
+            mean_bytes: share(total_bytes, requests),
             p50_bytes: percentile(50),
             p90_bytes: percentile(90),
             p99_bytes: percentile(99),

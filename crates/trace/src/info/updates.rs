@@ -1,7 +1,7 @@
 //! How often writes of a size are updates: short requests have temporal locality, long ones are parts of streams
 //! (LAST++ section 4.2, figure 4(b), which has the mean number of updates of a request; here it is the share of pages).
 
-use super::share;
+use super::share::share;
 use serde::Serialize;
 
 /// Sizes of 1, 2, 4, … 1,024 pages at the most, and larger ones.

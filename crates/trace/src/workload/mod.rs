@@ -32,6 +32,7 @@ use crate::request::{PageRequest, Source};
 
 mod address;
 mod classes;
+mod error;
 mod files;
 mod generate;
 mod mixed;
@@ -41,21 +42,12 @@ mod single;
 mod zipf;
 
 pub use classes::class_of_rank;
+pub use error::WorkloadError;
 pub use files::{Media, MediaKind};
 pub(crate) use generate::check_drive;
 pub use generate::{GenerateOptions, INTERVAL_NS, generate};
 pub use mixed::{Mix, RequestSize};
 pub use permutation::Permutation;
-
-/// A workload specification that makes no sense, or a drive it cannot run on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("workload `{spec}`: {what}")]
-pub struct WorkloadError {
-    /// The specification.
-    pub spec: String,
-    /// What is wrong and what would be right.
-    pub what: String,
-}
 
 /// What is asked of a drive, apart from its size and the seed.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Run;
+use super::volume::Run;
 
 /// Free extents, none of which touches another.
 #[derive(Debug, Clone)]

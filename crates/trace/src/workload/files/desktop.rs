@@ -35,7 +35,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::ntfs::{File, NtfsVolume};
 use super::requests::{Pace, Requests};
 use super::sizes::Sizes;
-use super::{CLUSTER_BYTES, clusters_of, volume_bytes};
+use super::volume::{CLUSTER_BYTES, clusters_of, volume_bytes};
 use crate::TraceError;
 use crate::request::{PageRequest, Source};
 use crate::workload::address::{below, unit_interval};

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use super::next_free::NextFree;
 use super::requests::Requests;
-use super::{CLUSTER_BYTES, Run, SECTOR_BYTES, clusters_of};
+use super::volume::{CLUSTER_BYTES, Run, SECTOR_BYTES, clusters_of};
 
 /// Boot sector, FSInfo, their copies.
 const RESERVED_SECTORS: u64 = 32;

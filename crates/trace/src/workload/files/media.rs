@@ -27,7 +27,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::fat::{Copying, FatVolume, File};
 use super::requests::Requests;
 use super::sizes::Sizes;
-use super::{CLUSTER_BYTES, volume_bytes};
+use super::volume::{CLUSTER_BYTES, volume_bytes};
 use crate::TraceError;
 use crate::request::{PageRequest, Source};
 use crate::workload::address::below;

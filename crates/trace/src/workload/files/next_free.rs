@@ -4,7 +4,7 @@
 //! start looking for free clusters", typically the last one allocated. So a volume is filled from front to back, and then
 //! from the front again through what was deleted.
 
-use super::Run;
+use super::volume::Run;
 
 const WORD_BITS: u32 = u64::BITS;
 

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use super::best_fit::BestFit;
 use super::requests::Requests;
-use super::{CLUSTER_BYTES, Run};
+use super::volume::{CLUSTER_BYTES, Run};
 
 const RECORD_BYTES: u64 = 1024;
 const RECORDS_PER_CLUSTER: u32 = (CLUSTER_BYTES / RECORD_BYTES) as u32;

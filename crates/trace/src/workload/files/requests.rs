@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::SECTOR_BYTES;
+use super::volume::SECTOR_BYTES;
 use crate::request::{Op, PageRequest};
 
 /// The largest transfer that Windows asked of a disk in those years: the most frequent size of large writes in every
