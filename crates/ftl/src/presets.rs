@@ -7,7 +7,7 @@ use crate::config::{
     TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
 };
 use crate::ftl::Ftl;
-use crate::log_block::{FtlMm, LogBlock, Superblocks};
+use crate::log_block;
 use crate::page_mapped::PageMapped;
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
@@ -313,18 +313,7 @@ pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<d
             let (ftl, done) = PageMapped::format(nand, &config.of(parts), at)?;
             (Box::new(ftl), done)
         }
-        Composition::LogBlock(parts @ LogParts { instances: LogInstances::PerChannel, .. }) => {
-            let (ftl, done) = FtlMm::format(nand, &config.of(parts), at)?;
-            (Box::new(ftl), done)
-        }
-        Composition::LogBlock(parts @ LogParts { scheme: LogScheme::Superblock(of), .. }) => {
-            let (ftl, done) = Superblocks::format(nand, &config.of(parts), of, at)?;
-            (Box::new(ftl), done)
-        }
-        Composition::LogBlock(parts) => {
-            let (ftl, done) = LogBlock::format(nand, &config.of(parts), at)?;
-            (Box::new(ftl), done)
-        }
+        Composition::LogBlock(parts) => log_block::format(nand, &config.of(parts), at)?,
     })
 }
 
@@ -342,18 +331,7 @@ pub fn recover<N: Nand>(
             let (ftl, report) = PageMapped::recover(nand, &config.of(parts), at)?;
             (Box::new(ftl), report)
         }
-        Composition::LogBlock(parts @ LogParts { instances: LogInstances::PerChannel, .. }) => {
-            let (ftl, report) = FtlMm::recover(nand, &config.of(parts), at)?;
-            (Box::new(ftl), report)
-        }
-        Composition::LogBlock(parts @ LogParts { scheme: LogScheme::Superblock(of), .. }) => {
-            let (ftl, report) = Superblocks::recover(nand, &config.of(parts), of, at)?;
-            (Box::new(ftl), report)
-        }
-        Composition::LogBlock(parts) => {
-            let (ftl, report) = LogBlock::recover(nand, &config.of(parts), at)?;
-            (Box::new(ftl), report)
-        }
+        Composition::LogBlock(parts) => log_block::recover(nand, &config.of(parts), at)?,
     })
 }
 

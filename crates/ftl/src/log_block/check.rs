@@ -1,8 +1,11 @@
 //! RAM against itself and against the flash.
 
-use super::LogBlock;
+use super::ground::Ground;
+use super::hybrid::Hybrid;
 use super::lane::Lane;
+use super::log_index::LogIndex;
 use super::pool::Use;
+use super::scheme::Scheme;
 use crate::finding::{Disagreement, Finding};
 use alloc::format;
 use alloc::string::String;
@@ -10,7 +13,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Op, Page, Purpose, SpareRead, Time};
 
-impl LogBlock {
+impl<S: Scheme> Hybrid<S> {
     /// A finding for each disagreement:
     ///
     /// - each block has one use, and it is the one that the structures say;
@@ -24,10 +27,10 @@ impl LogBlock {
     /// blocks and parts of the map are the FTL's own.
     pub(super) fn findings<N: Nand>(&mut self, nand: &mut N, lane: &Lane) -> Vec<Finding> {
         let mut findings = Vec::<Finding>::new();
-        self.uses(lane, &mut findings);
-        self.data_blocks(nand, lane, &mut findings);
-        self.log_blocks(nand, lane, &mut findings);
         let ground = &self.ground;
+        ground.check_uses(lane, &mut findings);
+        ground.check_data_blocks(nand, lane, &mut findings);
+        ground.check_log_blocks(nand, lane, &mut findings);
         if let Some(block) = ground.map.miscounted(&ground.geometry) {
             let block = lane.block(block);
             findings.push(format!("map {block} has another number of live parts than is counted").into());
@@ -36,21 +39,23 @@ impl LogBlock {
             let kind = ground.map.kind_of(part);
             if let Some(page) = ground.map.place(part)
                 // Where nothing is written any more RAM has the map, and a page of it that was read may never be again.
-                && !spare(nand, page).map_or(ground.pool.stopped, |spare| spare.kind == kind && spare.key == part)
+                && !spare(nand, page).map_or(ground.pool.phase.is_read_only(), |spare| spare.kind == kind && spare.key == part)
             {
                 let line = format!("part {part} of the map is not at {}", lane.page(page));
                 findings.push(Finding::new(Disagreement::MappedAnother, line));
             }
         }
         // A drive that came up to be read has no use for its scheme.
-        if !ground.pool.stopped && !self.scheme.knows(ground) {
+        if !ground.pool.phase.is_read_only() && !self.scheme.knows(ground) {
             findings.push(String::from("the scheme does not know the log blocks that there are").into());
         }
         findings
     }
+}
 
-    fn uses(&self, lane: &Lane, findings: &mut Vec<Finding>) {
-        let ground = &self.ground;
+impl<I: LogIndex> Ground<I> {
+    fn check_uses(&self, lane: &Lane, findings: &mut Vec<Finding>) {
+        let ground = self;
         let mut said = vec![Vec::new(); ground.geometry.blocks() as usize];
         for logical_block in 0..ground.data.logical_blocks() {
             if let Some(block) = ground.data.block(logical_block) {
@@ -81,8 +86,8 @@ impl LogBlock {
         }
     }
 
-    fn data_blocks<N: Nand>(&self, nand: &mut N, lane: &Lane, findings: &mut Vec<Finding>) {
-        let ground = &self.ground;
+    fn check_data_blocks<N: Nand>(&self, nand: &mut N, lane: &Lane, findings: &mut Vec<Finding>) {
+        let ground = self;
         for logical_block in 0..ground.data.logical_blocks() {
             let Some(block) = ground.data.block(logical_block) else { continue };
             for offset in 0..ground.geometry.pages_per_block() {
@@ -101,8 +106,8 @@ impl LogBlock {
         }
     }
 
-    fn log_blocks<N: Nand>(&self, nand: &mut N, lane: &Lane, findings: &mut Vec<Finding>) {
-        let ground = &self.ground;
+    fn check_log_blocks<N: Nand>(&self, nand: &mut N, lane: &Lane, findings: &mut Vec<Finding>) {
+        let ground = self;
         let geometry = &ground.geometry;
         let mut live = vec![0; geometry.blocks() as usize];
         let mut of_logical_block = vec![0; ground.data.logical_blocks() as usize];

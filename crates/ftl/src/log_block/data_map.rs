@@ -20,7 +20,7 @@ const ENTRY_BYTES: usize = 10;
 
 /// What stands in a map page for each logical block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Entry {
+pub(super) struct MapEntry {
     pub(super) block: Option<Block>,
     /// Pages in log blocks with this version or a lower one are stale.
     pub(super) version: u64,
@@ -59,7 +59,8 @@ impl DataMap {
         self.versions[logical_block as usize]
     }
 
-    pub(super) fn set(&mut self, logical_block: u32, entry: Entry) {
+    pub(super) fn set(&mut self, logical_block: u32, entry: MapEntry) {
+        debug_assert!(entry.version >> 48 == 0, "an entry has six bytes for version {}", entry.version);
         self.blocks[logical_block as usize] = entry.block.map_or(NOWHERE, |b| b.0);
         self.versions[logical_block as usize] = entry.version;
     }
@@ -79,6 +80,7 @@ impl DataMap {
     pub(super) fn encode(&self, part: u32, oldest_log: u64, page: &mut [u8]) {
         let Some((header, entries)) = page.split_at_mut_checked(HEADER_BYTES) else { return };
         header.copy_from_slice(&oldest_log.to_le_bytes());
+        debug_assert!(self.range_of(part).len() * ENTRY_BYTES <= entries.len(), "part {part} does not fit a page");
         for (logical_block, bytes) in self.range_of(part).zip(entries.chunks_exact_mut(ENTRY_BYTES)) {
             bytes[..4].copy_from_slice(&self.blocks[logical_block as usize].to_le_bytes());
             bytes[4..].copy_from_slice(&self.versions[logical_block as usize].to_le_bytes()[..6]);
@@ -92,13 +94,13 @@ impl DataMap {
         geometry: &Geometry,
         part: u32,
         page: &'b [u8],
-    ) -> impl Iterator<Item = (u32, Entry)> + 'b {
+    ) -> impl Iterator<Item = (u32, MapEntry)> + 'b {
         let blocks = geometry.blocks();
         let entries = page.get(HEADER_BYTES..).unwrap_or(&[]);
         self.range_of(part).zip(entries.chunks_exact(ENTRY_BYTES)).map(move |(logical_block, b)| {
             let block = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
             let version = u64::from_le_bytes([b[4], b[5], b[6], b[7], b[8], b[9], 0, 0]);
-            (logical_block, Entry { block: (block < blocks).then_some(Block(block)), version })
+            (logical_block, MapEntry { block: (block < blocks).then_some(Block(block)), version })
         })
     }
 
@@ -131,7 +133,7 @@ mod tests {
         let geometry = Geometry::new(512, 32, 64, 1, 1).unwrap();
         let mut map = DataMap::new(&geometry, 70);
         for logical_block in (0..70).step_by(3) {
-            let entry = Entry { block: Some(Block(logical_block % 64)), version: u64::from(logical_block) << 36 };
+            let entry = MapEntry { block: Some(Block(logical_block % 64)), version: u64::from(logical_block) << 36 };
             map.set(logical_block, entry);
         }
         for part in 0..2 {
@@ -139,7 +141,7 @@ mod tests {
             map.encode(part, 1 << 47, &mut page);
             assert_eq!(oldest_log_in(&page), 1 << 47);
             for (logical_block, entry) in map.decode(&geometry, part, &page) {
-                let same = Entry { block: map.block(logical_block), version: map.version(logical_block) };
+                let same = MapEntry { block: map.block(logical_block), version: map.version(logical_block) };
                 assert_eq!(entry, same, "{logical_block}");
             }
             assert_eq!(map.decode(&geometry, part, &page).count(), map.range_of(part).count());

@@ -10,27 +10,31 @@
 //!   version, never by program order.
 
 use super::data_map::DataMap;
-use super::layout::Layout;
-use super::log::{Log, NONE};
+use super::fetch::Fetched;
+use super::kept::Kept;
+use super::layout::LogicalLayout;
+use super::log::Log;
+use super::log_index::LogIndex;
 use super::map_blocks::MapBlocks;
 use super::pool::{Pool, Role};
-use super::shape::Sizes;
+use super::shape::HybridSizes;
 use super::tally::Tally;
 use super::trims::TrimTable;
 use crate::barriers::{Barrier, Barriers};
 use crate::ftl::Shape;
+use crate::medium::host_read::{FindPages, Sought};
 use crate::medium::marks::SpareMarks;
-use crate::medium::{NewPage, Owned};
+use crate::medium::{NewPage, Phase};
 use crate::{FtlError, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, Spare, Time};
+use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, Time};
 
 #[derive(Clone)]
-pub(super) struct Ground {
+pub(super) struct Ground<I> {
     pub(super) barriers: Barriers,
     pub(super) geometry: Geometry,
     pub(super) shape: Shape,
-    pub(super) layout: Layout,
+    pub(super) layout: LogicalLayout,
     pub(super) log_blocks_most: u32,
     /// Free blocks that merges may take before they give any back.
     pub(super) merge_blocks: u32,
@@ -38,7 +42,7 @@ pub(super) struct Ground {
     pub(super) data: DataMap,
     pub(super) map: MapBlocks,
     pub(super) trims: TrimTable,
-    pub(super) log: Log,
+    pub(super) log: Log<I>,
     pub(super) tally: Tally,
     /// A page on its way.
     pub(super) bytes: Vec<u8>,
@@ -54,19 +58,6 @@ pub(super) struct Ground {
     pub(super) sealed: Option<u64>,
 }
 
-/// Pages with what was read there.
-#[derive(Clone, Default)]
-pub(super) struct Kept(pub(super) Vec<(Page, Spare, Owned)>);
-
-/// A page that was fetched: its bytes are in [`Ground::bytes`] where it is not hollow.
-#[derive(Clone, Copy)]
-struct Fetched {
-    version: u64,
-    data_crc: u32,
-    hollow: Option<u64>,
-    ready: Time,
-}
-
 /// What became of a copy.
 pub(super) enum Copied {
     Done,
@@ -76,8 +67,8 @@ pub(super) enum Copied {
     Failed,
 }
 
-impl Ground {
-    pub(super) fn new(geometry: &Geometry, sizes: &Sizes, barriers: Barriers) -> Self {
+impl<I: LogIndex> Ground<I> {
+    pub(super) fn new(geometry: &Geometry, sizes: &HybridSizes, barriers: Barriers, index: I) -> Self {
         let logical_blocks = sizes.logical_blocks;
         Self {
             barriers,
@@ -90,7 +81,7 @@ impl Ground {
             data: DataMap::new(geometry, logical_blocks),
             map: MapBlocks::new(geometry, logical_blocks),
             trims: TrimTable::new(geometry, logical_blocks),
-            log: Log::new(geometry, sizes.layout, logical_blocks, sizes.log_blocks + 1, sizes.last),
+            log: Log::new(geometry, sizes.layout, logical_blocks, index),
             tally: Tally::default(),
             bytes: Vec::new(),
             kept: Kept::default(),
@@ -114,31 +105,29 @@ impl Ground {
 
     /// Why merges are done: by a request, by a recovery, or to level wear.
     fn purpose(&self) -> Purpose {
-        match self.pool.recovering {
-            true => Purpose::Recovery,
-            false if self.is_levelling() => Purpose::Wear,
-            false => Purpose::Merge,
-        }
+        self.pool.phase.purpose(if self.is_levelling() { Purpose::Wear } else { Purpose::Merge })
     }
 
-    /// Where a logical page is to be read: nowhere if it reads as zeros, and otherwise where, and whether what is blank
-    /// there is a page that was never written.
+    /// Where the newest version of a logical page is.
     #[inline]
-    pub(super) fn find(&self, key: u32) -> Option<(Page, bool)> {
+    fn newest(&self, key: u32) -> Sought {
         let (logical_block, offset) = self.split(key);
         if let Some(page) = self.log.place(key) {
-            return Some((page, false));
+            return Sought::At(page);
         }
-        if self.trims.is_trimmed(logical_block, offset) {
-            return None;
+        match self.data.block(logical_block) {
+            Some(block) if !self.trims.is_trimmed(logical_block, offset) => {
+                Sought::AtIfWritten(self.geometry.page(block, offset))
+            }
+            _ => Sought::Nowhere,
         }
-        self.data.block(logical_block).map(|block| (self.geometry.page(block, offset), true))
     }
 
     /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
     /// anything else is. What it holds back it goes on holding.
     pub(super) fn stop_writing(&mut self) {
-        self.pool.stopped = true;
+        debug_assert!(self.pool.phase.is_mounting(), "a drive that serves its host becomes read only");
+        self.pool.phase = Phase::ReadOnly;
         // Trims from before pages that count, which the table goes on naming until they are certain, are of no more use.
         let places: Vec<u32> = self.log.places().map(|(key, _)| key).collect();
         for key in places {
@@ -200,6 +189,8 @@ impl Ground {
             data_crc: content.crc(),
             marks: SpareMarks::NONE,
         };
+        debug_assert!(page.version > self.data.version(logical_block), "page {key} is older than the last merge");
+        debug_assert_eq!(self.pool.phase, Phase::Serving, "the host writes");
         let end = self.geometry.pages_per_block();
         let state = self.log.get_mut(slot);
         debug_assert!(!state.closed && index >= state.next && index < end);
@@ -221,21 +212,13 @@ impl Ground {
         }
     }
 
-    /// Reads a page to copy it. What cannot be read any more, or is somebody else's, is copied as what it is: a page whose
-    /// data do not fit their CRC. So it stays a read error, over every merge and power cut, until it is written again.
+    /// Reads a page to copy it; none where it is not there.
     fn fetch<N: Nand>(&mut self, nand: &mut N, key: u32, from: Page, may_be_hole: bool, at: Time) -> Option<Fetched> {
         let purpose = self.purpose();
-        self.bytes.clear();
-        let read_before = self.kept.0.iter().find(|(page, ..)| *page == from);
-        if let Some((_, spare, data)) = read_before.filter(|_| self.barriers.keeps(Barrier::SuspectsReadOnce)) {
-            let hollow = match data.content() {
-                Content::Hollow(tag) => Some(tag),
-                Content::Bytes(bytes) => {
-                    self.bytes.extend_from_slice(bytes);
-                    None
-                }
-            };
-            return Some(Fetched { version: spare.version, data_crc: spare.data_crc, hollow, ready: at });
+        if let Some((_, spare, data)) = self.kept.get(from)
+            && self.barriers.keeps(Barrier::SuspectsReadOnce)
+        {
+            return Some(Fetched::of(data.content(), spare, &mut self.bytes, at));
         }
         self.tally.reads += 1;
         let (read, ready) = nand.read(from, Op::new(at, purpose));
@@ -243,19 +226,11 @@ impl Ground {
             PageRead::Erased if may_be_hole => None,
             PageRead::Written { spare, .. } if may_be_hole && is_hole(&spare, key) => None,
             PageRead::Written { content, spare, .. } if spare.kind == Kind::User && spare.key == key => {
-                let hollow = match content {
-                    Content::Hollow(tag) => Some(tag),
-                    Content::Bytes(bytes) => {
-                        self.bytes.extend_from_slice(bytes);
-                        None
-                    }
-                };
-                Some(Fetched { version: spare.version, data_crc: spare.data_crc, hollow, ready })
+                Some(Fetched::of(content, &spare, &mut self.bytes, ready))
             }
             _ => {
                 self.tally.pages_lost_moving += 1;
-                let wrong = !Content::Hollow(0).crc();
-                Some(Fetched { version: self.pool.clock.version(), data_crc: wrong, hollow: Some(0), ready })
+                Some(Fetched::lost(self.pool.clock.version(), ready))
             }
         }
     }
@@ -271,7 +246,11 @@ impl Ground {
         at: Time,
     ) -> Result<Copied, FtlError> {
         let (logical_block, offset) = self.split(key);
-        let Some((from, may_be_hole)) = self.find(key) else { return Ok(Copied::Nothing) };
+        let (from, may_be_hole) = match self.newest(key) {
+            Sought::At(page) => (page, false),
+            Sought::AtIfWritten(page) => (page, true),
+            Sought::Nowhere | Sought::Lost => return Ok(Copied::Nothing),
+        };
         let Some(fetched) = self.fetch(nand, key, from, may_be_hole, at) else { return Ok(Copied::Nothing) };
         let purpose = self.purpose();
         let (block, ready) = match to.block {
@@ -287,18 +266,11 @@ impl Ground {
             return Ok(Copied::Failed);
         }
         to.begun = true;
-        let content = match fetched.hollow {
-            Some(tag) => Content::Hollow(tag),
-            None => Content::Bytes(&self.bytes),
-        };
-        let page = NewPage {
-            kind: Kind::User,
-            key,
-            version: fetched.version,
-            content,
-            data_crc: fetched.data_crc,
-            marks: SpareMarks::NONE,
-        };
+        let page = fetched.page(key, &self.bytes);
+        debug_assert!(
+            page.version <= self.pool.clock.version(),
+            "a copy of {key} is younger than all that was written"
+        );
         self.tally.programs += 1;
         let to = self.geometry.page(block, offset);
         Ok(match self.pool.program(nand, to, role, &page, purpose, ready)? {
@@ -338,6 +310,10 @@ impl Ground {
                 done = self.write_part(nand, *part, done)?;
             }
         }
+        debug_assert!(
+            !self.barriers.keeps(Barrier::TrimsBeforeReuse) || self.trims.pending().next().is_none(),
+            "a log block is given back before what was trimmed in it is"
+        );
         let block = self.log.close(slot);
         self.pool.release(block);
         self.tally.freed_blocks += 1;
@@ -378,7 +354,8 @@ impl Ground {
         let part = self.data.part_of(logical_block);
         self.unmapped.extend(self.data.block(logical_block).map(|block| (part, block)));
         let version = self.pool.clock.next_version();
-        self.data.set(logical_block, super::data_map::Entry { block: None, version });
+        debug_assert!(version > self.data.version(logical_block), "merge versions only rise");
+        self.data.set(logical_block, super::data_map::MapEntry { block: None, version });
         self.forget_log_pages(logical_block);
         self.trims.drop(logical_block);
         part
@@ -392,7 +369,21 @@ impl Ground {
             }
             self.log.remove(self.layout.key(logical_block, offset));
         }
+        debug_assert_eq!(self.log.live_of(logical_block), 0, "pages of {logical_block} count after a merge");
         self.outdate_copies(logical_block, 0);
+    }
+
+    /// What stands in a logical block's own log block from page `from` on may not be the newest any more, if it was copied:
+    /// the logical block was merged or unmapped, or that page was written to another log block. It cannot become a data
+    /// block.
+    pub(super) fn outdate_copies(&mut self, logical_block: u32, from: u32) {
+        if self.log.index.holds_copies()
+            && let Some(slot) = self.log.index.own_log_block(logical_block)
+            && from < self.log.get(slot).next
+            && self.barriers.keeps(Barrier::PartialMergesOfNewest)
+        {
+            self.log.get_mut(slot).in_place = false;
+        }
     }
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
@@ -402,13 +393,37 @@ impl Ground {
         self.trims.ram(ledger);
         self.pool.ram(ledger);
         ledger.index("buffer.page", self.bytes.capacity() as u64);
-        let kept = self.kept.0.capacity() * size_of::<(Page, Spare, Owned)>();
-        let kept_bytes = self.kept.0.iter().map(|(.., data)| match data.content() {
-            Content::Bytes(bytes) => bytes.len(),
-            Content::Hollow(_) => 0,
-        });
-        ledger.index("buffer.kept", (kept + kept_bytes.sum::<usize>()) as u64);
+        ledger.index("buffer.kept", self.kept.bytes() as u64);
         ledger.index("index.unmapped", (self.unmapped.capacity() * size_of::<(u32, Block)>()) as u64);
+    }
+}
+
+impl<I: LogIndex, N: Nand> FindPages<N> for Ground<I> {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn barriers(&self) -> Barriers {
+        self.barriers
+    }
+
+    #[inline]
+    fn find(&mut self, _nand: &mut N, key: LogicalPage, at: Time) -> (Sought, Time) {
+        (self.newest(key.0), at)
+    }
+
+    #[inline]
+    fn kept(&self, page: Page) -> Option<Content<'_>> {
+        self.kept.get(page).map(|(_, _, data)| data.content())
+    }
+
+    #[inline]
+    fn is_hole(spare: &Spare, key: LogicalPage) -> bool {
+        is_hole(spare, key.0)
+    }
+
+    fn count_unreadable(&mut self) {
+        self.tally.unreadable_reads += 1;
     }
 }
 
@@ -426,9 +441,6 @@ pub(super) struct Destination {
 const HOLE: u64 = 0;
 
 /// Whether what stands in a logical page's place says that the page is not there.
-pub(super) fn is_hole(spare: &Spare, key: u32) -> bool {
+fn is_hole(spare: &Spare, key: u32) -> bool {
     spare.kind == Kind::User && spare.key == key && spare.version == HOLE
 }
-
-/// No logical block.
-pub(super) const NOBODY: u32 = NONE;

@@ -93,6 +93,7 @@ impl Lane {
     /// A page of the channel's, as the drive counts them.
     #[inline]
     pub(super) fn page(&self, own: Page) -> Page {
+        debug_assert!(self.geometry.contains(own), "{own} is no page of channel {}", self.number);
         self.drive.page(self.block(self.geometry.block_of(own)), self.geometry.index_of(own))
     }
 

@@ -16,12 +16,12 @@ use phelsuma_nand::Geometry;
 ///
 /// The logical block of a segment on a channel has the number `segment × channels + channel`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Layout {
+pub(super) struct LogicalLayout {
     pages_per_block: u32,
     channels: u32,
 }
 
-impl Layout {
+impl LogicalLayout {
     /// Adjacent pages in a logical block.
     pub(super) fn adjacent(geometry: &Geometry) -> Self {
         Self { pages_per_block: geometry.pages_per_block(), channels: 1 }
@@ -61,6 +61,7 @@ impl Layout {
     /// The logical page at an offset of a logical block.
     #[inline]
     pub(super) fn key(&self, logical_block: u32, offset: u32) -> u32 {
+        debug_assert!(offset < self.pages_per_block, "a logical block has no page {offset}");
         let (segment, channel) = (logical_block / self.channels, logical_block % self.channels);
         segment * self.pages_per_segment() + offset * self.channels + channel
     }
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn a_segment_is_a_zigzag_over_the_channels() {
         // LAST++ figures 3 and 5: four channels, four pages a block.
-        let layout = Layout::segments(&Geometry::new(512, 4, 64, 4, 1).unwrap());
+        let layout = LogicalLayout::segments(&Geometry::new(512, 4, 64, 4, 1).unwrap());
         assert_eq!([0, 4, 8, 12].map(|key| layout.split(key)), [(0, 0), (0, 1), (0, 2), (0, 3)]);
         assert_eq!([1, 5, 13].map(|key| layout.split(key)), [(1, 0), (1, 1), (1, 3)]);
         // Segment 1 begins with page 16.
@@ -118,7 +119,7 @@ mod tests {
     #[test]
     fn every_page_of_a_drive_is_in_one_logical_block() {
         for (channels, pages) in [(1, 45), (3, 100), (4, 33), (4, 64), (4, 1)] {
-            let layout = Layout::segments(&Geometry::new(512, 4, 64, channels, 1).unwrap());
+            let layout = LogicalLayout::segments(&Geometry::new(512, 4, 64, channels, 1).unwrap());
             let mut keys: Vec<u32> = (0..layout.logical_blocks(pages))
                 .flat_map(|block| (0..layout.pages_in(block, pages)).map(move |offset| layout.key(block, offset)))
                 .collect();

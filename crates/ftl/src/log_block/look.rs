@@ -1,11 +1,12 @@
 //! What an onlooker sees of a log-block FTL's blocks.
 
-use super::LogBlock;
+use super::hybrid::Hybrid;
 use super::pool::Use;
+use super::scheme::Scheme;
 use crate::{BlockLook, BlockState};
 use phelsuma_nand::{Block, Kind};
 
-impl LogBlock {
+impl<S: Scheme> Hybrid<S> {
     /// A look at each block from `first` on. Of data blocks nobody counts the live pages: what makes one stale is known,
     /// and not what was never written.
     pub(super) fn blocks_seen(&self, first: Block, out: &mut [BlockLook]) {

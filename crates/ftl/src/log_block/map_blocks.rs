@@ -7,16 +7,12 @@
 //! The room for map blocks is twice that of the live parts and two blocks, so the emptiest of them is at the most half
 //! live: emptying one gains room for as many parts as it takes.
 
-use super::ground::Ground;
-use super::pool::{Pool, Role};
+use super::pool::Pool;
 use super::{data_map, trims};
-use crate::barriers::Barrier;
-use crate::medium::NewPage;
-use crate::medium::marks::SpareMarks;
-use crate::{FtlError, RamLedger};
+use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Page, Purpose, Time};
+use phelsuma_nand::{Block, Geometry, Kind, Page};
 
 #[derive(Clone, Copy, Debug)]
 struct MapBlock {
@@ -80,6 +76,7 @@ impl MapBlocks {
 
     /// A map block was opened: its first page is the next.
     pub(super) fn opened(&mut self, block: Block) {
+        debug_assert!(self.open.is_none(), "{block} is opened beside another map block");
         self.found(block);
         self.open = Some((block, 0));
     }
@@ -87,6 +84,11 @@ impl MapBlocks {
     /// Nothing more is written to the one that is open: a program failed, or the drive is closed.
     pub(super) fn close(&mut self) {
         self.open = None;
+    }
+
+    /// Whether none is being written.
+    pub(super) fn is_closed(&self) -> bool {
+        self.open.is_none()
     }
 
     /// A map block to empty: one that has failed, or the emptiest where there are too many, or where no block is free and
@@ -111,12 +113,18 @@ impl MapBlocks {
 
     /// A map block has been emptied.
     pub(super) fn emptied(&mut self, block: Block) {
+        debug_assert_eq!(self.look(block), (false, 0), "map {block} is given back and needed");
         self.blocks.retain(|map| map.block != block);
     }
 
     /// Which page of trims a part is, if it is one: they are the last parts.
     pub(super) fn trims_page(&self, part: u32) -> Option<u32> {
         part.checked_sub(self.trims_from)
+    }
+
+    /// The part that a page of trims is.
+    pub(super) fn part_of_trims(&self, page: u32) -> u32 {
+        self.trims_from + page
     }
 
     /// What the page of a part is.
@@ -153,7 +161,9 @@ impl MapBlocks {
         {
             *live -= 1;
         }
-        if let Some(live) = self.live_in(geometry.block_of(page)) {
+        let live = self.live_in(geometry.block_of(page));
+        debug_assert!(live.is_some(), "part {part} is written to a block that is no map block");
+        if let Some(live) = live {
             *live += 1;
         }
     }
@@ -178,107 +188,6 @@ impl MapBlocks {
         ledger.structure("map.directory", self.places.len() as u64 * 4);
         let more = self.places.capacity() * (size_of::<Option<Page>>() - 4);
         ledger.index("index.map_blocks", (self.blocks.capacity() * size_of::<MapBlock>() + more) as u64);
-    }
-}
-
-impl Ground {
-    /// Writes a part anew, not before everything so far is on flash: neither the data block that it names nor what made
-    /// a trim void may be missing where it is found. When it is safe.
-    pub(super) fn write_part<N: Nand>(&mut self, nand: &mut N, part: u32, at: Time) -> Result<Time, FtlError> {
-        self.write_parts(nand, [part], at)
-    }
-
-    /// As [`write_part`](Self::write_part), of several. Only when all of them are there a map block is emptied: in a
-    /// recovery the table of trims leaves out what merges have carried out, and must not be written before the parts
-    /// that say so.
-    pub(super) fn write_parts<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        parts: impl IntoIterator<Item = u32>,
-        at: Time,
-    ) -> Result<Time, FtlError> {
-        let mut done = at;
-        for part in parts {
-            done = self.append_part(nand, part, done)?;
-        }
-        // Each round gives one back.
-        for _ in 0..self.geometry.blocks() {
-            let Some(victim) = self.map.victim(&self.pool) else { break };
-            self.tally.map_collections += 1;
-            for part in self.map.parts_in(&self.geometry, victim) {
-                done = self.append_part(nand, part, done)?;
-            }
-            self.map.emptied(victim);
-            self.pool.release(victim);
-        }
-        Ok(done)
-    }
-
-    /// No log block that counts, or may count again, has a page of a lower seq.
-    fn oldest_log(&self) -> u64 {
-        let oldest = self.log.oldest().unwrap_or(self.pool.clock.seq() + 1);
-        self.held_since.map_or(oldest, |since| since.min(oldest))
-    }
-
-    fn append_part<N: Nand>(&mut self, nand: &mut N, part: u32, at: Time) -> Result<Time, FtlError> {
-        let trims_page = self.map.trims_page(part);
-        let of_host = if trims_page.is_some() { Purpose::Trim } else { Purpose::Map };
-        let purpose = if self.pool.recovering { Purpose::Recovery } else { of_host };
-        let earliest = if self.barriers.keeps(Barrier::MapAfterData) { at.max(self.pool.clock.horizon()) } else { at };
-        // Each round that fails closes a block.
-        loop {
-            let (block, next, ready) = match self.map.take_next() {
-                Some((block, next)) => (block, next, earliest),
-                None => {
-                    let (block, ready) = self.pool.open(nand, Role::Map, purpose, earliest)?;
-                    self.map.opened(block);
-                    self.map.take_next();
-                    (block, 0, ready.max(earliest))
-                }
-            };
-            self.bytes.clear();
-            self.bytes.resize(self.geometry.page_bytes() as usize, 0);
-            if let Some(page) = trims_page {
-                self.trims.encode(page, &mut self.bytes);
-            } else {
-                let oldest_log = self.oldest_log();
-                self.data.encode(part, oldest_log, &mut self.bytes);
-            }
-            let content = Content::Bytes(&self.bytes);
-            let page = NewPage {
-                kind: self.map.kind_of(part),
-                key: part,
-                version: self.pool.clock.next_version(),
-                content,
-                data_crc: content.crc(),
-                marks: SpareMarks::NONE,
-            };
-            let to = self.geometry.page(block, next);
-            self.tally.programs += 1;
-            if let Some(done) = self.pool.program(nand, to, Role::Map, &page, purpose, ready)? {
-                self.map.placed(&self.geometry, part, to);
-                if let Some(page) = trims_page {
-                    self.trims.written(page);
-                } else {
-                    for (_, block) in self.unmapped.extract_if(.., |(of, _)| *of == part) {
-                        self.pool.release(block);
-                    }
-                }
-                return Ok(done);
-            }
-            self.map.close();
-        }
-    }
-
-    /// Writes what is new in the table of trims.
-    pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let mut done = at;
-        // Emptying a map block may have written the next one.
-        loop {
-            let next = self.trims.pending().next();
-            let Some(page) = next else { return Ok(done) };
-            done = self.write_part(nand, self.map.trims_from + page, done)?;
-        }
     }
 }
 

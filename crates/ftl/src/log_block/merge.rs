@@ -13,112 +13,165 @@
 //! block's pages the newest ones, so it is done only if they are: where a newer version stands in another log block, or a
 //! page was trimmed, the merge is a full one (against LAST++ section 4.3, which looks at the sequential log block alone).
 
-use super::data_map::Entry;
-use super::ground::{Copied, Destination, Ground, NOBODY};
-use super::pool::{Role, Use};
+use super::data_map::MapEntry;
+use super::ground::Ground;
+use super::log_index::LogIndex;
+use super::log_state::NOBODY;
+use super::pool::Use;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Time};
 
-impl Ground {
+/// A logical block that is merged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Merge {
+    pub(super) logical_block: u32,
+    /// The slot of the log block that it has to itself, which is given up with it: the cheapest way that there is.
+    pub(super) own: Option<u32>,
+}
+
+impl Merge {
+    /// Of a logical block alone.
+    pub(super) fn full(logical_block: u32) -> Self {
+        Self { logical_block, own: None }
+    }
+}
+
+/// A logical block whose new data block is written.
+struct Ready {
+    logical_block: u32,
+    block: Option<Block>,
+    /// Where that is its log block: the slot, and whether nothing had to be copied.
+    became: Option<(u32, bool)>,
+}
+
+/// What merges side by side have come to when all that was to be copied is.
+#[derive(Default)]
+struct Gathered {
+    ready: Vec<Ready>,
+    /// Log blocks to give back, each with the logical blocks that had live pages in it.
+    emptied: Vec<(u32, u32)>,
+    /// What there was no room for.
+    left: Vec<Merge>,
+}
+
+impl<I: LogIndex> Ground<I> {
     /// Copies the newest version of every page of a logical block to a fresh one. When the map says so.
     pub(super) fn full_merge<N: Nand>(&mut self, nand: &mut N, logical_block: u32, at: Time) -> Result<Time, FtlError> {
-        let block = self.gather(nand, logical_block, at)?;
-        let done = self.switch_to(nand, logical_block, block, at)?;
-        self.tally.full_merges += 1;
+        self.merge_together(nand, &[Merge::full(logical_block)], 1, at)
+    }
+
+    /// Merges a log block that one logical block has to itself: the cheapest way that there is.
+    pub(super) fn merge_owned<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
+        let logical_block = self.log.get(slot).owner;
+        debug_assert_ne!(logical_block, NOBODY, "slot {slot} is merged as one logical block's");
+        self.merge_together(nand, &[Merge { logical_block, own: Some(slot) }], 1, at)
+    }
+
+    /// Merges logical blocks, of those that stand in the same map page up to `most` at a time: their new data blocks are
+    /// written side by side, then the map page that names them, and only then what they leave is given back.
+    pub(super) fn merge_together<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        merges: &[Merge],
+        most: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        debug_assert!(
+            merges.windows(2).all(|pair| pair[0].logical_block != pair[1].logical_block),
+            "a logical block is merged twice"
+        );
+        let (mut done, mut rest) = (at, merges.to_vec());
+        // Each round merges one at least.
+        while let Some(first) = rest.first() {
+            let part = self.data.part_of(first.logical_block);
+            let same = rest.iter().take_while(|merge| self.data.part_of(merge.logical_block) == part).count();
+            let behind = rest.split_off(same);
+            let gathered = self.gather_together(nand, &rest, most, done)?;
+            done = self.switch_together(nand, &gathered.ready, done)?;
+            for (slot, degree) in gathered.emptied {
+                done = self.give_back(nand, slot, degree, done)?;
+            }
+            rest = gathered.left;
+            rest.extend(behind);
+        }
         Ok(done)
     }
 
-    /// Copies the newest version of every page of a logical block to a fresh one, which nothing names yet: none where there
-    /// is no page.
-    pub(super) fn gather<N: Nand>(
+    /// Writes the new data blocks of all that can keep their log blocks, and of as many others as there is room for.
+    fn gather_together<N: Nand>(
         &mut self,
         nand: &mut N,
-        logical_block: u32,
+        merges: &[Merge],
+        most: u32,
         at: Time,
-    ) -> Result<Option<Block>, FtlError> {
-        // Each round that fails retires a block.
-        loop {
-            let mut to = Destination::default();
-            let mut copied = Ok(Copied::Nothing);
-            for offset in 0..self.pages_in(logical_block) {
-                let key = self.layout.key(logical_block, offset);
-                copied = self.copy_newest(nand, key, Role::Data, &mut to, at);
-                if !matches!(copied, Ok(Copied::Done | Copied::Nothing)) {
-                    break;
+    ) -> Result<Gathered, FtlError> {
+        let mut gathered = Gathered::default();
+        let (in_place, others): (Vec<Merge>, Vec<Merge>) =
+            merges.iter().partition(|merge| merge.own.is_some_and(|slot| self.can_become_data_block(slot)));
+        debug_assert!(
+            merges.iter().all(|merge| merge.own.is_none_or(|slot| self.log.get(slot).owner == merge.logical_block)),
+            "a log block is merged as another logical block's"
+        );
+        let slots: Vec<u32> = in_place.iter().filter_map(|merge| merge.own).collect();
+        let completed = self.complete(nand, &slots, at)?;
+        let mut copied = Vec::new();
+        for (merge, completed) in
+            in_place.into_iter().zip(completed).chain(others.into_iter().map(|merge| (merge, None)))
+        {
+            let logical_block = merge.logical_block;
+            match (merge.own, completed) {
+                (Some(slot), Some(is_switch)) => {
+                    let block = Some(self.log.get(slot).block);
+                    gathered.ready.push(Ready { logical_block, block, became: Some((slot, is_switch)) });
                 }
+                (Some(slot), None) if self.log.get(slot).live == 0 => gathered.emptied.push((slot, 0)),
+                _ => copied.push(merge),
             }
-            if matches!(copied, Ok(Copied::Done | Copied::Nothing)) {
-                return Ok(to.block);
-            }
-            // Nothing names it.
-            if let Some(block) = to.block {
-                self.pool.release(block);
-            }
-            copied?;
         }
+        let is_for_nothing = gathered.ready.is_empty() && gathered.emptied.is_empty();
+        let blocks = match self.gather_some(nand, &copied, most, at) {
+            // What is written gives blocks back.
+            Err(FtlError::Full { .. }) if !is_for_nothing => Vec::new(),
+            blocks => blocks?,
+        };
+        gathered.left = copied.split_off(blocks.len());
+        for (merge, block) in copied.into_iter().zip(blocks) {
+            gathered.ready.push(Ready { logical_block: merge.logical_block, block, became: None });
+            gathered.emptied.extend(merge.own.map(|slot| (slot, 1)));
+        }
+        Ok(gathered)
     }
 
-    /// As [`gather`](Self::gather), of several side by side: a page of each before the next of any, since only so many
-    /// programs may be in flight.
-    ///
-    /// # Errors
-    /// As `gather`: then nothing of it is left.
-    pub(super) fn gather_in_step<N: Nand>(
+    /// New data blocks, written side by side, of as many of these as there is room for: at least one.
+    fn gather_some<N: Nand>(
         &mut self,
         nand: &mut N,
-        logical_blocks: &[u32],
+        merges: &[Merge],
+        most: u32,
         at: Time,
     ) -> Result<Vec<Option<Block>>, FtlError> {
-        let mut to: Vec<Option<Destination>> = logical_blocks.iter().map(|_| Some(Destination::default())).collect();
-        let mut result = Ok(());
-        'pages: for offset in 0..self.layout.pages_per_block() {
-            for (logical_block, to) in logical_blocks.iter().zip(&mut to) {
-                let Some(into) = to.as_mut().filter(|_| offset < self.pages_in(*logical_block)) else { continue };
-                let key = self.layout.key(*logical_block, offset);
-                match self.copy_newest(nand, key, Role::Data, into, at) {
-                    Ok(Copied::Done | Copied::Nothing) => {}
-                    Ok(Copied::Failed) => {
-                        // Nothing names it.
-                        into.block.into_iter().for_each(|block| self.pool.release(block));
-                        *to = None;
-                    }
-                    Err(error) => {
-                        result = Err(error);
-                        break 'pages;
-                    }
-                }
-            }
-        }
-        let mut blocks = Vec::with_capacity(logical_blocks.len());
-        for (logical_block, to) in logical_blocks.iter().zip(&to) {
-            blocks.push(match (&result, to) {
-                (Ok(()), None) => self.gather(nand, *logical_block, at).unwrap_or_else(|error| {
-                    result = Err(error);
-                    None
-                }),
-                (_, to) => to.and_then(|to| to.block),
-            });
-        }
-        match result {
-            Ok(()) => Ok(blocks),
-            Err(error) => {
-                blocks.into_iter().flatten().for_each(|block| self.pool.release(block));
-                Err(error)
-            }
+        // One for the map and one for a program that fails are left.
+        let room = self.pool.free().saturating_sub(2).clamp(1, most) as usize;
+        let chosen: Vec<u32> = merges.iter().take(room).map(|merge| merge.logical_block).collect();
+        match self.gather(nand, &chosen, at) {
+            Err(FtlError::Full { .. }) if chosen.len() > 1 => self.gather(nand, &chosen[..1], at),
+            gathered => gathered,
         }
     }
 
-    /// `block`, programmed to its end, becomes the data block of a logical block.
-    fn switch_to<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        logical_block: u32,
-        block: Option<Block>,
-        at: Time,
-    ) -> Result<Time, FtlError> {
-        self.switch_all(nand, &[(logical_block, block)], at)
+    /// What is ready becomes data blocks: all of one map page.
+    fn switch_together<N: Nand>(&mut self, nand: &mut N, ready: &[Ready], at: Time) -> Result<Time, FtlError> {
+        let blocks: Vec<_> = ready.iter().map(|ready| (ready.logical_block, ready.block)).collect();
+        let done = self.switch_all(nand, &blocks, at)?;
+        for ready in ready {
+            match ready.became {
+                Some((slot, is_switch)) => self.became_data_block(slot, is_switch),
+                None => self.tally.full_merges += 1,
+            }
+        }
+        Ok(done)
     }
 
     /// Blocks that are programmed to their ends become the data blocks of logical blocks, all of which one map page names.
@@ -133,19 +186,21 @@ impl Ground {
         let Some((first, _)) = ready.first() else { return Ok(at) };
         let part = self.data.part_of(*first);
         debug_assert!(ready.iter().all(|(logical_block, _)| self.data.part_of(*logical_block) == part));
-        let entry = |(logical_block, _): &(u32, _)| Entry {
+        let entry = |(logical_block, _): &(u32, _)| MapEntry {
             block: self.data.block(*logical_block),
             version: self.data.version(*logical_block),
         };
-        let before: Vec<Entry> = ready.iter().map(entry).collect();
+        let before: Vec<MapEntry> = ready.iter().map(entry).collect();
         let map_first = self.barriers.keeps(Barrier::OldBlocksAfterMap);
         if !map_first {
             before.iter().filter_map(|entry| entry.block).for_each(|old| self.pool.release(old));
         }
         // Everything of them that stands in log blocks by now was written before this moment.
         let version = self.pool.clock.version();
-        for (logical_block, block) in ready {
-            self.data.set(*logical_block, Entry { block: *block, version });
+        debug_assert!(before.iter().all(|entry| entry.version <= version), "merge versions only rise");
+        for ((logical_block, block), before) in ready.iter().zip(&before) {
+            debug_assert!(block.is_none() || *block != before.block, "{logical_block} is merged into its data block");
+            self.data.set(*logical_block, MapEntry { block: *block, version });
         }
         let done = match self.write_part(nand, part, at) {
             Ok(done) => done,
@@ -172,61 +227,11 @@ impl Ground {
         Ok(done)
     }
 
-    /// Copies the pages between what a log block in place holds and `until`. Whether that was done: where a program
-    /// failed, the log block is closed.
-    pub(super) fn copy_until<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        slot: u32,
-        until: u32,
-        at: Time,
-    ) -> Result<bool, FtlError> {
-        self.copy_until_in_step(nand, &[(slot, until)], at)?;
-        Ok(!self.log.get(slot).closed)
-    }
-
-    /// As [`copy_until`](Self::copy_until), of several side by side: a page of each before the next of any, since only so
-    /// many programs may be in flight.
-    pub(super) fn copy_until_in_step<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        slots: &[(u32, u32)],
-        at: Time,
-    ) -> Result<(), FtlError> {
-        let mut begun: Vec<bool> = slots.iter().map(|(slot, _)| self.log.get(*slot).next > 0).collect();
-        let first = slots.iter().map(|(slot, _)| self.log.get(*slot).next).min().unwrap_or(0);
-        let end = slots.iter().map(|(_, until)| *until).max().unwrap_or(0);
-        for offset in first..end {
-            for ((slot, until), begun) in slots.iter().zip(&mut begun) {
-                let state = self.log.get(*slot);
-                if state.closed || !(state.next..*until).contains(&offset) {
-                    continue;
-                }
-                let (key, role) = (self.layout.key(state.owner, offset), state.role);
-                let mut to = Destination { block: Some(state.block), begun: *begun };
-                let copied = self.copy_newest(nand, key, role, &mut to, at)?;
-                *begun = to.begun;
-                let state = self.log.get_mut(*slot);
-                state.copied += u32::from(matches!(copied, Copied::Done));
-                state.closed |= matches!(copied, Copied::Failed);
-            }
-        }
-        for ((slot, until), begun) in slots.iter().zip(begun) {
-            let state = self.log.get(*slot);
-            let (key, block, role) = (self.layout.key(state.owner, 0), state.block, state.role);
-            let lacks_first = !state.closed && !begun && *until > 0;
-            let failed = lacks_first && self.write_zeros(nand, block, key, role, at)?.is_none();
-            let state = self.log.get_mut(*slot);
-            state.closed |= failed;
-            state.next = state.next.max(*until);
-        }
-        Ok(())
-    }
-
     /// Whether a log block can become its owner's data block: it is not closed, stands in place, and what it holds is the
     /// newest.
-    pub(super) fn can_become_data_block(&self, slot: u32) -> bool {
+    fn can_become_data_block(&self, slot: u32) -> bool {
         let state = self.log.get(slot);
+        debug_assert!(state.live <= state.used, "more pages are live than were written: {state:?}");
         let newest = state.live == state.used && !self.trims.has(state.owner);
         state.owner != NOBODY
             && state.in_place
@@ -236,18 +241,8 @@ impl Ground {
             && (newest || !self.barriers.keeps(Barrier::PartialMergesOfNewest))
     }
 
-    /// Makes a log block its owner's data block, with what it lacks copied behind what it holds; none where a program
-    /// failed.
-    fn become_data_block<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Option<Time>, FtlError> {
-        let (owner, block) = (self.log.get(slot).owner, self.log.get(slot).block);
-        let Some(is_switch) = self.complete(nand, slot, at)? else { return Ok(None) };
-        let done = self.switch_to(nand, owner, Some(block), at)?;
-        self.became_data_block(slot, is_switch);
-        Ok(Some(done))
-    }
-
     /// The map names a log block as its owner's data block: it is none of the log any more. Whether nothing had to be copied.
-    pub(super) fn became_data_block(&mut self, slot: u32, is_switch: bool) {
+    fn became_data_block(&mut self, slot: u32, is_switch: bool) {
         self.tally.merged(self.log.get(slot).used);
         let block = self.log.close(slot);
         self.pool.take(block, Use::Data);
@@ -256,61 +251,6 @@ impl Ground {
         } else {
             self.tally.partial_merges += 1;
         }
-    }
-
-    /// Copies what a log block that is to become its owner's data block lacks behind what it holds, and closes it. Whether
-    /// that was nothing; none where a program failed.
-    fn complete<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Option<bool>, FtlError> {
-        Ok(self.complete_in_step(nand, &[slot], at)?.pop().flatten())
-    }
-
-    /// As [`complete`](Self::complete), of several side by side: a page of each before the next of any, since only so many
-    /// programs may be in flight.
-    pub(super) fn complete_in_step<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        slots: &[u32],
-        at: Time,
-    ) -> Result<Vec<Option<bool>>, FtlError> {
-        let copied = |slot: &u32| Some(self.log.get(*slot).copied);
-        let mut copied: Vec<Option<u32>> = slots.iter().map(copied).collect();
-        for offset in 0..self.layout.pages_per_block() {
-            for (slot, copied) in slots.iter().zip(&mut copied) {
-                let state = self.log.get(*slot);
-                let (owner, block, role, from) = (state.owner, state.block, state.role, state.next);
-                let Some(pages) = copied.as_mut().filter(|_| (from..self.pages_in(owner)).contains(&offset)) else {
-                    continue;
-                };
-                let mut to = Destination { block: Some(block), begun: true };
-                match self.copy_newest(nand, self.layout.key(owner, offset), role, &mut to, at)? {
-                    Copied::Done => *pages += 1,
-                    Copied::Nothing => {}
-                    Copied::Failed => *copied = None,
-                }
-            }
-        }
-        let done = slots.iter().zip(copied).map(|(slot, copied)| {
-            let state = self.log.get_mut(*slot);
-            state.closed = true;
-            let (owner, next) = (state.owner, state.next);
-            copied.map(|copied| copied == 0 && next == self.pages_in(owner))
-        });
-        Ok(done.collect())
-    }
-
-    /// Merges a log block that one logical block has to itself: the cheapest way that there is.
-    pub(super) fn merge_owned<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
-        let state = self.log.get(slot);
-        debug_assert_ne!(state.owner, NOBODY);
-        let owner = state.owner;
-        if self.can_become_data_block(slot)
-            && let Some(done) = self.become_data_block(nand, slot, at)?
-        {
-            return Ok(done);
-        }
-        let degree = u32::from(self.log.get(slot).live > 0);
-        let done = if degree == 0 { at } else { self.full_merge(nand, owner, at)? };
-        self.give_back(nand, slot, degree, done)
     }
 
     /// Merges every logical block that has live pages in a log block, one after the other, and gives the log block back.

@@ -1,7 +1,7 @@
 //! Which of several slots was used least recently: the order in which BAST merges log blocks, SUPERBLOCK takes update
 //! blocks away and forgets maps, and LAST++ writes to channels.
 
-use super::log::NONE;
+use super::log_state::NONE;
 use crate::RamLedger;
 use alloc::vec::Vec;
 
@@ -40,6 +40,7 @@ impl Order {
             newest => self.links[newest as usize].1 = slot,
         }
         self.newest = slot;
+        debug_assert_ne!(self.oldest, NONE, "{slot} is the newest, and none is the oldest");
     }
 
     pub(super) fn remove(&mut self, slot: u32) {

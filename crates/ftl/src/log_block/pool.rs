@@ -1,12 +1,11 @@
 //! The blocks of a log-block FTL: which are free, how one is opened and programmed, what becomes of one that fails.
 //!
-//! As with page-mapped FTLs ([`Blocks`](crate::blocks::Blocks)) a block is erased right before its first program and
-//! never on its way into the pool, and the pool is safe to erase from a moment on. What differs is who says where a page
-//! goes: here it is the caller, page by page, because a page of a data block stands at its own offset.
+//! Free blocks are in a [`FreePool`], as with page-mapped FTLs. What differs from these is who says where a page goes: here
+//! it is the caller, page by page, because a page of a data block stands at its own offset.
 
-use super::wear::Wear;
+use super::wear::SwapLevelling;
 use crate::barriers::{Barrier, Barriers};
-use crate::medium::{Clock, EPOCH, NewPage};
+use crate::medium::{Clock, EPOCH, Failures, FreePool, NewPage, Phase};
 use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -51,6 +50,16 @@ impl Role {
         (role, label & BY_RECOVERY != 0)
     }
 
+    /// What a block that was opened for it is used for.
+    fn used_for(self) -> Use {
+        match self {
+            Self::Log | Self::Hot | Self::Sequential => Use::Log,
+            Self::Data => Use::Data,
+            Self::Map => Use::Map,
+            Self::Snapshot => Use::Fixed,
+        }
+    }
+
     /// Whether it is one of a log block, of whichever kind.
     pub(super) fn is_log(self) -> bool {
         matches!(self, Self::Log | Self::Hot | Self::Sequential)
@@ -72,28 +81,17 @@ pub(super) enum Use {
 pub(super) struct Pool {
     geometry: Geometry,
     uses: Vec<Use>,
-    /// Free blocks, by die.
-    queues: Vec<VecDeque<Block>>,
-    free: u32,
+    free: FreePool,
+    pub(super) failures: Failures,
+    /// Spare areas that this has read, for a recovery's report.
+    pub(super) untold_spare_reads: u64,
     /// The die that the next block is taken from.
     turn: u32,
-    /// When what replaced the pages of every block in the pool is on flash.
-    safe: Time,
-    /// A program failed here: retire the block when it has been emptied.
-    failing: Vec<Block>,
-    /// Emptied after a failure, to be marked bad at that moment: then what replaced its pages is on flash.
-    retiring: Vec<(Block, Time)>,
     pub(super) clock: Clock,
-    pub(super) bad: u32,
-    /// A recovery is at work: what it writes says so.
-    pub(super) recovering: bool,
-    /// Spare areas that this has read, for the recovery's report: who forgets a barrier looks at blocks before it takes them.
-    pub(super) untold_spare_reads: u64,
-    /// Nothing is written any more, see [`Ground::stop_writing`](super::ground::Ground::stop_writing).
-    pub(super) stopped: bool,
+    pub(super) phase: Phase,
     barriers: Barriers,
     /// Where wear is levelled.
-    pub(super) wear: Option<Wear>,
+    pub(super) wear: Option<SwapLevelling>,
 }
 
 impl Pool {
@@ -102,17 +100,12 @@ impl Pool {
         Self {
             geometry,
             uses: vec![Use::Fixed; geometry.blocks() as usize],
-            queues: vec![VecDeque::new(); geometry.dies() as usize],
-            free: 0,
-            turn: 0,
-            safe: Time::ZERO,
-            failing: Vec::new(),
-            retiring: Vec::new(),
-            clock: Clock::new(geometry.dies(), 0, 0),
-            bad: 0,
-            recovering: false,
+            free: FreePool::new(geometry),
+            failures: Failures::new(barriers),
             untold_spare_reads: 0,
-            stopped: false,
+            turn: 0,
+            clock: Clock::new(geometry.dies(), 0, 0),
+            phase: Phase::Serving,
             barriers,
             wear: None,
         }
@@ -120,88 +113,70 @@ impl Pool {
 
     /// A recovery has found these to be the highest on flash: both clocks skip ahead.
     pub(super) fn begin_session(&mut self, version_max: u64, seq_max: u64) {
+        debug_assert!(self.phase.is_mounting() && version_max >= self.clock.version(), "the clocks go back");
         let epoch = if self.barriers.keeps(Barrier::ClocksSkip) { EPOCH } else { 0 };
         self.clock = Clock::new(self.geometry.dies(), version_max + epoch, seq_max + epoch);
     }
 
+    /// How many blocks are free.
+    #[inline]
     pub(super) fn free(&self) -> u32 {
-        self.free
+        self.free.len()
     }
 
     pub(super) fn use_of(&self, block: Block) -> Use {
         self.uses[block.index()]
     }
 
-    /// A recovery has found what a block is used for.
+    /// What a block is used for from now on: a recovery has found it, or a log block has become a data block.
     pub(super) fn take(&mut self, block: Block, used_for: Use) {
+        debug_assert!(used_for != Use::Free && self.use_of(block) != Use::Free, "{block} is free, or to be");
         self.uses[block.index()] = used_for;
     }
 
-    /// No block is left. Those that failed a program are bad as well, though nothing on flash says so yet.
+    /// No block is left.
     pub(super) fn full(&self) -> FtlError {
-        FtlError::Full { bad_blocks: self.bad + (self.failing.len() + self.retiring.len()) as u32 }
+        self.failures.full()
     }
 
     /// Whether a program failed in a block.
     pub(super) fn is_failing(&self, block: Block) -> bool {
-        self.failing.contains(&block)
+        self.failures.failing().contains(&block)
     }
 
     /// A block holds nothing that counts: it may be erased once every program so far has completed.
     pub(super) fn release(&mut self, block: Block) {
-        if let Some(at) = self.failing.iter().position(|b| *b == block) {
-            self.failing.swap_remove(at);
+        debug_assert_ne!(self.use_of(block), Use::Free, "{block} is released twice");
+        if self.failures.emptied(block, self.clock.horizon()) {
             self.uses[block.index()] = Use::Fixed;
-            let safe = if self.barriers.keeps(Barrier::RetiredWhenSafe) { self.clock.horizon() } else { Time::ZERO };
-            self.retiring.push((block, safe));
             return;
         }
-        debug_assert_ne!(self.use_of(block), Use::Free, "{block} is released twice");
         self.uses[block.index()] = Use::Free;
-        self.queues[self.geometry.die_of(block) as usize].push_back(block);
-        self.free += 1;
-        self.safe = self.safe.max(self.clock.horizon());
-    }
-
-    fn retire_what_is_safe<N: Nand>(&mut self, nand: &mut N, at: Time) {
-        while let Some(n) = self.retiring.iter().position(|(_, safe)| *safe <= at) {
-            let (block, _) = self.retiring.swap_remove(n);
-            self.retire(nand, block);
-        }
-    }
-
-    fn retire<N: Nand>(&mut self, nand: &mut N, block: Block) {
-        nand.mark_bad(block);
-        self.uses[block.index()] = Use::Fixed;
-        self.bad += 1;
+        self.free.put(block, self.clock.horizon());
     }
 
     fn dies_of(&self, channel: u32) -> impl Iterator<Item = u32> + use<> {
         (channel..self.geometry.dies()).step_by(self.geometry.channels() as usize)
     }
 
+    /// The free blocks of a die, those that have been free for longest first.
+    pub(super) fn free_on(&self, die: u32) -> &VecDeque<Block> {
+        self.free.on(die)
+    }
+
     /// The die that the next block is taken from: of a channel the one with the most of them, if there is any there;
     /// otherwise they take turns.
     pub(super) fn next_die(&self, channel: Option<u32>) -> Option<u32> {
-        let own = channel.and_then(|channel| self.dies_of(channel).max_by_key(|die| self.queues[*die as usize].len()));
-        if let Some(die) = own.filter(|die| !self.queues[*die as usize].is_empty()) {
-            return Some(die);
-        }
-        let dies = self.geometry.dies();
-        (0..dies).map(|d| (self.turn + d) % dies).find(|d| !self.queues[*d as usize].is_empty())
-    }
-
-    /// The free blocks of a die, those that have been free for longest first.
-    pub(super) fn free_on(&self, die: u32) -> &VecDeque<Block> {
-        &self.queues[die as usize]
+        let own = channel.and_then(|channel| self.dies_of(channel).max_by_key(|die| self.free.on(*die).len()));
+        own.filter(|die| !self.free.on(*die).is_empty()).or_else(|| self.free.die_from(self.turn))
     }
 
     fn take_free(&mut self, die: u32) -> Option<Block> {
-        let queue = &mut self.queues[die as usize];
-        match &self.wear {
-            None => queue.pop_front(),
-            Some(wear) => queue.remove(wear.choice(queue)?),
-        }
+        let place = match &self.wear {
+            None => 0,
+            Some(wear) => wear.choice(self.free.on(die))?,
+        };
+        self.free.take(die, place)
     }
 
     /// An erased block and the moment from which it can be programmed.
@@ -224,30 +199,23 @@ impl Pool {
         purpose: Purpose,
         at: Time,
     ) -> Result<(Block, Time), FtlError> {
-        if !self.retiring.is_empty() {
-            self.retire_what_is_safe(nand, at);
-        }
+        debug_assert!(!self.phase.is_read_only(), "a block is opened on a drive that is read only");
+        self.failures.retire_what_is_safe(nand, at);
         loop {
             // Trims and merges give blocks back only when a map page says so: the last one is for that. A recovery may
             // take it: without its merges the drive could be read alone.
-            let is_kept = self.free == 1 && role != Role::Map && !self.recovering;
+            let is_kept = self.free() == 1 && role != Role::Map && !self.phase.is_mounting();
             if is_kept && self.barriers.keeps(Barrier::LastBlockForMap) {
                 return Err(self.full());
             }
-            let dies = self.geometry.dies();
             let Some(block) = self.next_die(channel).and_then(|die| self.take_free(die)) else {
                 return Err(self.full());
             };
             if channel.is_none() {
-                self.turn = (self.geometry.die_of(block) + 1) % dies;
+                self.turn = (self.geometry.die_of(block) + 1) % self.geometry.dies();
             }
-            self.free -= 1;
-            self.uses[block.index()] = match role {
-                Role::Log | Role::Hot | Role::Sequential => Use::Log,
-                Role::Data => Use::Data,
-                Role::Map => Use::Map,
-                Role::Snapshot => Use::Fixed,
-            };
+            debug_assert_eq!(self.use_of(block), Use::Free, "{block} was in the pool");
+            self.uses[block.index()] = role.used_for();
             if !self.barriers.keeps(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
                 self.untold_spare_reads += 1;
@@ -255,7 +223,7 @@ impl Pool {
                     return Ok((block, at));
                 }
             }
-            let safe = if self.barriers.keeps(Barrier::ErasedWhenSafe) { at.max(self.safe) } else { at };
+            let safe = if self.barriers.keeps(Barrier::ErasedWhenSafe) { at.max(self.free.safe()) } else { at };
             match nand.erase(block, Op::new(safe, purpose)) {
                 Ok(ready) => {
                     if let Some(wear) = &mut self.wear {
@@ -263,7 +231,10 @@ impl Pool {
                     }
                     return Ok((block, ready));
                 }
-                Err(EraseError::Failed(_) | EraseError::Bad(_)) => self.retire(nand, block),
+                Err(EraseError::Failed(_) | EraseError::Bad(_)) => {
+                    self.failures.retire(nand, block);
+                    self.uses[block.index()] = Use::Fixed;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -281,9 +252,11 @@ impl Pool {
         purpose: Purpose,
         at: Time,
     ) -> Result<Option<Time>, FtlError> {
+        debug_assert!(!self.phase.is_read_only(), "{to} is programmed on a drive that is read only");
+        debug_assert_eq!(self.use_of(self.geometry.block_of(to)), role.used_for(), "{to} is programmed as {role:?}");
         let (seq, start) = self.clock.next_program(at);
         let start = if self.barriers.keeps(Barrier::WindowKept) { start } else { at };
-        let labelled = self.recovering && self.barriers.keeps(Barrier::CopiesLabelled);
+        let labelled = self.phase.is_mounting() && self.barriers.keeps(Barrier::CopiesLabelled);
         let spare = Spare {
             kind: page.kind,
             stream: role as u8 | if labelled { BY_RECOVERY } else { 0 },
@@ -305,10 +278,7 @@ impl Pool {
             }
             Err(ProgramError::Failed(_) | ProgramError::Bad(_)) => {
                 self.clock.programmed(start);
-                let block = self.geometry.block_of(to);
-                if !self.failing.contains(&block) {
-                    self.failing.push(block);
-                }
+                self.failures.failed(self.geometry.block_of(to));
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -319,14 +289,12 @@ impl Pool {
         let blocks = u64::from(self.geometry.blocks());
         ledger.structure("blocks.use", (blocks * 3).div_ceil(8));
         ledger.structure("blocks.free_pool", blocks.div_ceil(8));
-        let queues: usize = self.queues.iter().map(VecDeque::capacity).sum();
-        ledger.index("index.free_pool_queue", (queues * size_of::<Block>()) as u64);
+        ledger.index("index.free_pool_queue", self.free.bytes() as u64);
         ledger.index("index.block_use", blocks - (blocks * 3).div_ceil(8));
-        let lists = self.failing.capacity() + 3 * self.retiring.capacity();
         if let Some(wear) = &self.wear {
             wear.ram(ledger);
         }
-        ledger.index("index.failing", (lists * size_of::<Block>()) as u64);
+        ledger.index("index.failing", self.failures.bytes() as u64);
         self.clock.ram(ledger);
     }
 }

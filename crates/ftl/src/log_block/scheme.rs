@@ -5,26 +5,21 @@ mod fast;
 mod plain;
 
 use super::ground::Ground;
-use super::last::Last;
-use super::shape::Sizes;
-use crate::config::LogScheme;
+use super::layout::LogicalLayout;
+use super::log_index::LogIndex;
+use super::log_state::NOBODY;
+use super::pool::Role;
+use super::recovery::{FoundLogBlock, ReadLogBlock, SpareAreas};
+use super::shape::HybridSizes;
+use crate::barriers::Barriers;
 use crate::ftl::Step;
 use crate::{Counter, FtlError, RamLedger};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use bast::Bast;
-use fast::Fast;
 use phelsuma_nand::{Content, Geometry, Nand, Time};
-use plain::Plain;
 
-/// One of the schemes.
-#[derive(Clone, Debug)]
-pub(super) enum Scheme {
-    Plain(Plain),
-    Bast(Bast),
-    Fast(Fast),
-    Last(Box<Last>),
-}
+pub(super) use bast::Bast;
+pub(super) use fast::Fast;
+pub(super) use plain::Plain;
 
 /// Which page of a request of the host's one is.
 #[derive(Clone, Copy, Debug)]
@@ -35,117 +30,104 @@ pub(super) struct PartOf {
     pub(super) index: u32,
 }
 
-impl Scheme {
-    pub(super) fn new(scheme: LogScheme, geometry: &Geometry, sizes: &Sizes) -> Self {
-        match scheme {
-            LogScheme::Block => Self::Plain(Plain::default()),
-            LogScheme::Bast => Self::Bast(Bast::new(sizes.logical_blocks)),
-            LogScheme::Last(parts) => Self::Last(Box::new(Last::new(&parts, geometry, sizes))),
-            // Superblocks stand on no ground of data blocks: they are an FTL of their own.
-            LogScheme::Fast | LogScheme::Superblock(_) => Self::Fast(Fast::default()),
-        }
+/// A scheme. It touches flash only through the ground, and keeps nothing there but log blocks.
+pub(super) trait Scheme: Clone + Send + 'static {
+    /// What a drive's composition says of it.
+    type Parts: Copy;
+    /// Where the pages of its log blocks stand.
+    type Index: LogIndex + 'static;
+
+    /// Whether a snapshot is written when the drive is closed, and looked for when it is mounted.
+    const SNAPSHOT: bool = false;
+    /// Whether it takes up a log block by the pages that count in it ([`Scheme::taken_up`]).
+    const TAKES_UP_BY_PAGES: bool = false;
+
+    /// Which logical pages stand in a logical block.
+    fn layout(geometry: &Geometry) -> LogicalLayout {
+        LogicalLayout::adjacent(geometry)
     }
 
+    /// With nothing in any log block.
+    fn new(parts: &Self::Parts, geometry: &Geometry, sizes: &HybridSizes) -> Self;
+
+    /// The index of its log blocks, with nothing in it.
+    fn index(parts: &Self::Parts, geometry: &Geometry, sizes: &HybridSizes, barriers: Barriers) -> Self::Index;
+
     /// Writes a page of the host's; when it is safe.
-    #[inline]
-    pub(super) fn write<N: Nand>(
+    ///
+    /// # Errors
+    /// [`FtlError::Full`]: no block is left.
+    fn write<N: Nand>(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut Ground<Self::Index>,
         nand: &mut N,
         key: u32,
         part: PartOf,
         content: Content<'_>,
         at: Time,
-    ) -> Result<Time, FtlError> {
-        match self {
-            Self::Plain(plain) => plain.write(ground, nand, key, content, at),
-            Self::Bast(bast) => bast.write(ground, nand, key, content, at),
-            Self::Fast(fast) => fast.write(ground, nand, key, content, at),
-            Self::Last(last) => last.write(ground, nand, key, part, content, at),
-        }
+    ) -> Result<Time, FtlError>;
+
+    /// How a recovery reads what stands in a log block.
+    fn log_reader(&self) -> impl ReadLogBlock {
+        SpareAreas
     }
 
-    /// A recovery has found log blocks, in the order in which they were begun; none of them can be written any further.
-    /// Takes them over, and merges what the scheme cannot go on with.
-    pub(super) fn recovered<N: Nand>(&mut self, ground: &mut Ground, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        match self {
-            Self::Plain(_) => Plain::recovered(ground, nand, at),
-            Self::Bast(bast) => bast.recovered(ground, nand, at),
-            Self::Fast(fast) => {
-                fast.recovered(ground);
-                Ok(at)
-            }
-            Self::Last(last) => {
-                last.recovered(ground);
-                Ok(at)
-            }
-        }
+    /// As what a log block that a recovery has found is taken up, and whose it is; [`NOBODY`] where nothing says so yet.
+    fn taken_up(ground: &Ground<Self::Index>, found: &FoundLogBlock<'_>) -> (Role, u32) {
+        let _ = (ground, found);
+        (Role::Log, NOBODY)
     }
 
-    /// Whether a snapshot is written when the drive is closed.
-    pub(super) fn has_snapshots(&self) -> bool {
-        matches!(self, Self::Last(_))
-    }
+    /// A recovery has taken up log blocks, in the order in which they were begun; none of them can be written any further.
+    /// Takes them over, and merges what the scheme cannot go on with. When that is done.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`]: no block is left for a merge.
+    fn recovered<N: Nand>(
+        &mut self,
+        ground: &mut Ground<Self::Index>,
+        nand: &mut N,
+        at: Time,
+    ) -> Result<Time, FtlError>;
 
-    /// Such a drive is closed: nothing more is written to any log block that there is.
-    pub(super) fn close(&mut self, ground: &mut Ground) {
-        if let Self::Last(last) = self {
-            last.close(ground);
-        }
+    /// The drive is closed with a snapshot: nothing more is written to any log block that there is.
+    fn close(&mut self, ground: &mut Ground<Self::Index>) {
+        let _ = ground;
     }
 
     /// Whether it knows of exactly the log blocks that there are.
-    pub(super) fn knows(&self, ground: &Ground) -> bool {
-        match self {
-            Self::Plain(plain) => plain.slots().eq(ground.log.slots()),
-            Self::Bast(bast) => bast.knows(ground),
-            Self::Fast(fast) => fast.knows(ground),
-            Self::Last(last) => last.knows(ground),
-        }
-    }
-
-    pub(super) fn ram(&self, ledger: &mut RamLedger) {
-        match self {
-            Self::Plain(_) => ledger.structure("scheme.open", 4),
-            Self::Bast(bast) => bast.ram(ledger),
-            Self::Fast(fast) => fast.ram(ledger),
-            Self::Last(last) => last.ram(ledger),
-        }
-    }
+    fn knows(&self, ground: &Ground<Self::Index>) -> bool;
 
     /// The host has asked for something, which may have changed what is in log blocks, and was answered by then.
     #[inline]
-    pub(super) fn served(&mut self, done: Time, changed: bool) {
-        if let Self::Last(last) = self {
-            last.served(done, changed);
-        }
+    fn served(&mut self, done: Time, changed: bool) {
+        let _ = (done, changed);
     }
 
     /// From when on it has something to do while the host is idle.
-    pub(super) fn due(&self) -> Option<Time> {
-        match self {
-            Self::Last(last) => last.due(),
-            _ => None,
-        }
+    fn due(&self) -> Option<Time> {
+        None
     }
 
     /// Does a piece of that.
-    pub(super) fn background_step<N: Nand>(
+    ///
+    /// # Errors
+    /// [`FtlError::Full`]: no block is left.
+    fn background_step<N: Nand>(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut Ground<Self::Index>,
         nand: &mut N,
         at: Time,
     ) -> Result<Step, FtlError> {
-        match self {
-            Self::Last(last) => last.background_step(ground, nand, at),
-            _ => Ok(Step::Nothing),
-        }
+        let _ = (ground, nand, at);
+        Ok(Step::Nothing)
     }
 
+    /// What it keeps in RAM.
+    fn ram(&self, ledger: &mut RamLedger);
+
     /// What it counts of its own.
-    pub(super) fn counters(&self, ground: &Ground, counters: &mut Vec<Counter>) {
-        if let Self::Last(last) = self {
-            last.counters(ground, counters);
-        }
+    fn counters(&self, ground: &Ground<Self::Index>, counters: &mut Vec<Counter>) {
+        let _ = (ground, counters);
     }
 }

@@ -1,16 +1,16 @@
 //! How the flash is divided, and what fits.
 
-use super::last::{TableSizes, summary};
-use super::layout::Layout;
+use super::layout::LogicalLayout;
 use super::map_blocks;
 use super::snapshot;
-use crate::config::{LogParts, LogScheme};
+use crate::config::LogParts;
 use crate::ftl::Shape;
 use crate::medium::window;
 use crate::{FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
-use super::Config;
+/// An FTL of this family.
+pub(super) type LogConfig = crate::Config<LogParts>;
 
 /// Free blocks that a merge may take before it gives any back: its destination, a map block, and one more where a program
 /// fails in either. With no more than these free no log block is opened. Where segments are over several channels, a merge
@@ -19,15 +19,11 @@ pub(super) const MERGE_BLOCKS: u32 = 3;
 
 /// How many blocks are what.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(super) struct HybridSizes {
     pub(super) logical_blocks: u32,
     pub(super) log_blocks: u32,
-    pub(super) layout: Layout,
+    pub(super) layout: LogicalLayout,
     pub(super) merge_blocks: u32,
-    /// Of LAST++'s tables.
-    pub(super) last: Option<TableSizes>,
-    /// Whether random log blocks end with a summary (LAST++ section 4.7).
-    pub(super) summaries: bool,
     pub(super) shape: Shape,
 }
 
@@ -37,26 +33,13 @@ fn in_flight(geometry: &Geometry) -> u32 {
     2 * window(geometry.dies()) as u32
 }
 
-impl Sizes {
-    /// How many blocks are what on a drive of this shape, `described` of which hold its description, whether they fit or
-    /// not.
-    pub(super) fn of(geometry: &Geometry, config: &Config, described: u32) -> Self {
-        let parts: &LogParts = &config.composition;
-        let is_last = matches!(parts.scheme, LogScheme::Last(_));
-        let layout = if is_last { Layout::segments(geometry) } else { Layout::adjacent(geometry) };
+impl HybridSizes {
+    /// How many blocks are what on a drive of this shape whose logical pages are so laid out, `described` of which hold its
+    /// description, whether they fit or not.
+    fn of(geometry: &Geometry, config: &LogConfig, layout: LogicalLayout, described: u32) -> Self {
         let logical_blocks = layout.logical_blocks(config.logical_pages);
-        let log_blocks = parts.log_blocks_on(geometry);
+        let log_blocks = config.composition.log_blocks_on(geometry);
         let merge_blocks = MERGE_BLOCKS - 1 + layout.channels();
-        let last = match parts.scheme {
-            LogScheme::Last(last) => {
-                let segments = last.segments_of(log_blocks, geometry.channels());
-                let random = log_blocks - segments * geometry.channels();
-                let (reduced, copies) = (last.reduced_merge_costs, last.copies_skipped);
-                Some(TableSizes { random, segments, reduced, copies, barriers: config.barriers() })
-            }
-            _ => None,
-        };
-        let summaries = matches!(parts.scheme, LogScheme::Last(last) if last.summary) && summary::fits(geometry);
         // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
         let metadata_blocks = map_blocks::most(geometry, geometry.blocks());
         let shape = Shape {
@@ -70,17 +53,23 @@ impl Sizes {
             metadata_programs_per_collection: geometry.pages_per_block(),
             battery_programs: 0,
         };
-        Self { logical_blocks, log_blocks, layout, merge_blocks, last, summaries, shape }
+        Self { logical_blocks, log_blocks, layout, merge_blocks, shape }
     }
 
     /// The same, or why it cannot be on a drive with so many bad blocks.
-    pub(super) fn that_fit(geometry: &Geometry, config: &Config, described: u32, bad: u32) -> Result<Self, FtlError> {
+    pub(super) fn that_fit(
+        geometry: &Geometry,
+        config: &LogConfig,
+        layout: LogicalLayout,
+        described: u32,
+        bad: u32,
+    ) -> Result<Self, FtlError> {
         if !map_blocks::has_room(geometry) {
             return Err(FtlError::Unsupported(
                 "a page has no room for the bitmap of a block's trimmed pages: larger pages or smaller blocks would be right",
             ));
         }
-        let sizes = Self::of(geometry, config, described);
+        let sizes = Self::of(geometry, config, layout, described);
         let shape = sizes.shape;
         let taken = [shape.reserve_blocks, shape.open_blocks, shape.fixed_blocks, shape.metadata_blocks, bad];
         let taken: u64 = taken.iter().map(|blocks| u64::from(*blocks)).sum();
@@ -107,25 +96,24 @@ impl Sizes {
     ///
     /// - the first spare area of every block, all of those whose first does not tell what the block is, and all of log
     ///   blocks and map blocks: no spare area twice but the first ones;
-    /// - the last page of each log block in full, and the newest version of each part of the map, with the last page of
-    ///   each map block that a cut has torn;
+    /// - of each log block up to `of_log_block` pages in full; and the newest version of each part of the map, with the last
+    ///   page of each map block that a cut has torn;
     /// - a full merge for each page that may have been in flight, and for what a scheme cannot go on with; parts of the map
     ///   that may have been in flight are written anew, and map blocks emptied where cuts have left too many;
     /// - where there is a snapshot that turns out to be of no use, its pages, the spare areas of one of its blocks, and the
     ///   parts of the map.
-    pub(super) fn recovery_bound(&self, geometry: &Geometry) -> RecoveryBound {
+    pub(super) fn recovery_bound(&self, geometry: &Geometry, of_log_block: u64, has_snapshot: bool) -> RecoveryBound {
         let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
         let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));
         let merges = u64::from(in_flight(geometry)) + 2;
-        // A log block whose last page is no summary has the last page that it has read besides.
-        let summaries = if self.summaries { blocks } else { 0 };
+        let of_log_blocks = blocks * of_log_block;
         // A program that failed costs the rest of its block.
-        let (snapshot, of_its_block) = match self.last {
-            Some(_) => (snapshot::pages_at_most(geometry, parts as u32, self.log_blocks + 1) + block + parts, block),
-            None => (0, 0),
+        let (snapshot, of_its_block) = match has_snapshot {
+            true => (snapshot::pages_at_most(geometry, parts as u32, self.log_blocks + 1) + block + parts, block),
+            false => (0, 0),
         };
         RecoveryBound {
-            reads: u64::from(self.shape.fixed_blocks) + blocks + summaries + snapshot + parts + merges * block,
+            reads: u64::from(self.shape.fixed_blocks) + of_log_blocks + snapshot + parts + merges * block,
             spare_reads: geometry.pages() + blocks + of_its_block,
             programs: u64::from(self.shape.fixed_blocks) + merges * (block + 3) + 2 * parts + block,
         }

@@ -52,6 +52,7 @@ impl Tally {
 
     /// A full merge has emptied a log block in which so many logical blocks had live pages.
     pub(super) fn associated(&mut self, degree: u32) {
+        debug_assert!(degree > 0, "a log block without live pages was merged in full");
         self.log_blocks_fully_merged += 1;
         self.associated += u64::from(degree);
         let slot = (u32::BITS - degree.leading_zeros()) as usize;

@@ -111,6 +111,7 @@ impl TrimTable {
         };
         let new = TrimEntry { logical_block, version, bits: vec![0; self.bitmap_bytes] };
         let entry = around[slot].get_or_insert(new);
+        debug_assert!(entry.version <= version, "a trim of {logical_block} is older than the one before");
         entry.version = version;
         for offset in offsets {
             entry.bits[offset as usize / 8] |= 1 << (offset % 8);

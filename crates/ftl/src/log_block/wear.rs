@@ -12,41 +12,35 @@
 //! right before it; a power cut between the two loses it, and such a block is taken for the average. Here RAM has them all.
 //! A recovery reads them with the first page of every block. Nothing but levelling rests on any of it.
 
-use super::ground::Ground;
-use super::pool::Pool;
 use crate::medium::FirstPages;
-use crate::{Counter, FtlError, RamLedger};
+use crate::{Counter, RamLedger};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Nand, Time};
+use phelsuma_nand::Block;
 
 /// The most free blocks of a die that are looked at.
 const LOOKS: usize = 32;
 
-/// After a swap, so many host pages for each page moved before the next one: levelling stays a small part of the drive's
-/// work.
-const REST: u64 = 4;
-
 #[derive(Clone, Debug)]
-pub(super) struct Wear {
+pub(super) struct SwapLevelling {
     /// By how many erases a data block must be behind the most worn free block.
-    lag: u32,
+    pub(super) lag: u32,
     /// By block.
     erases: Vec<u32>,
     /// The largest of them.
-    most: u32,
+    pub(super) most: u32,
     /// Whether the block that is opened next is for cold data.
-    for_cold: bool,
+    pub(super) for_cold: bool,
     /// The logical block that is looked at next.
-    next: u32,
+    pub(super) next: u32,
     /// Host pages to be written before the next swap.
-    rest: u64,
-    swaps: u64,
-    pages_moved: u64,
+    pub(super) rest: u64,
+    pub(super) swaps: u64,
+    pub(super) pages_moved: u64,
 }
 
-impl Wear {
+impl SwapLevelling {
     pub(super) fn new(blocks: u32, lag: u32) -> Self {
         Self {
             lag,
@@ -88,7 +82,7 @@ impl Wear {
         self.chosen(free, self.for_cold)
     }
 
-    fn chosen(&self, free: &VecDeque<Block>, for_cold: bool) -> Option<usize> {
+    pub(super) fn chosen(&self, free: &VecDeque<Block>, for_cold: bool) -> Option<usize> {
         let looked_at = || (0..).zip(free.iter().take(LOOKS).map(|block| self.erases_of(*block)));
         // Of equals the one that has been free for longest.
         let chosen = if for_cold {
@@ -109,88 +103,13 @@ impl Wear {
     }
 }
 
-impl Pool {
-    /// Whether the block that cold data of a channel would get is worn more than `block`, by more than the lag.
-    fn is_worth_a_swap(&self, block: Block, channel: Option<u32>) -> bool {
-        let Some(wear) = &self.wear else { return false };
-        let than = wear.erases_of(block).saturating_add(wear.lag);
-        if wear.most <= than {
-            return false;
-        }
-        let free = self.next_die(channel).map(|die| self.free_on(die));
-        let worn = free.and_then(|free| free.get(wear.chosen(free, true)?));
-        worn.is_some_and(|worn| wear.erases_of(*worn) > than)
-    }
-}
-
-impl Ground {
-    /// A step of levelling, before a page that the host writes: when that may be.
-    ///
-    /// # Errors
-    /// None where no block is left: no write depends on levelling.
-    #[inline]
-    pub(super) fn level_wear<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if self.pool.wear.is_some() { self.look_for_cold_data(nand, at) } else { Ok(at) }
-    }
-
-    #[inline(never)]
-    fn look_for_cold_data<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let logical_blocks = self.data.logical_blocks();
-        let Some(wear) = &mut self.pool.wear else { return Ok(at) };
-        if wear.rest > 0 {
-            wear.rest -= 1;
-            return Ok(at);
-        }
-        let logical_block = wear.next % logical_blocks;
-        wear.next = (logical_block + 1) % logical_blocks;
-        let Some(block) = self.data.block(logical_block) else { return Ok(at) };
-        let is_in_log = self.log.live_of(logical_block) > 0 || self.log.has_sequential(logical_block);
-        if is_in_log
-            || self.trims.has(logical_block)
-            || self.pool.free() <= self.merge_blocks
-            || !self.pool.is_worth_a_swap(block, self.layout.home(logical_block))
-        {
-            return Ok(at);
-        }
-        let copies = self.tally.page_copies;
-        self.set_for_cold(true);
-        let merged = self.gather(nand, logical_block, at);
-        self.set_for_cold(false);
-        let merged = match merged {
-            Ok(to) => self.switch_all(nand, &[(logical_block, to)], at),
-            Err(error) => Err(error),
-        };
-        let moved = self.tally.page_copies - copies;
-        if let Some(wear) = &mut self.pool.wear {
-            wear.rest = REST * moved;
-            wear.pages_moved += moved;
-            wear.swaps += 1;
-        }
-        match merged {
-            Err(FtlError::Full { .. }) => Ok(at),
-            merged => merged,
-        }
-    }
-
-    fn set_for_cold(&mut self, is_so: bool) {
-        if let Some(wear) = &mut self.pool.wear {
-            wear.for_cold = is_so;
-        }
-    }
-
-    /// Whether what is copied is copied for wear.
-    pub(super) fn is_levelling(&self) -> bool {
-        self.pool.wear.as_ref().is_some_and(|wear| wear.for_cold)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn cold_data_take_the_most_worn_block_and_all_else_the_least_worn_of_those_free_for_longest() {
-        let mut wear = Wear::new(40, 2);
+        let mut wear = SwapLevelling::new(40, 2);
         for (block, erases) in [(7, 3), (8, 5), (9, 5), (35, 9)] {
             (0..erases).for_each(|_| wear.erased(Block(block)));
         }

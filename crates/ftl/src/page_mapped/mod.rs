@@ -29,7 +29,8 @@ mod wear;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::{Blocks, Item, Wear};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
-use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
+use crate::ftl::{Ftl, Hint, ReadSink, Shape, Step, WriteRequest};
+use crate::medium::host_read::{self, FindPages, Sought};
 use crate::medium::marks::{PointsBack, SpareMarks};
 use crate::medium::{Clock, FirstPages, NewPage, anchor};
 use crate::mu_tree::MuTree;
@@ -43,7 +44,7 @@ use mapping::{AnyMapping, Before, LastPlace, Mapping, MuMapping, PagedMapping, P
 use mending::partition_of;
 use meta_io::MetaIo;
 use move_buffer::MoveBuffer;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 use placement::Placement;
 use sampling::Sampling;
 use shape::{Streams, cache_entries, layout_of_tree};
@@ -559,6 +560,31 @@ impl PageMapped {
     }
 }
 
+impl<N: Nand> FindPages<N> for PageMapped {
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn barriers(&self) -> Barriers {
+        self.barriers
+    }
+
+    #[inline]
+    fn find(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Sought, Time) {
+        let (place, found) = Self::find(self, nand, key, at);
+        match place {
+            Place::At(page) => (Sought::At(page), found),
+            // What is not read is answered at once.
+            Place::Lost => (Sought::Lost, at),
+            Place::Nowhere | Place::Trimmed => (Sought::Nowhere, at),
+        }
+    }
+
+    fn count_unreadable(&mut self) {
+        self.tally.unreadable_reads += 1;
+    }
+}
+
 impl<N: Nand> Ftl<N> for PageMapped {
     fn shape(&self) -> Shape {
         self.shape
@@ -577,43 +603,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         at: Time,
         sink: &mut dyn ReadSink,
     ) -> Result<Time, FtlError> {
-        self.shape.check_range(first, pages)?;
-        let mut done = at;
-        for index in 0..pages {
-            let key = LogicalPage(first.0 + index);
-            let (place, found) = self.find(nand, key, at);
-            let page = match place {
-                Place::At(page) => page,
-                Place::Lost => {
-                    self.tally.unreadable_reads += 1;
-                    sink.page(key, HostPage::Unreadable);
-                    continue;
-                }
-                Place::Nowhere | Place::Trimmed => {
-                    sink.page(key, HostPage::Zeros);
-                    continue;
-                }
-            };
-            let (read, ready) = nand.read(page, Op::new(found, cause));
-            done = done.max(ready);
-            let read = match read {
-                PageRead::Written { content, spare, .. } if !self.barriers.keeps(Barrier::HostDataVerified) => {
-                    Some((content, spare))
-                }
-                read => read.verified(),
-            };
-            let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
-            match read {
-                Some((content, spare)) if is_sought(&spare) || !self.barriers.keeps(Barrier::OwnerChecked) => {
-                    sink.page(key, HostPage::Data(content));
-                }
-                _ => {
-                    self.tally.unreadable_reads += 1;
-                    sink.page(key, HostPage::Unreadable);
-                }
-            }
-        }
-        Ok(done)
+        host_read::read(self, nand, (first, pages), cause, at, sink)
     }
 
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {

@@ -24,11 +24,10 @@ mod room;
 mod together;
 
 use super::lane::{Channel, Lane};
-use super::pool::Pool;
-use super::{Config, LogBlock, Superblocks};
-use crate::config::LogScheme;
+use super::log_block_ftl::LogBlockFtl;
+use super::shape::LogConfig;
 use crate::ftl::{Ftl, HostPage, ReadSink, Shape, WriteRequest};
-use crate::medium::{Steps, anchor};
+use crate::medium::{Phase, Steps, anchor};
 use crate::{BlockLook, Counter, Finding, FtlError, RamLedger, RecoveryReport};
 use alloc::boxed::Box;
 use alloc::format;
@@ -41,50 +40,31 @@ pub(crate) struct FtlMm {
     shape: Shape,
     page_bytes: u32,
     channels: Vec<Instance>,
-    /// There is a channel on which nothing is written any more until the drive comes up anew.
-    stopped: bool,
+    /// Where a channel is read only, all of the drive is.
+    phase: Phase,
 }
 
 /// The FTL of one channel.
 #[derive(Clone)]
 struct Instance {
     lane: Lane,
-    ftl: Of,
-}
-
-#[derive(Clone)]
-enum Of {
-    LogBlock(Box<LogBlock>),
-    Superblocks(Box<Superblocks>),
+    ftl: LogBlockFtl,
 }
 
 impl Instance {
     /// It, on flash of a channel.
     fn on<'n, N: Nand>(&mut self) -> &mut dyn Ftl<Channel<'n, N>> {
-        match &mut self.ftl {
-            Of::LogBlock(ftl) => ftl.as_mut(),
-            Of::Superblocks(ftl) => ftl.as_mut(),
-        }
+        self.ftl.as_ftl_mut()
     }
 
     /// It, to be asked what needs no flash.
     fn seen<'n, N: Nand>(&self) -> &dyn Ftl<Channel<'n, N>> {
-        match &self.ftl {
-            Of::LogBlock(ftl) => ftl.as_ref(),
-            Of::Superblocks(ftl) => ftl.as_ref(),
-        }
-    }
-
-    fn pool(&self) -> &Pool {
-        match &self.ftl {
-            Of::LogBlock(ftl) => &ftl.ground.pool,
-            Of::Superblocks(ftl) => ftl.pool(),
-        }
+        self.ftl.as_ftl()
     }
 
     /// Blocks that are bad, or about to be.
     fn bad_blocks(&self) -> u32 {
-        match self.pool().full() {
+        match self.ftl.pool().full() {
             FtlError::Full { bad_blocks } => bad_blocks,
             _ => 0,
         }
@@ -93,7 +73,7 @@ impl Instance {
 
 impl FtlMm {
     /// Makes a blank drive.
-    pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Self, Time), FtlError> {
+    pub(crate) fn format<N: Nand>(nand: &mut N, config: &LogConfig, at: Time) -> Result<(Self, Time), FtlError> {
         let drive = *nand.geometry();
         let lanes = Lane::all(&drive)?;
         let described = anchor::blocks(nand);
@@ -107,13 +87,7 @@ impl FtlMm {
                 let own = room::of_lane(&lane, config, lane.logical_pages(config.logical_pages));
                 let anchors = room::of_lane_alone(&lane, &anchors);
                 let flash = lane.on(nand);
-                let ftl = match own.composition.scheme {
-                    LogScheme::Superblock(parts) => {
-                        Of::Superblocks(Box::new(Superblocks::blank(&flash, &own, parts, anchors)?))
-                    }
-                    _ => Of::LogBlock(Box::new(LogBlock::blank(&flash, &own, anchors)?)),
-                };
-                Ok(Instance { lane, ftl })
+                Ok(Instance { lane, ftl: LogBlockFtl::blank(&flash, &own, anchors)? })
             })
             .collect();
         Ok((Self::of::<N>(channels?, config, drive.page_bytes()), done))
@@ -122,7 +96,7 @@ impl FtlMm {
     /// Brings a drive up from what is on flash: its description, then all channels side by side.
     pub(crate) fn recover<N: Nand>(
         nand: &mut N,
-        config: &Config,
+        config: &LogConfig,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let drive = *nand.geometry();
@@ -137,16 +111,7 @@ impl FtlMm {
             let anchors = room::of_lane_alone(&lane, &anchors);
             let mut flash = lane.on(nand);
             let from = Steps::new(steps.now);
-            let (ftl, report) = match own.composition.scheme {
-                LogScheme::Superblock(parts) => {
-                    let (ftl, report) = Superblocks::recover_described(&mut flash, &own, parts, anchors, from)?;
-                    (Of::Superblocks(Box::new(ftl)), report)
-                }
-                _ => {
-                    let (ftl, report) = LogBlock::recover_described(&mut flash, &own, anchors, from)?;
-                    (Of::LogBlock(Box::new(ftl)), report)
-                }
-            };
+            let (ftl, report) = LogBlockFtl::recover_described(&mut flash, &own, anchors, from)?;
             channels.push(Instance { lane, ftl });
             reports.push(report);
         }
@@ -154,10 +119,11 @@ impl FtlMm {
         Ok((Self::of::<N>(channels, config, drive.page_bytes()), report))
     }
 
-    fn of<N: Nand>(channels: Vec<Instance>, config: &Config, page_bytes: u32) -> Self {
+    fn of<N: Nand>(channels: Vec<Instance>, config: &LogConfig, page_bytes: u32) -> Self {
         let shape = together::shape(channels.iter().map(|c| c.seen::<N>().shape()), config.logical_pages);
-        let stopped = channels.iter().any(|instance| instance.pool().stopped);
-        Self { shape, page_bytes, channels, stopped }
+        let is_read_only = channels.iter().any(|instance| instance.ftl.pool().phase.is_read_only());
+        let phase = if is_read_only { Phase::ReadOnly } else { Phase::Serving };
+        Self { shape, page_bytes, channels, phase }
     }
 
     /// The channel of a logical page, and which page of the channel's it is.
@@ -187,7 +153,7 @@ impl<N: Nand> Ftl<N> for FtlMm {
 
     fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
         request.check(&self.shape, self.page_bytes)?;
-        if self.stopped {
+        if self.phase.is_read_only() {
             return Err(self.full());
         }
         let mut done = at;
@@ -226,7 +192,7 @@ impl<N: Nand> Ftl<N> for FtlMm {
 
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.shape.check_range(first, pages)?;
-        if self.stopped {
+        if self.phase.is_read_only() {
             return Err(self.full());
         }
         let mut done = at;
@@ -297,11 +263,7 @@ impl<N: Nand> Ftl<N> for FtlMm {
         for (number, instance) in self.channels.iter().enumerate() {
             let lane = &instance.lane;
             let mut flash = lane.on(nand);
-            // Asking changes what is cached: that is left to copies.
-            let found = match &instance.ftl {
-                Of::LogBlock(ftl) => LogBlock::clone(ftl).findings(&mut flash, lane),
-                Of::Superblocks(ftl) => Superblocks::clone(ftl).findings(&mut flash, lane),
-            };
+            let found = instance.ftl.findings(&mut flash, lane);
             findings.extend(found.into_iter().map(|Finding { about, line }| {
                 let line = if is_one { line } else { format!("channel {number}: {line}") };
                 Finding { about, line }

@@ -1,8 +1,8 @@
 //! What an FTL for each channel leaves room for: a drive has as many logical pages as its tightest channel bears.
 
 use super::super::lane::Lane;
-use super::super::{Config, LogBlock, Superblocks};
-use crate::config::LogScheme;
+use super::super::log_block_ftl::LogBlockFtl;
+use super::super::shape::LogConfig;
 use crate::{FtlError, SetAside};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
@@ -15,7 +15,7 @@ use phelsuma_nand::{Block, Geometry};
 pub(super) fn check(
     lanes: &[Lane],
     drive: &Geometry,
-    config: &Config,
+    config: &LogConfig,
     anchors: &[Block],
     is_bad: impl Fn(Block) -> bool,
 ) -> Result<(), FtlError> {
@@ -29,10 +29,7 @@ pub(super) fn check(
         let blocks = (0..lane.geometry().blocks()).map(|own| lane.block(Block(own)));
         let bad = blocks.filter(|block| is_bad(*block)).count() as u32;
         let described = of_lane_alone(lane, anchors).len() as u32;
-        match own.composition.scheme {
-            LogScheme::Superblock(parts) => Superblocks::fits(lane.geometry(), &own, parts, described, bad),
-            _ => LogBlock::fits(lane.geometry(), &own, described, bad),
-        }
+        LogBlockFtl::fits(lane.geometry(), &own, described, bad)
     };
     let mut is_too_much = false;
     for lane in lanes {
@@ -66,9 +63,9 @@ pub(super) fn check(
 }
 
 /// The FTL of one channel with so many logical pages.
-pub(super) fn of_lane(lane: &Lane, config: &Config, logical_pages: u32) -> Config {
+pub(super) fn of_lane(lane: &Lane, config: &LogConfig, logical_pages: u32) -> LogConfig {
     let parts = config.composition.of_channel(lane.number(), lane.channels());
-    Config { logical_pages, ..config.of(parts) }
+    LogConfig { logical_pages, ..config.of(parts) }
 }
 
 /// Those of the drive's blocks that are this channel's, as it counts them.

@@ -8,8 +8,9 @@
 //! The sorted merge-cost list is that of what may be merged, which the merge-cost table keeps in order; the paper sorts it
 //! when it is needed.
 
-use super::Last;
-use super::merge_cost::Candidate;
+use super::merge_cost::MergeCandidate;
+use super::state::Last;
+use super::tables::Tables;
 use crate::FtlError;
 use crate::config::LastBackground;
 use crate::ftl::Step;
@@ -31,21 +32,21 @@ pub(super) fn conservative(latest_updates: impl Iterator<Item = u64>, sequence: 
 impl Last {
     /// The host has asked for something, and was answered by then.
     #[inline]
-    pub(in super::super) fn served(&mut self, done: Time, changed: bool) {
+    pub(super) fn note_request(&mut self, done: Time, changed: bool) {
         self.idle_since = self.idle_since.max(done);
         self.has_looked &= !changed;
     }
 
     /// From when on there may be something to merge, if nobody has looked since the last write.
-    pub(in super::super) fn due(&self) -> Option<Time> {
+    pub(super) fn background_is_due(&self) -> Option<Time> {
         let is_on = self.parts.background != LastBackground::Foreground && !self.has_looked;
         is_on.then_some(Time(self.idle_since.0.saturating_add(u64::from(self.parts.idle_ms) * 1_000_000)))
     }
 
     /// Merges one log block of the cold partition, if there is one that is worth it. That there is none is found out once.
-    pub(in super::super) fn background_step<N: Nand>(
+    pub(super) fn merge_in_background<N: Nand>(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut Ground<Tables>,
         nand: &mut N,
         at: Time,
     ) -> Result<Step, FtlError> {
@@ -64,8 +65,8 @@ impl Last {
         Ok(Step::Did(done))
     }
 
-    fn background_victim(&self, ground: &Ground) -> Option<u32> {
-        let costs = &ground.log.last()?.costs;
+    fn background_victim(&self, ground: &Ground<Tables>) -> Option<u32> {
+        let costs = &ground.log.index.costs;
         let cold = |channel| costs.candidates(self.group(Role::Log, channel));
         match self.parts.background {
             LastBackground::Foreground => None,
@@ -86,14 +87,14 @@ impl Last {
 }
 
 /// The sorted merge-cost list: what may be merged on each channel, together.
-struct Sorted<I: Iterator<Item = Candidate>> {
+struct Sorted<I: Iterator<Item = MergeCandidate>> {
     of_channels: Vec<Peekable<I>>,
 }
 
-impl<I: Iterator<Item = Candidate>> Iterator for Sorted<I> {
-    type Item = Candidate;
+impl<I: Iterator<Item = MergeCandidate>> Iterator for Sorted<I> {
+    type Item = MergeCandidate;
 
-    fn next(&mut self) -> Option<Candidate> {
+    fn next(&mut self) -> Option<MergeCandidate> {
         let heads = self.of_channels.iter_mut();
         let cheapest = heads.filter_map(|channel| Some((*channel.peek()?, channel))).min_by_key(|(head, _)| *head);
         cheapest.and_then(|(_, channel)| channel.next())

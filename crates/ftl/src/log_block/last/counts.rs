@@ -1,13 +1,11 @@
 //! What LAST++ counts besides what every log-block FTL does.
 
-use super::Last;
 use crate::Counter;
-use crate::log_block::ground::Ground;
 use alloc::vec::Vec;
 
-/// Sums since the drive came up (what levels there are says [`Last`] itself).
+/// Sums since the drive came up (levels are [`Last`](super::Last)'s own).
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Counts {
+pub(super) struct LastCounts {
     /// Pages of the host's that were written to sequential log blocks, and to random ones of either partition.
     pub(super) sequential_pages: u64,
     pub(super) cold_pages: u64,
@@ -32,38 +30,24 @@ pub(super) struct Counts {
     pub(super) background_merges: u64,
 }
 
-impl Last {
-    pub(in super::super) fn counters(&self, ground: &Ground, counters: &mut Vec<Counter>) {
-        let counts = &self.counts;
+impl LastCounts {
+    pub(super) fn push(&self, counters: &mut Vec<Counter>) {
         let sums = [
-            ("last_sequential_pages", counts.sequential_pages),
-            ("last_cold_pages", counts.cold_pages),
-            ("last_hot_pages", counts.hot_pages),
-            ("last_sequential_refused", counts.sequential_refused),
-            ("last_sequential_begun_behind", counts.sequential_begun_behind),
-            ("last_skipped_copies", counts.skipped_copies),
-            ("last_summary_pages", counts.summary_pages),
-            ("last_segments_merged", counts.segments_merged),
-            ("last_cold_victims", counts.cold_victims),
-            ("last_hot_victims", counts.hot_victims),
-            ("last_dead_victims", counts.dead_victims),
-            ("last_random_copies", counts.random_copies),
-            ("last_sequential_copies", counts.sequential_copies),
-            ("last_background_merges", counts.background_merges),
+            ("last_sequential_pages", self.sequential_pages),
+            ("last_cold_pages", self.cold_pages),
+            ("last_hot_pages", self.hot_pages),
+            ("last_sequential_refused", self.sequential_refused),
+            ("last_sequential_begun_behind", self.sequential_begun_behind),
+            ("last_skipped_copies", self.skipped_copies),
+            ("last_summary_pages", self.summary_pages),
+            ("last_segments_merged", self.segments_merged),
+            ("last_cold_victims", self.cold_victims),
+            ("last_hot_victims", self.hot_victims),
+            ("last_dead_victims", self.dead_victims),
+            ("last_random_copies", self.random_copies),
+            ("last_sequential_copies", self.sequential_copies),
+            ("last_background_merges", self.background_merges),
         ];
         counters.extend(sums.map(|(name, value)| Counter::sum(name, value)));
-        if let Some(tables) = ground.log.last() {
-            let (lookups, probes) = tables.pages.lookups_and_probes();
-            counters.push(Counter::sum("last_page_lookups", lookups));
-            counters.push(Counter::sum("last_page_probes", probes));
-            let (lookups, probes) = tables.segments.lookups_and_probes();
-            counters.push(Counter::sum("last_segment_lookups", lookups));
-            counters.push(Counter::sum("last_segment_probes", probes));
-        }
-        let pages = || self.pages_on.iter().copied();
-        counters.push(Counter::level("last_channel_pages_least", pages().min().unwrap_or(0)));
-        counters.push(Counter::level("last_channel_pages_most", pages().max().unwrap_or(0)));
-        counters.push(Counter::level("last_random_log_blocks", u64::from(self.random.iter().sum::<u32>())));
-        counters.push(Counter::level("last_hot_log_blocks", u64::from(self.hot)));
     }
 }

@@ -5,7 +5,7 @@
 //! it is full is not entered, and sets the flag for good: the log block may be associated with more than the row says.
 
 use crate::RamLedger;
-use crate::log_block::layout::Layout;
+use crate::log_block::layout::LogicalLayout;
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ struct Row {
 }
 
 /// A log block that may be merged: what it costs, when it was begun, and its slot.
-pub(super) type Candidate = (Cost, u64, u32);
+pub(super) type MergeCandidate = (Cost, u64, u32);
 
 /// What the table says of a log block: where degrees are the same, one without overflow is the cheaper.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -47,8 +47,8 @@ pub(in super::super) struct MergeCostTable {
     rows: Vec<Row>,
     room: usize,
     /// Log blocks that may be merged, by group, the cheapest first: so none has to be looked for.
-    candidates: Vec<BTreeSet<Candidate>>,
-    /// Counts log blocks of the cold partition that foreground merges took: the merge sequence ID.
+    candidates: Vec<BTreeSet<MergeCandidate>>,
+    /// LastCounts log blocks of the cold partition that foreground merges took: the merge sequence ID.
     pub(in super::super) sequence: u64,
 }
 
@@ -85,7 +85,8 @@ impl MergeCostTable {
     pub(in super::super) fn close(&mut self, slot: u32) {
         let cost = self.cost(slot);
         if let Some((group, first_seq)) = self.rows[slot as usize].offered.take() {
-            self.candidates[group as usize].remove(&(cost, first_seq, slot));
+            let was_offered = self.candidates[group as usize].remove(&(cost, first_seq, slot));
+            debug_assert!(was_offered, "slot {slot} is not in the order at what it costs");
         }
     }
 
@@ -95,12 +96,12 @@ impl MergeCostTable {
     }
 
     /// The cheapest of a group that may be merged.
-    pub(super) fn cheapest(&self, group: u32) -> Option<Candidate> {
+    pub(super) fn cheapest(&self, group: u32) -> Option<MergeCandidate> {
         self.candidates[group as usize].first().copied()
     }
 
     /// All of a group that may be merged, the cheapest first.
-    pub(super) fn candidates(&self, group: u32) -> impl Iterator<Item = Candidate> + '_ {
+    pub(super) fn candidates(&self, group: u32) -> impl Iterator<Item = MergeCandidate> + '_ {
         self.candidates[group as usize].iter().copied()
     }
 
@@ -109,7 +110,8 @@ impl MergeCostTable {
         let now = self.cost(slot);
         if let Some((group, first_seq)) = self.rows[slot as usize].offered {
             let candidates = &mut self.candidates[group as usize];
-            candidates.remove(&(before, first_seq, slot));
+            let was_offered = candidates.remove(&(before, first_seq, slot));
+            debug_assert!(was_offered, "slot {slot} is not in the order at what it cost");
             candidates.insert((now, first_seq, slot));
         }
     }
@@ -123,6 +125,7 @@ impl MergeCostTable {
             *pages += 1;
         } else if row.associated.len() < self.room {
             row.associated.push((logical_block, 1));
+            debug_assert!(row.associated.len() <= self.room, "a row has more data blocks than room");
         } else {
             row.overflow = true;
         }
@@ -159,14 +162,14 @@ impl MergeCostTable {
     /// As table I counts it, for so many log blocks: the number of data blocks, the overflow flag, the latest update ID,
     /// and of each data block its number and its valid pages. (The table has five bits for the number, which cannot say
     /// 32.)
-    pub(super) fn ram(&self, log_blocks: u32, layout: &Layout, logical_blocks: u32, ledger: &mut RamLedger) {
+    pub(super) fn ram(&self, log_blocks: u32, layout: &LogicalLayout, logical_blocks: u32, ledger: &mut RamLedger) {
         let bits = |n: u64| u64::from(n.max(2).next_power_of_two().trailing_zeros());
         let pages = bits(layout.pages_per_block().into());
         let row = bits(self.room as u64 + 1) + 1 + 16 + self.room as u64 * (bits(logical_blocks.into()) + pages);
         let table = (u64::from(log_blocks) * row).div_ceil(8);
         ledger.structure("last.merge_costs", table);
         let rows: usize = self.rows.iter().map(|row| row.associated.capacity() * size_of::<(u32, u32)>()).sum();
-        let order: usize = self.candidates.iter().map(|group| group.len() * 2 * size_of::<Candidate>()).sum();
+        let order: usize = self.candidates.iter().map(|group| group.len() * 2 * size_of::<MergeCandidate>()).sum();
         let held = rows + order + self.rows.capacity() * size_of::<Row>();
         ledger.index("index.last_merge_costs", (held as u64).saturating_sub(table));
     }

@@ -5,11 +5,11 @@
 //! search ends also where every page of the log blocks is live. A bucket is the entry: here the hash table *is* the page
 //! mapping table, while the paper has buckets of eight bytes that point into one (`ram` counts both as the paper does).
 
+use super::probing::Probing;
 use crate::RamLedger;
-use crate::log_block::log::NONE;
+use crate::log_block::log_state::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::Cell;
 use phelsuma_nand::Page;
 
 /// The update counter has two bits.
@@ -23,9 +23,7 @@ pub(in super::super) struct PageTable {
     /// How often the page was overwritten since it came in, at the most [`UPDATES_MAX`].
     updates: Vec<u8>,
     len: usize,
-    /// Searches, and buckets that they looked at.
-    lookups: Cell<u64>,
-    probes: Cell<u64>,
+    probing: Probing,
 }
 
 impl PageTable {
@@ -37,8 +35,7 @@ impl PageTable {
             pages: vec![Page(0); buckets],
             updates: vec![0; buckets],
             len: 0,
-            lookups: Cell::new(0),
-            probes: Cell::new(0),
+            probing: Probing::new(buckets),
         }
     }
 
@@ -55,34 +52,14 @@ impl PageTable {
     }
 
     #[inline]
-    fn home(&self, key: u32) -> usize {
-        let spread = u64::from(key.wrapping_mul(0x9e37_79b1));
-        ((spread * self.keys.len() as u64) >> 32) as usize
-    }
-
-    #[inline]
-    fn next(&self, bucket: usize) -> usize {
-        if bucket + 1 == self.keys.len() { 0 } else { bucket + 1 }
+    fn key_in(&self, bucket: usize) -> Option<u32> {
+        Some(self.keys[bucket]).filter(|key| *key != NONE)
     }
 
     /// The bucket of a logical page, or the empty one where it would go.
     #[inline]
     fn search(&self, key: u32) -> (usize, bool) {
-        let (mut bucket, mut probes) = (self.home(key), 1);
-        // One bucket is always empty.
-        let found = loop {
-            match self.keys[bucket] {
-                NONE => break false,
-                other if other == key => break true,
-                _ => {
-                    bucket = self.next(bucket);
-                    probes += 1;
-                }
-            }
-        };
-        self.lookups.set(self.lookups.get() + 1);
-        self.probes.set(self.probes.get() + probes);
-        (bucket, found)
+        self.probing.search(key, |bucket| self.key_in(bucket))
     }
 
     /// Where a logical page stands, and how often it was overwritten.
@@ -118,17 +95,11 @@ impl PageTable {
         let page = self.pages[hole];
         self.len -= 1;
         // What stands behind moves up where a search would not find it any more.
-        let mut bucket = self.next(hole);
-        while self.keys[bucket] != NONE {
-            let home = self.home(self.keys[bucket]);
-            let is_between = if hole < bucket { hole < home && home <= bucket } else { hole < home || home <= bucket };
-            if !is_between {
-                self.keys[hole] = self.keys[bucket];
-                self.pages[hole] = self.pages[bucket];
-                self.updates[hole] = self.updates[bucket];
-                hole = bucket;
-            }
-            bucket = self.next(bucket);
+        while let Some(from) = self.probing.moves_to(hole, |bucket| self.key_in(bucket)) {
+            self.keys[hole] = self.keys[from];
+            self.pages[hole] = self.pages[from];
+            self.updates[hole] = self.updates[from];
+            hole = from;
         }
         self.keys[hole] = NONE;
         Some(page)
@@ -140,7 +111,7 @@ impl PageTable {
     }
 
     pub(super) fn lookups_and_probes(&self) -> (u64, u64) {
-        (self.lookups.get(), self.probes.get())
+        self.probing.lookups_and_probes()
     }
 
     /// As table I counts it: an entry for each page with channel, block, offset and update counter, and eight bytes a

@@ -8,12 +8,12 @@
 //! page that was rewritten in a random log block and merged since (section 4.8 looks there before it looks in data blocks).
 //! How far a block is written, which the paper takes from its PST, is [`LogBlock::next`](super::super::log::LogBlock).
 
+use super::probing::Probing;
 use crate::RamLedger;
-use crate::log_block::layout::Layout;
-use crate::log_block::log::NONE;
+use crate::log_block::layout::LogicalLayout;
+use crate::log_block::log_state::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::Cell;
 use phelsuma_nand::{Block, Geometry, Page};
 
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ const NO_MEMBER: Member = Member { slot: NONE, block: Block(0) };
 #[derive(Clone, Debug)]
 pub(in super::super) struct Segments {
     geometry: Geometry,
-    layout: Layout,
+    layout: LogicalLayout,
     entries: Vec<Option<Segment>>,
     /// By entry and channel.
     members: Vec<Member>,
@@ -46,13 +46,12 @@ pub(in super::super) struct Segments {
     buckets: Vec<u32>,
     len: u32,
     next_seq_id: u64,
-    lookups: Cell<u64>,
-    probes: Cell<u64>,
+    probing: Probing,
 }
 
 impl Segments {
     /// With room for `most` segments.
-    pub(super) fn new(geometry: &Geometry, layout: Layout, most: u32) -> Self {
+    pub(super) fn new(geometry: &Geometry, layout: LogicalLayout, most: u32) -> Self {
         let (most, channels) = (most as usize, layout.channels() as usize);
         let words = layout.pages_per_block().div_ceil(64) as usize;
         Self {
@@ -65,17 +64,11 @@ impl Segments {
             buckets: vec![NONE; 2 * most],
             len: 0,
             next_seq_id: 0,
-            lookups: Cell::new(0),
-            probes: Cell::new(0),
+            probing: Probing::new(2 * most),
         }
     }
 
     #[inline]
-    fn home(&self, segment: u32) -> usize {
-        let spread = u64::from(segment.wrapping_mul(0x9e37_79b1));
-        ((spread * self.buckets.len() as u64) >> 32) as usize
-    }
-
     fn segment_in(&self, bucket: usize) -> Option<u32> {
         self.entries.get(self.buckets[bucket] as usize).copied().flatten().map(|segment| segment.number)
     }
@@ -83,20 +76,7 @@ impl Segments {
     /// The bucket of a segment, or the empty one where it would go: no more than half of them are taken.
     #[inline]
     fn search(&self, segment: u32) -> (usize, bool) {
-        let (mut bucket, mut probes) = (self.home(segment), 1);
-        let found = loop {
-            match self.segment_in(bucket) {
-                None => break false,
-                Some(other) if other == segment => break true,
-                Some(_) => {
-                    bucket = (bucket + 1) % self.buckets.len();
-                    probes += 1;
-                }
-            }
-        };
-        self.lookups.set(self.lookups.get() + 1);
-        self.probes.set(self.probes.get() + probes);
-        (bucket, found)
+        self.probing.search(segment, |bucket| self.segment_in(bucket))
     }
 
     /// By entry and channel: the place of a logical block's member, whether it has one or not.
@@ -184,6 +164,11 @@ impl Segments {
         let (bucket, found) = self.search(logical_block / channels);
         debug_assert!(found);
         let entry = self.buckets[bucket] as usize;
+        debug_assert_ne!(
+            self.members[entry * channels as usize + (logical_block % channels) as usize].slot,
+            NONE,
+            "logical block {logical_block} gives up a log block that it does not have"
+        );
         self.members[entry * channels as usize + (logical_block % channels) as usize] = NO_MEMBER;
         let is_left = |member: &Member| member.slot != NONE;
         if self.members[entry * channels as usize..][..channels as usize].iter().any(is_left) {
@@ -195,16 +180,11 @@ impl Segments {
     }
 
     fn empty(&mut self, bucket: usize) {
-        let (mut hole, mut bucket) = (bucket, (bucket + 1) % self.buckets.len());
+        let mut hole = bucket;
         self.buckets[hole] = NONE;
-        while let Some(segment) = self.segment_in(bucket) {
-            let home = self.home(segment);
-            let is_between = if hole < bucket { hole < home && home <= bucket } else { hole < home || home <= bucket };
-            if !is_between {
-                self.buckets[hole] = core::mem::replace(&mut self.buckets[bucket], NONE);
-                hole = bucket;
-            }
-            bucket = (bucket + 1) % self.buckets.len();
+        while let Some(from) = self.probing.moves_to(hole, |bucket| self.segment_in(bucket)) {
+            self.buckets[hole] = core::mem::replace(&mut self.buckets[from], NONE);
+            hole = from;
         }
     }
 
@@ -246,7 +226,7 @@ impl Segments {
     }
 
     pub(super) fn lookups_and_probes(&self) -> (u64, u64) {
-        (self.lookups.get(), self.probes.get())
+        self.probing.lookups_and_probes()
     }
 
     /// As table I counts it: of an entry a Seq-ID, and of each channel a block's number in it and a PST; eight bytes a
@@ -271,7 +251,7 @@ mod tests {
 
     fn segments(most: u32) -> Segments {
         let geometry = Geometry::new(512, 4, 2048, 4, 1).unwrap();
-        Segments::new(&geometry, Layout::segments(&geometry), most)
+        Segments::new(&geometry, LogicalLayout::segments(&geometry), most)
     }
 
     #[test]

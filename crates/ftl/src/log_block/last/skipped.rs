@@ -9,35 +9,20 @@
 //! block for one in place only if every page of it counts. While the drive is in use it is the other way round: a log block
 //! in place becomes a data block with all that it holds, so it is in place only as long as its copies are the newest.
 
-use super::Last;
+use super::state::Last;
+use super::tables::Tables;
 use crate::FtlError;
-use crate::barriers::Barrier;
 use crate::log_block::ground::Ground;
 use crate::log_block::pool::Role;
 use crate::log_block::scheme::PartOf;
 use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Time};
 
-impl Ground {
-    /// What stands in a logical block's sequential log block from page `from` on may not be the newest any more, if it was
-    /// copied: the logical block was merged or unmapped, or that page was written to a random log block. It cannot become
-    /// a data block.
-    pub(in super::super) fn outdate_copies(&mut self, logical_block: u32, from: u32) {
-        let slot = self.log.last().and_then(|tables| tables.slot_with_copies(logical_block));
-        if let Some(slot) = slot
-            && from < self.log.get(slot).next
-            && self.barriers.keeps(Barrier::PartialMergesOfNewest)
-        {
-            self.log.get_mut(slot).in_place = false;
-        }
-    }
-}
-
 impl Last {
     /// A sequential request goes on with `key`: copies what it skips in the log blocks of that segment.
     pub(super) fn copy_skipped<N: Nand>(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut Ground<Tables>,
         nand: &mut N,
         key: u32,
         part: PartOf,
@@ -47,12 +32,15 @@ impl Last {
         let (mut behind, mut from, mut before) = (Vec::new(), at, 0);
         for key in key..key + (part.pages - part.index).min(self.channels) {
             let (logical_block, offset) = ground.split(key);
-            let Some(tables) = ground.log.last().filter(|_| logical_block / self.channels == segment) else { break };
-            let slot = match tables.segments.slot(logical_block) {
+            if logical_block / self.channels != segment {
+                break;
+            }
+            let segments = &ground.log.index.segments;
+            let slot = match segments.slot(logical_block) {
                 Some(slot) => slot,
                 None if offset == 0 => continue,
                 // Its own turn finds room for it.
-                None if !tables.segments.can_open(logical_block) || ground.pool.free() <= ground.merge_blocks => break,
+                None if !segments.can_open(logical_block) || ground.pool.free() <= ground.merge_blocks => break,
                 None => {
                     let channel = Some(logical_block % self.channels);
                     match ground.open_log_block_as(nand, logical_block, Role::Sequential, channel, at) {

@@ -6,40 +6,54 @@ use super::page_table::PageTable;
 use super::segments::Segments;
 use crate::RamLedger;
 use crate::barriers::{Barrier, Barriers};
-use crate::log_block::layout::Layout;
+use crate::config::LastParts;
+use crate::log_block::layout::LogicalLayout;
+use crate::log_block::log_index::LogIndex;
+use crate::log_block::log_state::LogBlock;
+use crate::log_block::pool::Role;
+use crate::log_block::shape::HybridSizes;
 use phelsuma_nand::{Geometry, Page};
 
 /// How large the tables are.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct TableSizes {
+pub(super) struct TableSizes {
     /// Random log blocks at the most.
-    pub(in super::super) random: u32,
+    pub(super) random: u32,
     /// Segments of sequential log blocks at the most.
-    pub(in super::super) segments: u32,
+    pub(super) segments: u32,
     /// Whether the merge-cost table is the reduced one.
-    pub(in super::super) reduced: bool,
+    pub(super) reduced: bool,
     /// Whether sequential log blocks may hold copies of pages that requests skipped.
-    pub(in super::super) copies: bool,
-    pub(in super::super) barriers: Barriers,
+    pub(super) copies: bool,
+}
+
+impl TableSizes {
+    pub(super) fn of(parts: &LastParts, geometry: &Geometry, sizes: &HybridSizes) -> Self {
+        let segments = parts.segments_of(sizes.log_blocks, geometry.channels());
+        let random = sizes.log_blocks - segments * geometry.channels();
+        Self { random, segments, reduced: parts.reduced_merge_costs, copies: parts.copies_skipped }
+    }
 }
 
 #[derive(Clone, Debug)]
 pub(in super::super) struct Tables {
-    layout: Layout,
+    layout: LogicalLayout,
     sizes: TableSizes,
-    pub(in super::super) pages: PageTable,
-    pub(in super::super) segments: Segments,
-    pub(in super::super) costs: MergeCostTable,
+    barriers: Barriers,
+    pub(super) pages: PageTable,
+    pub(super) segments: Segments,
+    pub(super) costs: MergeCostTable,
     /// Valid pages of the cold partition and of the hot one.
-    pub(in super::super) valid: [u64; 2],
+    pub(super) valid: [u64; 2],
 }
 
 impl Tables {
-    pub(in super::super) fn new(geometry: &Geometry, layout: Layout, sizes: TableSizes) -> Self {
+    pub(super) fn new(geometry: &Geometry, layout: LogicalLayout, sizes: TableSizes, barriers: Barriers) -> Self {
         let pages = sizes.random as usize * layout.pages_per_block() as usize;
         Self {
             layout,
             sizes,
+            barriers,
             pages: PageTable::new(pages),
             segments: Segments::new(geometry, layout, sizes.segments),
             costs: MergeCostTable::new(layout.pages_per_block(), sizes.reduced, 2 * layout.channels()),
@@ -47,19 +61,30 @@ impl Tables {
         }
     }
 
-    /// Makes room for what a recovery has found: so many log blocks.
-    pub(in super::super) fn reserve(&mut self, log_blocks: usize) {
-        self.pages.reserve(log_blocks * self.layout.pages_per_block() as usize);
+    /// The count of a random log block's partition.
+    fn valid_in(&mut self, role: Role) -> &mut u64 {
+        &mut self.valid[usize::from(role == Role::Hot)]
+    }
+}
+
+impl LogIndex for Tables {
+    fn opened(&mut self, slot: u32, log_block: &LogBlock) {
+        match log_block.role {
+            Role::Sequential => self.segments.open(log_block.owner, slot, log_block.block),
+            _ => self.costs.open(slot),
+        }
     }
 
-    /// The slot of a logical block's sequential log block, if that may hold copies.
-    pub(in super::super) fn slot_with_copies(&self, logical_block: u32) -> Option<u32> {
-        if self.sizes.copies { self.segments.slot(logical_block) } else { None }
+    fn closed(&mut self, slot: u32, log_block: &LogBlock) {
+        match log_block.role {
+            Role::Sequential => self.segments.close(log_block.owner),
+            _ => self.costs.close(slot),
+        }
     }
 
-    /// Where the newest version of a logical page is, if it is in a log block (section 4.8): random log blocks first.
+    /// Random log blocks first (section 4.8).
     #[inline]
-    pub(in super::super) fn place(&self, key: u32) -> Option<Page> {
+    fn place(&self, key: u32) -> Option<Page> {
         match self.pages.find(key) {
             Some((page, _)) => Some(page),
             None => {
@@ -69,23 +94,23 @@ impl Tables {
         }
     }
 
-    /// A logical page stands at `page` of a log block; where it stood. It is in one of the tables alone: whatever the other
-    /// says of it would be taken for the newest some day.
-    pub(in super::super) fn set(&mut self, key: u32, page: Page, sequential: bool) -> Option<Page> {
+    /// It is in one of the tables alone: whatever the other says of it would be taken for the newest some day.
+    fn set(&mut self, key: u32, page: Page, role: Role) -> Option<Page> {
         let (logical_block, offset) = self.layout.split(key);
-        let one_place = self.sizes.barriers.keeps(Barrier::OneLogPlace);
-        if sequential {
-            let old = if one_place { self.pages.remove(key) } else { None };
+        let forget = !self.barriers.keeps(Barrier::OneLogPlace);
+        if role == Role::Sequential {
+            let old = if forget { None } else { self.pages.remove(key) };
             let was_set = self.segments.set(logical_block, offset);
             debug_assert!(!was_set, "an offset of a sequential log block is written twice");
             return old;
         }
-        let old = if one_place { self.segments.clear(logical_block, offset) } else { None };
-        self.pages.set(key, page).or(old)
+        let in_place = if forget { None } else { self.segments.clear(logical_block, offset) };
+        let old = self.pages.set(key, page);
+        debug_assert!(forget || in_place.is_none() || old.is_none(), "page {key} is live in two log blocks");
+        old.or(in_place)
     }
 
-    /// A logical page is in no log block any more; where it stood.
-    pub(in super::super) fn remove(&mut self, key: u32) -> Option<Page> {
+    fn remove(&mut self, key: u32) -> Option<Page> {
         if let Some(page) = self.pages.remove(key) {
             return Some(page);
         }
@@ -93,32 +118,49 @@ impl Tables {
         self.segments.clear(logical_block, offset)
     }
 
-    /// A page of a logical block has been written to a random log block.
+    /// Of random log blocks it is counted what a merge of each costs, and what is valid in either partition.
     #[inline]
-    pub(in super::super) fn entered(&mut self, slot: u32, hot: bool, logical_block: u32) {
-        self.valid[usize::from(hot)] += 1;
-        self.costs.entered(slot, logical_block);
+    fn entered(&mut self, slot: u32, role: Role, logical_block: u32) {
+        if role != Role::Sequential {
+            *self.valid_in(role) += 1;
+            self.costs.entered(slot, logical_block);
+        }
     }
 
-    /// A page of a logical block has become invalid in a random log block.
     #[inline]
-    pub(in super::super) fn left(&mut self, slot: u32, hot: bool, logical_block: u32) {
-        self.valid[usize::from(hot)] -= 1;
-        self.costs.left(slot, logical_block);
+    fn left(&mut self, slot: u32, role: Role, logical_block: u32) {
+        if role != Role::Sequential {
+            *self.valid_in(role) -= 1;
+            self.costs.left(slot, logical_block);
+        }
     }
 
-    /// The first live page of a logical block's sequential log block from an offset on.
-    pub(in super::super) fn first_live(&self, logical_block: u32, from: u32) -> Option<(u32, u32)> {
-        let offset = self.segments.first_live(logical_block, from)?;
-        Some((offset, self.layout.key(logical_block, offset)))
+    /// What is live in a sequential log block its page status table says.
+    fn live_in(&self, log_block: &LogBlock, from: u32, live_at: impl Fn(u32) -> Option<u32>) -> Option<(u32, u32)> {
+        if log_block.role == Role::Sequential {
+            let offset = self.segments.first_live(log_block.owner, from)?;
+            return Some((offset, self.layout.key(log_block.owner, offset)));
+        }
+        (from..log_block.next).find_map(|index| Some((index, live_at(index)?)))
     }
 
-    /// Everything that is live, in no order.
-    pub(in super::super) fn places(&self) -> impl Iterator<Item = (u32, Page)> + '_ {
+    fn places(&self) -> impl Iterator<Item = (u32, Page)> + '_ {
         self.pages.entries().chain(self.segments.places())
     }
 
-    pub(in super::super) fn ram(&self, geometry: &Geometry, logical_blocks: u32, ledger: &mut RamLedger) {
+    fn own_log_block(&self, logical_block: u32) -> Option<u32> {
+        self.segments.slot(logical_block)
+    }
+
+    fn holds_copies(&self) -> bool {
+        self.sizes.copies
+    }
+
+    fn reserve(&mut self, log_blocks: usize) {
+        self.pages.reserve(log_blocks * self.layout.pages_per_block() as usize);
+    }
+
+    fn ram(&self, geometry: &Geometry, _log_blocks: u32, logical_blocks: u32, ledger: &mut RamLedger) {
         let bits = |n: u32| u64::from(n.max(2).next_power_of_two().trailing_zeros());
         let channels = self.layout.channels();
         let block = bits(geometry.blocks().div_ceil(channels));
@@ -137,11 +179,10 @@ mod tests {
     fn the_tables_are_as_large_as_table_i_says() {
         // 256 GB over eight channels: 32 segments of sequential log blocks and 768 random ones.
         let geometry = Geometry::new(4096, 128, 1 << 19, 8, 1).unwrap();
-        let sizes =
-            TableSizes { random: 768, segments: 32, reduced: true, copies: false, barriers: Barriers::default() };
-        let tables = Tables::new(&geometry, Layout::segments(&geometry), sizes);
+        let sizes = TableSizes { random: 768, segments: 32, reduced: true, copies: false };
+        let tables = Tables::new(&geometry, LogicalLayout::segments(&geometry), sizes, Barriers::default());
         let mut ledger = RamLedger::default();
-        tables.ram(&geometry, 1 << 19, &mut ledger);
+        tables.ram(&geometry, 1024, 1 << 19, &mut ledger);
         let of = |name| ledger.papers().find(|(of, _)| *of == name).unwrap().1;
         // 4.52 KB, 336 KB and 768.5 KB.
         assert_eq!(of("last.segments"), 32 * 1157 / 8);

@@ -4,99 +4,100 @@
 //! Nothing is written, and neither log blocks nor what is stale in map blocks are read: a power cut meanwhile changes
 //! nothing.
 
-use super::super::LogBlock;
-use super::super::data_map::Entry;
+use super::super::data_map::MapEntry;
+use super::super::ground::Ground;
+use super::super::hybrid::Hybrid;
+use super::super::log_index::LogIndex;
 use super::super::pool::Role;
+use super::super::scheme::Scheme;
 use super::super::snapshot::{SEAL, Snapshot};
-use super::map_scan::MapScan;
-use super::scan::Scan;
+use super::{MapParts, SpareScan};
 use crate::barriers::Barrier;
-use crate::medium::{Steps, sealed, take_words};
+use crate::medium::{Session, sealed, take_words};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
+use phelsuma_nand::{Block, Kind, Nand, Page, Spare, SpareRead};
 
-impl LogBlock {
+impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
     /// Takes over a snapshot. Whether all of it was there; if not, this FTL is of no use.
-    pub(super) fn restore<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        steps: &mut Steps,
-        usable: &[Block],
-        scan: &mut Scan,
-    ) -> bool {
-        let geometry = self.ground.geometry;
-        let Some(youngest) = self.youngest(usable, scan) else { return false };
-        steps.begin("find the snapshot");
-        let Some((page, spare)) = last_written(nand, steps, &geometry, youngest) else { return false };
+    pub(super) fn restore(&mut self, usable: &[Block], scan: &mut SpareScan) -> bool {
+        let geometry = *self.nand.geometry();
+        let Some(youngest) = self.ftl.ground.youngest(usable, scan) else { return false };
+        self.steps.begin("find the snapshot");
+        let Some((page, spare)) = last_written(self, youngest) else { return false };
         if !is_snapshot(&spare) || spare.key != SEAL {
             return false;
         }
         scan.note(&spare);
-        let Some(bytes) = steps.read(nand, page).verified_as(Kind::Map, SEAL) else { return false };
+        let Some(bytes) = self.read(page).verified_as(Kind::Map, SEAL) else { return false };
         let Some((after, count)) = sealed(bytes) else { return false };
-        steps.begin("read the snapshot");
-        let Some(words) = read_words(nand, steps, usable, scan, (after, count)) else { return false };
-        let Some(snapshot) = Snapshot::of(&geometry, words, self.ground.map.parts()) else { return false };
-        steps.report.scratch_bytes = scan.bytes() + snapshot.bytes() + steps.first.bytes();
-        if !self.restore_map(nand, steps, scan, &snapshot)
-            || !self.restore_log(scan, &snapshot, &mut steps.report.scratch_bytes)
-        {
+        self.steps.begin("read the snapshot");
+        let Some(words) = read_words(self, usable, scan, (after, count)) else { return false };
+        let Some(snapshot) = Snapshot::of(&geometry, words, self.ftl.ground.map.parts()) else { return false };
+        self.steps.report.scratch_bytes = scan.bytes() + snapshot.bytes() + self.steps.first.bytes();
+        if !restore_map(&mut self.of(|ftl| &mut ftl.ground), scan, &snapshot) {
             return false;
         }
-        self.settle_blocks(usable, scan, &MapScan::default(), &[]);
-        self.ground.pool.begin_session(scan.version_max, scan.seq_max);
-        self.ground.sealed = Some(self.ground.pool.clock.seq());
+        let Some(scratch) = self.ftl.restore_log(scan, &snapshot) else { return false };
+        self.steps.report.scratch_bytes += scratch;
+        let ground = &mut self.ftl.ground;
+        ground.settle_blocks(usable, scan, &MapParts::default(), &[]);
+        ground.pool.begin_session(scan.version_max, scan.seq_max);
+        ground.sealed = Some(ground.pool.clock.seq());
         true
     }
+}
 
+impl<I: LogIndex> Ground<I> {
     /// The block that was begun last, if it is a snapshot's.
-    fn youngest(&self, usable: &[Block], scan: &Scan) -> Option<Block> {
+    fn youngest(&self, usable: &[Block], scan: &SpareScan) -> Option<Block> {
         let is_snapshot = |block: &Block| scan.role(*block) == Some(Role::Snapshot);
-        let by_youngest = self.ground.barriers.keeps(Barrier::SealIsYoungest);
-        let counts = |block: &&Block| scan.first_seq(**block) > 0 && (by_youngest || is_snapshot(block));
+        let seals_alone = !self.barriers.keeps(Barrier::SealIsYoungest);
+        let counts = |block: &&Block| scan.first_seq(**block) > 0 && (!seals_alone || is_snapshot(block));
         usable.iter().filter(counts).max_by_key(|block| scan.first_seq(**block)).copied().filter(is_snapshot)
     }
+}
 
-    /// Reads the map.
-    fn restore_map<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, scan: &Scan, snapshot: &Snapshot) -> bool {
-        let ground = &mut self.ground;
-        let geometry = ground.geometry;
-        let places = || snapshot.parts().filter(|(_, page)| u64::from(page.0) < geometry.pages());
-        if places().count() != snapshot.parts().count() {
+/// Reads the map. Whether all of it was there.
+fn restore_map<I: LogIndex, N: Nand>(
+    session: &mut Session<'_, Ground<I>, N>,
+    scan: &SpareScan,
+    snapshot: &Snapshot,
+) -> bool {
+    let geometry = session.ftl.geometry;
+    let places = || snapshot.parts().filter(|(_, page)| u64::from(page.0) < geometry.pages());
+    if places().count() != snapshot.parts().count() {
+        return false;
+    }
+    // The pages of trims are the last parts: what merges have carried out of them is known by then.
+    for (part, page) in places() {
+        let block = geometry.block_of(page);
+        if scan.role(block) != Some(Role::Map) {
             return false;
         }
-        // The pages of trims are the last parts: what merges have carried out of them is known by then.
-        for (part, page) in places() {
-            let block = geometry.block_of(page);
-            if scan.role(block) != Some(Role::Map) {
-                return false;
-            }
-            let kind = ground.map.kind_of(part);
-            let Some(bytes) = steps.read(nand, page).verified_as(kind, part) else { return false };
-            if let Some(page) = ground.map.trims_page(part) {
-                let data = &ground.data;
-                let logical_blocks = data.logical_blocks();
-                ground.trims.restore(page, bytes, |logical_block, version| {
-                    logical_block >= logical_blocks || version <= data.version(logical_block)
-                });
-            } else {
-                let decoded: Vec<(u32, Entry)> = ground.data.decode(&geometry, part, bytes).collect();
-                decoded.into_iter().for_each(|(logical_block, entry)| ground.data.set(logical_block, entry));
-            }
-            if !ground.map.blocks().any(|known| known == block) {
-                ground.map.found(block);
-            }
-            ground.map.placed(&geometry, part, page);
+        let ground = &mut *session.ftl;
+        let kind = ground.map.kind_of(part);
+        let Some(bytes) = session.steps.read(session.nand, page).verified_as(kind, part) else { return false };
+        if let Some(page) = ground.map.trims_page(part) {
+            ground.restore_trims(page, bytes);
+        } else {
+            let decoded: Vec<(u32, MapEntry)> = ground.data.decode(&geometry, part, bytes).collect();
+            decoded.into_iter().for_each(|(logical_block, entry)| ground.data.set(logical_block, entry));
         }
-        true
+        if !ground.map.blocks().any(|known| known == block) {
+            ground.map.found(block);
+        }
+        ground.map.placed(&geometry, part, page);
     }
+    true
+}
 
-    /// Takes up the log blocks; what RAM that takes goes onto `scratch`, in bytes.
-    fn restore_log(&mut self, scan: &Scan, snapshot: &Snapshot, scratch: &mut u64) -> bool {
-        let ground = &self.ground;
+impl<S: Scheme> Hybrid<S> {
+    /// Takes up the log blocks. What RAM that takes, in bytes; none where they are not as the snapshot says.
+    fn restore_log(&mut self, scan: &SpareScan, snapshot: &Snapshot) -> Option<u64> {
+        let ground = &mut self.ground;
         let geometry = ground.geometry;
-        let named = self.named();
+        let named = ground.named();
         let mut standing: Vec<(u32, Page)> = Vec::new();
         let mut seen = vec![false; geometry.blocks() as usize];
         for (block, live) in snapshot.log_blocks() {
@@ -105,7 +106,7 @@ impl LogBlock {
                 && named.binary_search(&block).is_err()
                 && !core::mem::replace(&mut seen[block.index()], true);
             if !is_known {
-                return false;
+                return None;
             }
             standing.extend(live.map(|(index, key)| (key, geometry.page(block, index))));
         }
@@ -113,15 +114,15 @@ impl LogBlock {
         standing.sort_unstable();
         let is_known = |(key, _): &(u32, Page)| *key < ground.shape.logical_pages;
         if !standing.iter().all(is_known) || standing.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return false;
+            return None;
         }
-        *scratch += seen.len() as u64 + self.ground.take_up_log_blocks(scan, &standing, |block| scan.first_seq(block));
+        let taking_up = ground.take_up_log_blocks::<S>(scan, &standing, |block| scan.first_seq(block));
         // One that was trimmed was written again: only RAM knew.
         for (key, _) in &standing {
-            let (logical_block, offset) = self.ground.split(*key);
-            self.ground.trims.clear(logical_block, offset);
+            let (logical_block, offset) = ground.split(*key);
+            ground.trims.clear(logical_block, offset);
         }
-        true
+        Some(seen.len() as u64 + taking_up)
     }
 }
 
@@ -130,10 +131,11 @@ fn is_snapshot(spare: &Spare) -> bool {
 }
 
 /// The last page of a block whose spare area says anything. What is blank is its end: pages are written one after the other.
-fn last_written<N: Nand>(nand: &mut N, steps: &mut Steps, geometry: &Geometry, block: Block) -> Option<(Page, Spare)> {
+fn last_written<F, N: Nand>(session: &mut Session<'_, F, N>, block: Block) -> Option<(Page, Spare)> {
+    let geometry = *session.nand.geometry();
     let mut last = None;
     for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
-        match steps.read_spare(nand, page) {
+        match session.read_spare(page) {
             SpareRead::Erased => break,
             SpareRead::Unreadable => {}
             SpareRead::Written(spare) => last = Some((page, spare)),
@@ -143,14 +145,13 @@ fn last_written<N: Nand>(nand: &mut N, steps: &mut Steps, geometry: &Geometry, b
 }
 
 /// The words of the snapshot that was begun after a moment: so many, on pages in the order of their numbers.
-fn read_words<N: Nand>(
-    nand: &mut N,
-    steps: &mut Steps,
+fn read_words<F, N: Nand>(
+    session: &mut Session<'_, F, N>,
     usable: &[Block],
-    scan: &Scan,
+    scan: &SpareScan,
     (after, count): (u64, u64),
 ) -> Option<Vec<u32>> {
-    let geometry = *nand.geometry();
+    let geometry = *session.nand.geometry();
     let per_page = u64::from(geometry.page_bytes() / 4);
     let is_of_it = |block: &&Block| scan.role(**block) == Some(Role::Snapshot) && scan.first_seq(**block) > after;
     let mut blocks: Vec<Block> = usable.iter().filter(is_of_it).copied().collect();
@@ -167,7 +168,7 @@ fn read_words<N: Nand>(
             break;
         }
         // A page that failed is followed by another of its number, in another block.
-        let Some(bytes) = steps.read(nand, page).verified_as(Kind::Map, number + 1) else { continue };
+        let Some(bytes) = session.read(page).verified_as(Kind::Map, number + 1) else { continue };
         take_words(&mut words[number as usize * per_page as usize..], 0, bytes);
         number += 1;
         pages -= 1;

@@ -1,17 +1,19 @@
-//! What stands in log blocks: every spare area, and the last page in full; or the summary that LAST++ has instead.
+//! What stands in log blocks: of each page of the host's its logical page and version.
+//!
+//! A scheme says how a log block is read ([`ReadLogBlock`]). Its spare areas tell everything ([`SpareAreas`]); LAST++ has
+//! summaries that are read instead.
 
-use super::super::last::summary;
-use super::super::pool::Role;
-use super::scan::Scan;
-use crate::barriers::{Barrier, Barriers};
-use crate::medium::{Owned, Steps};
+use super::super::ground::Ground;
+use super::super::log_index::LogIndex;
+use super::scan::SpareScan;
+use crate::medium::{Owned, Session};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Content, Kind, Nand, Page, PageRead, Spare, SpareRead};
+use phelsuma_nand::{Block, Kind, Nand, Page, Spare, SpareRead};
 
 /// A page of the host's in a log block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LogPage {
+pub(super) struct LogBlockPage {
     pub(super) key: u32,
     pub(super) version: u64,
     pub(super) seq: u64,
@@ -28,36 +30,71 @@ pub(super) struct Recent {
 }
 
 #[derive(Default)]
-pub(super) struct LogScan {
-    pub(super) pages: Vec<LogPage>,
+pub(in super::super) struct LogScan {
+    pub(super) pages: Vec<LogBlockPage>,
     pub(super) recent: Vec<Recent>,
     /// When each block was begun.
     begun: BTreeMap<Block, u64>,
-    /// Whether random log blocks end with a summary, if they came to their ends.
-    pub(super) summaries: bool,
+}
+
+/// How a recovery reads what stands in a log block.
+pub(in super::super) trait ReadLogBlock {
+    /// Pages that it reads in full, at the most.
+    fn pages_at_most(&self) -> u64;
+
+    /// Reads a block.
+    fn read<I: LogIndex, N: Nand>(
+        &self,
+        log: &mut LogScan,
+        session: &mut Session<'_, Ground<I>, N>,
+        scan: &mut SpareScan,
+        block: Block,
+    );
+}
+
+/// By its spare areas.
+pub(in super::super) struct SpareAreas;
+
+impl ReadLogBlock for SpareAreas {
+    fn pages_at_most(&self) -> u64 {
+        1
+    }
+
+    fn read<I: LogIndex, N: Nand>(
+        &self,
+        log: &mut LogScan,
+        session: &mut Session<'_, Ground<I>, N>,
+        scan: &mut SpareScan,
+        block: Block,
+    ) {
+        log.spare_areas(session, scan, block);
+    }
 }
 
 impl LogScan {
-    /// Reads a log block.
-    pub(super) fn block<N: Nand>(
+    /// Reads a log block as its scheme has it.
+    pub(super) fn block<I: LogIndex, N: Nand>(
         &mut self,
-        barriers: Barriers,
-        scan: &mut Scan,
-        nand: &mut N,
-        steps: &mut Steps,
+        session: &mut Session<'_, Ground<I>, N>,
+        scan: &mut SpareScan,
+        reader: &impl ReadLogBlock,
         block: Block,
     ) {
-        let geometry = *nand.geometry();
         self.begun.insert(block, scan.first_seq(block));
-        if self.summaries
-            && scan.role(block) != Some(Role::Sequential)
-            && self.summary(barriers, scan, nand, steps, block)
-        {
-            return;
-        }
+        reader.read(self, session, scan, block);
+    }
+
+    /// Reads a log block's spare areas, and its last page in full.
+    pub(in super::super) fn spare_areas<I: LogIndex, N: Nand>(
+        &mut self,
+        session: &mut Session<'_, Ground<I>, N>,
+        scan: &mut SpareScan,
+        block: Block,
+    ) {
+        let geometry = session.ftl.geometry;
         let mut last: Option<(Page, Spare)> = None;
         for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
-            if let SpareRead::Written(spare) = steps.read_spare(nand, page) {
+            if let SpareRead::Written(spare) = session.read_spare(page) {
                 scan.note(&spare);
                 if let Some((page, spare)) = last.replace((page, spare)) {
                     self.push(page, &spare);
@@ -65,67 +102,26 @@ impl LogScan {
             }
         }
         let Some((page, spare)) = last else { return };
-        scan.lasts_read += 1;
-        let data = match steps.read(nand, page) {
-            PageRead::Written { content, .. } if !barriers.keeps(Barrier::SuspectsVerified) => Some(Owned::of(content)),
-            PageRead::Written { content, .. }
-                if !barriers.keeps(Barrier::OldLastPagesVerified) && !scan.is_suspect(spare.seq) =>
-            {
-                Some(Owned::of(content))
-            }
-            read => read.verified().map(|(content, _)| Owned::of(content)),
-        };
-        let Some(data) = data else {
-            scan.lasts_bad += 1;
-            return;
-        };
+        let barriers = session.ftl.barriers;
+        let Some(data) = scan.last(session, barriers, page, &spare) else { return };
         self.push(page, &spare);
         self.recent.push(Recent { page, spare, data });
         self.recent.retain(|recent| scan.is_suspect(recent.spare.seq));
     }
 
-    /// Reads a log block's summary instead of its spare areas, if there is one.
-    fn summary<N: Nand>(
-        &mut self,
-        barriers: Barriers,
-        scan: &mut Scan,
-        nand: &mut N,
-        steps: &mut Steps,
-        block: Block,
-    ) -> bool {
-        let geometry = *nand.geometry();
-        let last = geometry.pages_per_block() - 1;
-        let (content, spare) = match steps.read(nand, geometry.page(block, last)) {
-            PageRead::Written { content, spare, .. } if !barriers.keeps(Barrier::SuspectsVerified) => (content, spare),
-            read => match read.verified() {
-                Some(read) => read,
-                None => return false,
-            },
-        };
-        let Content::Bytes(bytes) = content else { return false };
-        if spare.kind != Kind::Summary || spare.key != block.0 {
-            return false;
-        }
-        scan.note(&spare);
-        let first_seq = scan.first_seq(block);
-        for (index, entry) in summary::decode(bytes, last) {
-            if let Some((key, version)) = entry {
-                let seq = first_seq + u64::from(index);
-                self.pages.push(LogPage { key, version, seq, page: geometry.page(block, index), suspect: false });
-            }
-        }
-        true
+    /// A page of the host's that was done when the power failed.
+    pub(in super::super) fn certain(&mut self, page: Page, key: u32, version: u64, seq: u64) {
+        self.pages.push(LogBlockPage { key, version, seq, page, suspect: false });
     }
 
     fn push(&mut self, page: Page, spare: &Spare) {
         if spare.kind == Kind::User {
-            let (key, version, seq) = (spare.key, spare.version, spare.seq);
-            self.pages.push(LogPage { key, version, seq, page, suspect: false });
+            self.certain(page, spare.key, spare.version, spare.seq);
         }
     }
 
     /// The scan is over: what may have been in flight is known.
-    pub(super) fn end(&mut self, scan: &Scan) {
+    pub(super) fn end(&mut self, scan: &SpareScan) {
         self.recent.retain(|recent| scan.is_suspect(recent.spare.seq));
         for page in &mut self.pages {
             page.suspect = self.recent.iter().any(|recent| recent.page == page.page);
@@ -137,7 +133,7 @@ impl LogScan {
         // A tree of many entries takes up to twice as much as they do.
         let begun = 2 * self.begun.len() * size_of::<(Block, u64)>();
         let recent = self.recent.len() * (size_of::<Recent>() + page_bytes as usize);
-        (self.pages.capacity() * size_of::<LogPage>() + begun + recent) as u64
+        (self.pages.capacity() * size_of::<LogBlockPage>() + begun + recent) as u64
     }
 
     /// When a block was begun.

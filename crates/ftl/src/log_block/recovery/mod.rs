@@ -1,9 +1,10 @@
-//! Recovery of a log-block FTL: map blocks tell where data blocks are, spare areas or summaries what stands in log blocks
-//! (LAST++ section 4.7). After a clean end LAST++ has a snapshot instead ([`from_snapshot`]).
+//! Recovery of a hybrid FTL: map blocks tell where data blocks are, log blocks what was written since (LAST++ section 4.7).
+//! After a clean end there may be a snapshot instead ([`from_snapshot`]).
 //!
 //! What the map names is sound: a map page is not programmed before what it names is on flash. What no map page names is
 //! told by the label of its first page: a log block counts, with every page that is younger than its logical block's
-//! merge; the destination of a full merge is an orphan, and free.
+//! merge; the destination of a full merge is an orphan, and free. How a log block is read, and as what it is taken up,
+//! its scheme says ([`Scheme::log_reader`], [`Scheme::taken_up`]).
 //!
 //! The three rules of the page-mapped recovery ([`crate::page_mapped`]) hold here as well:
 //!
@@ -14,153 +15,180 @@
 //! - **What it makes stale is kept until then**: data blocks that the older version of a part names, and log blocks whose
 //!   pages would count again.
 
+mod found;
 mod from_snapshot;
 mod log_scan;
+mod map_parts;
 mod map_scan;
-pub(super) mod scan;
+mod scan;
+mod taking_up;
 
-use super::data_map::Entry;
-use super::ground::{Ground, NOBODY};
+use super::ground::Ground;
+use super::hybrid::Hybrid;
+use super::log_index::LogIndex;
+use super::merge::Merge;
 use super::pool::{Role, Use};
-use super::shape::Sizes;
-use super::{Config, LogBlock};
+use super::scheme::Scheme;
+use super::shape::HybridSizes;
+use super::shape::LogConfig;
+use super::tally::Tally;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::medium::{FirstPages, Steps, anchor};
-use crate::recovery_report::RecoveryReport;
+use crate::medium::usable_blocks;
+use crate::medium::{FirstPages, Phase, Session, Steps};
+use crate::recovery_report::{RecoveryBound, RecoveryReport};
 use alloc::vec::Vec;
-use log_scan::{LogPage, LogScan};
-use map_scan::MapScan;
-use phelsuma_nand::{Block, Nand, Page, Time};
-use scan::{Scan, Seen};
+use log_scan::LogBlockPage;
+use map_parts::MapParts;
+use phelsuma_nand::{Block, Nand, Page};
+use scan::Seen;
 
-impl LogBlock {
-    /// Brings a drive up from what is on flash.
-    pub(crate) fn recover<N: Nand>(
-        nand: &mut N,
-        config: &Config,
-        at: Time,
-    ) -> Result<(Self, RecoveryReport), FtlError> {
-        let mut steps = Steps::new(at);
-        let anchors = anchor::find_as_step(nand, config, &mut steps)?;
-        Self::recover_described(nand, config, anchors, steps)
-    }
+pub(super) use found::FoundLogBlock;
+pub(super) use log_scan::{LogScan, ReadLogBlock, SpareAreas};
+pub(super) use map_scan::{MapScan, Mapped, ReadPart};
+pub(super) use scan::SpareScan;
 
-    /// The same of a drive whose description has been found in `anchors`.
+impl<S: Scheme> Hybrid<S> {
+    /// Brings up a drive whose description has been found in `anchors`.
     pub(super) fn recover_described<N: Nand>(
         nand: &mut N,
-        config: &Config,
+        config: &LogConfig,
+        parts: &S::Parts,
         anchors: Vec<Block>,
         mut steps: Steps,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let described = anchors.len() as u32;
-        let sizes = Sizes::that_fit(&geometry, config, described, 0)?;
-        let mut ftl = Self::empty(&geometry, config, &sizes, anchors);
-        ftl.ground.pool.recovering = true;
-        let usable = ftl.usable_blocks(nand);
-        ftl.ground.pool.bad = geometry.blocks() - described - usable.len() as u32;
-
-        steps.begin("read the first spare area of every block");
-        let mut scan = Scan::new(&geometry);
-        steps.first = FirstPages::new(geometry.blocks(), ftl.ground.pool.wear.is_some());
-        for block in &usable {
-            scan.first(nand, &mut steps, *block);
-        }
-        if let Some(wear) = &mut ftl.ground.pool.wear {
-            wear.found(&steps.first);
-        }
-
-        if sizes.last.is_some() {
-            if ftl.restore(nand, &mut steps, &usable, &mut scan) {
-                steps.now = ftl.scheme.recovered(&mut ftl.ground, nand, steps.now)?;
-                return Ok(ftl.ready(steps, &sizes));
+        let sizes = HybridSizes::that_fit(&geometry, config, S::layout(&geometry), described, 0)?;
+        let mut ftl = Self::empty(&geometry, config, parts, &sizes, anchors);
+        ftl.ground.pool.phase = Phase::Mounting;
+        let usable = usable_blocks(nand, &ftl.anchors);
+        ftl.ground.pool.failures.found_bad(geometry.blocks() - described - usable.len() as u32);
+        let mut session = Session { ftl: &mut ftl, nand, steps: &mut steps };
+        let mut scan = session.first_pages(&usable);
+        if S::SNAPSHOT && session.restore(&usable, &mut scan) {
+            session.hand_over()?;
+        } else {
+            if S::SNAPSHOT {
+                session.ftl.start_over(config, parts, &sizes);
             }
-            let anchors = core::mem::take(&mut ftl.anchors);
-            let (bad, wear) = (ftl.ground.pool.bad, ftl.ground.pool.wear.take());
-            ftl = Self::empty(&geometry, config, &sizes, anchors);
-            (ftl.ground.pool.recovering, ftl.ground.pool.bad, ftl.ground.pool.wear) = (true, bad, wear);
+            session.scan_and_mend(&usable, scan)?;
         }
+        debug_assert!(ftl.ground.held_since.is_none(), "log blocks are held when the drive is mounted");
+        let bound = sizes.recovery_bound(&geometry, ftl.scheme.log_reader().pages_at_most(), S::SNAPSHOT);
+        Ok(ftl.ready(steps, bound))
+    }
 
-        steps.begin("read map blocks");
-        let mut map = MapScan::default();
-        for block in &usable {
-            if scan.role(*block) == Some(Role::Map) {
-                map.block(&mut scan, nand, &mut steps, *block);
-            }
-        }
-        map.load(&mut ftl.ground, &scan, nand, &mut steps);
-
-        steps.begin("scan log blocks");
-        let mut log = LogScan::default();
-        log.summaries = sizes.summaries;
-        let named = ftl.named();
-        for block in &usable {
-            let begun_in_time = scan.first_seq(*block) >= map.oldest_log;
-            if scan.role(*block).is_some_and(Role::is_log) && begun_in_time && named.binary_search(block).is_err() {
-                log.block(ftl.ground.barriers, &mut scan, nand, &mut steps, *block);
-            }
-        }
-        log.end(&scan);
-        map.settle(&scan);
-        let log_bytes = log.bytes(geometry.page_bytes());
-        let (counting, suspects, entering_bytes) = ftl.enter_log_pages(&scan, &map, log);
-        let held = ftl.settle_blocks(&usable, &scan, &map, &counting);
-        ftl.ground.pool.begin_session(scan.version_max, scan.seq_max);
-        (steps.report.last_pages, steps.report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
-        steps.report.scratch_bytes = scan.bytes() + map.bytes() + log_bytes + entering_bytes + steps.first.bytes();
-
-        steps.begin("write anew what may have been in flight");
-        let before = ftl.ground.tally;
-        match ftl.write_anew(nand, &map, &suspects, held, steps.now) {
-            Ok(done) => {
-                steps.now = done;
-                ftl.ground.kept.0 = Vec::new();
-            }
-            // Blocks have grown bad faster than merges could make up for: what is there can be read, and what was read and
-            // may never be again is read from RAM.
-            Err(FtlError::Full { .. }) => ftl.ground.stop_writing(),
-            Err(error) => return Err(error),
-        }
-        ftl.ground.held_since = None;
-        steps.now = steps.now.max(ftl.ground.pool.clock.horizon());
-        steps.step.reads += ftl.ground.tally.reads - before.reads;
-        steps.step.programs += ftl.ground.tally.programs - before.programs;
-        Ok(ftl.ready(steps, &sizes))
+    /// A snapshot has turned out to be of no use: nothing of it counts.
+    fn start_over(&mut self, config: &LogConfig, parts: &S::Parts, sizes: &HybridSizes) {
+        let (geometry, anchors) = (self.ground.geometry, core::mem::take(&mut self.anchors));
+        let (bad, wear) = (self.ground.pool.failures.bad(), self.ground.pool.wear.take());
+        *self = Self::empty(&geometry, config, parts, sizes, anchors);
+        (self.ground.pool.phase, self.ground.pool.wear) = (Phase::Mounting, wear);
+        self.ground.pool.failures.found_bad(bad);
     }
 
     /// It is up.
-    fn ready(mut self, mut steps: Steps, sizes: &Sizes) -> (Self, RecoveryReport) {
+    fn ready(mut self, mut steps: Steps, bound: RecoveryBound) -> (Self, RecoveryReport) {
         steps.step.spare_reads += self.ground.pool.untold_spare_reads;
         steps.end();
-        self.ground.pool.recovering = false;
-        self.ground.tally = super::tally::Tally::default();
-        let mut report = steps.report;
-        report.bound = sizes.recovery_bound(&self.ground.geometry);
-        report.done = steps.now;
+        self.ground.pool.phase = self.ground.pool.phase.mounted();
+        self.ground.tally = Tally::default();
+        let report = RecoveryReport { bound, done: steps.now, ..steps.report };
         (self, report)
+    }
+}
+
+impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
+    /// What the first spare area of every block says.
+    fn first_pages(&mut self, usable: &[Block]) -> SpareScan {
+        self.steps.begin("read the first spare area of every block");
+        let pool = &mut self.ftl.ground.pool;
+        self.steps.first = FirstPages::new(self.nand.geometry().blocks(), pool.wear.is_some());
+        let mut scan = SpareScan::new(self.nand.geometry());
+        for block in usable {
+            scan.first(self, *block);
+        }
+        if let Some(wear) = &mut self.ftl.ground.pool.wear {
+            wear.found(&self.steps.first);
+        }
+        scan
+    }
+
+    /// Leaves the log blocks to the scheme.
+    fn hand_over(&mut self) -> Result<(), FtlError> {
+        self.steps.now = self.ftl.scheme.recovered(&mut self.ftl.ground, self.nand, self.steps.now)?;
+        Ok(())
+    }
+
+    /// Reads map blocks and log blocks, and writes anew what may have been in flight.
+    fn scan_and_mend(&mut self, usable: &[Block], mut scan: SpareScan) -> Result<(), FtlError> {
+        self.steps.begin("read map blocks");
+        let mut ground = self.of(|ftl| &mut ftl.ground);
+        let mut map_blocks = MapScan::default();
+        for block in usable {
+            if scan.role(*block) == Some(Role::Map) {
+                map_blocks.block(&mut ground, &mut scan, *block);
+            }
+        }
+        let mut map = MapParts::load(map_blocks, &mut ground, &scan);
+
+        self.steps.begin("scan log blocks");
+        let log = self.scan_log_blocks(usable, &mut scan, map.oldest_log);
+        map.settle(&scan);
+        let log_bytes = log.bytes(self.nand.geometry().page_bytes());
+        let (counting, suspects, entering_bytes) = self.ftl.enter_log_pages(&scan, &map, log);
+        let held = self.ftl.ground.settle_blocks(usable, &scan, &map, &counting);
+        self.ftl.ground.pool.begin_session(scan.version_max, scan.seq_max);
+        let report = &mut self.steps.report;
+        (report.last_pages, report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
+        report.scratch_bytes = scan.bytes() + map.bytes() + log_bytes + entering_bytes + self.steps.first.bytes();
+
+        self.steps.begin("write anew what may have been in flight");
+        let before = self.ftl.ground.tally;
+        match self.write_anew(&map, &suspects, held) {
+            Ok(()) => self.ftl.ground.kept.0 = Vec::new(),
+            // Blocks have grown bad faster than merges could make up for: what is there can be read, and what was read and
+            // may never be again is read from RAM.
+            Err(FtlError::Full { .. }) => self.ftl.ground.stop_writing(),
+            Err(error) => return Err(error),
+        }
+        let ground = &mut self.ftl.ground;
+        ground.held_since = None;
+        self.steps.now = self.steps.now.max(ground.pool.clock.horizon());
+        self.steps.step.reads += ground.tally.reads - before.reads;
+        self.steps.step.programs += ground.tally.programs - before.programs;
+        Ok(())
+    }
+
+    /// Reads the log blocks that may count: those that no map page names, and that are not older than any that counts.
+    fn scan_log_blocks(&mut self, usable: &[Block], scan: &mut SpareScan, oldest: u64) -> LogScan {
+        let reader = self.ftl.scheme.log_reader();
+        let named = self.ftl.ground.named();
+        let mut ground = Session { ftl: &mut self.ftl.ground, nand: self.nand, steps: self.steps };
+        let mut log = LogScan::default();
+        for block in usable {
+            let begun_in_time = scan.first_seq(*block) >= oldest;
+            if scan.role(*block).is_some_and(Role::is_log) && begun_in_time && named.binary_search(block).is_err() {
+                log.block(&mut ground, scan, &reader, *block);
+            }
+        }
+        log.end(scan);
+        log
     }
 
     /// Writes anew what may have been in flight, gives back what was `held` for it, and leaves the log blocks to the scheme.
-    /// When that is done.
     ///
     /// # Errors
     /// No block is left. Then nothing may be written any more.
-    fn write_anew<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        map: &MapScan,
-        suspects: &[u32],
-        held: Vec<Block>,
-        at: Time,
-    ) -> Result<Time, FtlError> {
-        let (ground, mut now) = (&mut self.ground, at);
-        ground.held_since = (ground.barriers.keeps(Barrier::HeldLogBlocksScanned)).then_some(map.oldest_log);
+    fn write_anew(&mut self, map: &MapParts, suspects: &[u32], held: Vec<Block>) -> Result<(), FtlError> {
+        let (ground, mut now) = (&mut self.ftl.ground, self.steps.now);
+        ground.held_since = ground.barriers.keeps(Barrier::HeldLogBlocksScanned).then_some(map.oldest_log);
         if ground.barriers.keeps(Barrier::SuspectsCopied) {
-            now = ground.write_parts(nand, map.suspects(), now)?;
-            for logical_block in suspects {
-                now = ground.full_merge(nand, *logical_block, now)?;
-            }
+            now = ground.write_parts(self.nand, map.suspects(), now)?;
+            let merges: Vec<Merge> = suspects.iter().map(|logical_block| Merge::full(*logical_block)).collect();
+            // One after the other: of each the map says so before the next one takes a block.
+            now = ground.merge_together(self.nand, &merges, 1, now)?;
         }
         now = now.max(ground.pool.clock.horizon());
         ground.kept.0.clear();
@@ -171,23 +199,22 @@ impl LogBlock {
         // Log blocks of which nothing is left.
         let dead: Vec<u32> = ground.log.slots().filter(|slot| ground.log.get(*slot).live == 0).collect();
         for slot in dead {
-            now = ground.release_log_block(nand, slot, now)?;
+            now = ground.release_log_block(self.nand, slot, now)?;
         }
-        self.scheme.recovered(ground, nand, now)
+        debug_assert!(
+            ground.log.slots().all(|slot| ground.log.get(slot).closed),
+            "a log block is open after a recovery"
+        );
+        self.steps.now = now;
+        self.hand_over()
     }
+}
 
-    /// The data blocks that the map names, in order.
-    fn named(&self) -> Vec<Block> {
-        let data = &self.ground.data;
-        let mut named: Vec<Block> = (0..data.logical_blocks()).filter_map(|lb| data.block(lb)).collect();
-        named.sort_unstable();
-        named
-    }
-
+impl<S: Scheme> Hybrid<S> {
     /// Enters the newest pages of log blocks that are younger than their logical block's merge and not trimmed. The blocks
     /// whose pages would count if what may have been in flight turned bad, in order; and the logical blocks of pages that
     /// may have been in flight and count; and the RAM that this takes besides, in bytes.
-    fn enter_log_pages(&mut self, scan: &Scan, map: &MapScan, mut log: LogScan) -> (Vec<Block>, Vec<u32>, u64) {
+    fn enter_log_pages(&mut self, scan: &SpareScan, map: &MapParts, mut log: LogScan) -> (Vec<Block>, Vec<u32>, u64) {
         let ground = &mut self.ground;
         let geometry = ground.geometry;
         let logical_pages = ground.shape.logical_pages;
@@ -200,14 +227,14 @@ impl LogBlock {
         }
         let compares = ground.barriers.keeps(Barrier::MergeVersionCompared);
         let (mut counting, mut suspects) = (Vec::new(), Vec::new());
-        let mut entered: Vec<LogPage> = Vec::new();
+        let mut entered: Vec<LogBlockPage> = Vec::new();
         for pages in log.pages.chunk_by(|a, b| a.key == b.key) {
             let Some(key) = pages.first().map(|page| page.key) else { continue };
             let (logical_block, offset) = ground.split(key);
             // As the newest parts of the map have it.
             let merged = ground.data.version(logical_block);
             let trimmed = ground.trims.entry(logical_block).filter(|trim| trim.has(offset)).map(|trim| trim.version);
-            let counts = |page: &&LogPage| {
+            let counts = |page: &&LogBlockPage| {
                 (page.version > merged || !compares) && trimmed.is_none_or(|trimmed| page.version > trimmed)
             };
             if let Some(newest) = pages.iter().find(counts) {
@@ -219,7 +246,7 @@ impl LogBlock {
             // As it is where everything that may have been in flight turns bad.
             let merged = map.certain_version(logical_block).unwrap_or(merged);
             let trimmed = if map.trims_are_suspect() { None } else { trimmed };
-            let would = |page: &&LogPage| {
+            let would = |page: &&LogBlockPage| {
                 !page.suspect && page.version > merged && trimmed.is_none_or(|trimmed| page.version > trimmed)
             };
             counting.extend(pages.iter().find(would).map(|page| geometry.block_of(page.page)));
@@ -228,9 +255,10 @@ impl LogBlock {
         counting.dedup();
         suspects.sort_unstable();
         suspects.dedup();
+        debug_assert!(entered.windows(2).all(|pair| pair[0].key < pair[1].key), "a page is entered twice");
         let standing: Vec<(u32, Page)> = entered.iter().map(|page| (page.key, page.page)).collect();
-        let taking_up = ground.take_up_log_blocks(scan, &standing, |block| log.begun(block));
-        let bytes = (entered.capacity() * size_of::<LogPage>()) as u64 + taking_up;
+        let taking_up = ground.take_up_log_blocks::<S>(scan, &standing, |block| log.begun(block));
+        let bytes = (entered.capacity() * size_of::<LogBlockPage>()) as u64 + taking_up;
         for page in &entered {
             // One that may turn bad does not undo the trim before it: the table may be written before the page is safe.
             // The merge that makes it so carries out the rest of the entry.
@@ -242,12 +270,20 @@ impl LogBlock {
         ground.kept.0 = log.recent.into_iter().map(|recent| (recent.page, recent.spare, recent.data)).collect();
         (counting, suspects, bytes)
     }
+}
+
+impl<I: LogIndex> Ground<I> {
+    /// The data blocks that the map names, in order.
+    fn named(&self) -> Vec<Block> {
+        let mut named: Vec<Block> = (0..self.data.logical_blocks()).filter_map(|lb| self.data.block(lb)).collect();
+        named.sort_unstable();
+        named
+    }
 
     /// Says of each block what it is; those that hold nothing that counts go into the pool, in the order of their first
     /// pages. Those that must be kept until what may have been in flight is safe are given back.
-    fn settle_blocks(&mut self, usable: &[Block], scan: &Scan, map: &MapScan, counting: &[Block]) -> Vec<Block> {
-        let named = self.named();
-        let ground = &mut self.ground;
+    fn settle_blocks(&mut self, usable: &[Block], scan: &SpareScan, map: &MapParts, counting: &[Block]) -> Vec<Block> {
+        let (named, ground) = (self.named(), self);
         let holds = ground.barriers.keeps(Barrier::FallbacksHeld);
         ground.map.drop_dead();
         let mut map_blocks: Vec<Block> = ground.map.blocks().collect();
@@ -270,81 +306,10 @@ impl LogBlock {
                 ground.pool.release(block);
             }
         }
+        debug_assert!(
+            held.iter().all(|block| ground.pool.use_of(*block) == Use::Fixed),
+            "a block is held and used for something else"
+        );
         held
     }
 }
-
-impl Ground {
-    /// Takes up the log blocks that hold these pages, each of which is the newest of its logical page: in the order in
-    /// which they were begun, and none is written any further. The RAM that this takes, in bytes, with what was given.
-    fn take_up_log_blocks(&mut self, scan: &Scan, newest: &[(u32, Page)], begun: impl Fn(Block) -> u64) -> u64 {
-        let geometry = self.geometry;
-        let block_of = |page: Page| geometry.block_of(page);
-        let mut blocks: Vec<(u64, Block)> =
-            newest.iter().map(|(_, page)| (begun(block_of(*page)), block_of(*page))).collect();
-        blocks.sort_unstable();
-        blocks.dedup();
-        if let Some(tables) = self.log.last_mut() {
-            tables.reserve(blocks.len());
-        }
-        // Of each page that counts its block, its logical page and where it stands.
-        let mut standing: Vec<(Block, u32, u32)> = Vec::new();
-        if self.log.last().is_some() {
-            let place = |(key, page): &(u32, Page)| (block_of(*page), *key, geometry.index_of(*page));
-            standing.extend(newest.iter().map(place));
-            standing.sort_unstable();
-        }
-        let bytes = size_of_val(newest)
-            + blocks.capacity() * size_of::<(u64, Block)>()
-            + standing.capacity() * size_of::<(Block, u32, u32)>();
-        for (first_seq, block) in blocks {
-            let (role, owner) = self.taken_up(&standing, block, scan.role(block));
-            let slot = self.log.open(block, owner, role, first_seq);
-            let state = self.log.get_mut(slot);
-            (state.closed, state.in_place, state.next) = (true, false, geometry.pages_per_block());
-            self.pool.take(block, Use::Log);
-        }
-        for (key, page) in newest {
-            self.log.set(*key, *page);
-        }
-        let slots: Vec<u32> = self.log.slots().collect();
-        for slot in slots {
-            let mut owners = self.log.get(slot).keys.iter().filter(|key| **key != super::log::NONE);
-            let owner = owners.next().map(|key| self.split(*key).0);
-            let alone = owner.filter(|owner| owners.all(|key| self.split(*key).0 == *owner));
-            let state = self.log.get_mut(slot);
-            state.used = state.live;
-            state.owner = alone.unwrap_or(NOBODY);
-            let (role, owner, live) = (state.role, state.owner, state.live);
-            // A sequential log block that is complete may still become a data block.
-            self.log.get_mut(slot).in_place = role == Role::Sequential && live == self.pages_in(owner);
-        }
-        bytes as u64
-    }
-
-    /// As what a log block of LAST++ is taken up, and whose it is: the pages that count in it are `standing` there. A
-    /// sequential one for which the table of segments has no room, or no room any more, is a random one of the cold
-    /// partition.
-    fn taken_up(&self, standing: &[(Block, u32, u32)], block: Block, role: Option<Role>) -> (Role, u32) {
-        let Some(tables) = self.log.last() else { return (Role::Log, NOBODY) };
-        if role == Some(Role::Hot) {
-            return (Role::Hot, NOBODY);
-        }
-        let from = standing.partition_point(|(other, ..)| *other < block);
-        let pages = || standing.iter().skip(from).take_while(|(other, ..)| *other == block);
-        let owner = pages().next().map(|(_, key, _)| self.split(*key).0);
-        match owner {
-            Some(owner)
-                if role == Some(Role::Sequential)
-                    && pages().all(|(_, key, index)| self.split(*key) == (owner, *index))
-                    && tables.segments.can_open(owner) =>
-            {
-                (Role::Sequential, owner)
-            }
-            _ => (Role::Log, NOBODY),
-        }
-    }
-}
-
-/// An entry of the map as it is where what may have been in flight turns bad.
-type Certain = (u32, Entry);

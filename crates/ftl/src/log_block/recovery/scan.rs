@@ -1,10 +1,11 @@
 //! What spare areas tell: of each block what it was opened for and when, and how far the clocks have come.
 
 use super::super::pool::Role;
-use crate::medium::{Steps, window};
+use crate::barriers::{Barrier, Barriers};
+use crate::medium::{Owned, Session, window};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Spare, SpareRead};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, PageRead, Spare, SpareRead};
 
 /// What a block's first readable page says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,7 +15,7 @@ pub(in super::super) enum Seen {
     Role(Role),
 }
 
-pub(in super::super) struct Scan {
+pub(in super::super) struct SpareScan {
     geometry: Geometry,
     window: u64,
     pub(in super::super) version_max: u64,
@@ -27,7 +28,7 @@ pub(in super::super) struct Scan {
     pub(in super::super) lasts_bad: u64,
 }
 
-impl Scan {
+impl SpareScan {
     pub(in super::super) fn new(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks() as usize;
         Self {
@@ -66,10 +67,14 @@ impl Scan {
 
     /// Reads a block's first spare area. A block whose first is blank is blank: no page is written to a block before its
     /// first. Where it cannot be read, the next that can is as good: that one is given back.
-    pub(in super::super) fn first<N: Nand>(&mut self, nand: &mut N, steps: &mut Steps, block: Block) -> Option<Spare> {
+    pub(in super::super) fn first<F, N: Nand>(
+        &mut self,
+        session: &mut Session<'_, F, N>,
+        block: Block,
+    ) -> Option<Spare> {
         for index in 0..self.geometry.pages_per_block() {
             let page = self.geometry.page(block, index);
-            match steps.read_spare(nand, page) {
+            match session.read_spare(page) {
                 SpareRead::Erased if index == 0 => return None,
                 SpareRead::Erased | SpareRead::Unreadable => {}
                 SpareRead::Written(spare) => {
@@ -90,6 +95,27 @@ impl Scan {
         None
     }
 
+    /// Reads the last page of a block in full: its data, if they are what its spare area says. It may have been in flight.
+    pub(in super::super) fn last<F, N: Nand>(
+        &mut self,
+        session: &mut Session<'_, F, N>,
+        barriers: Barriers,
+        page: Page,
+        spare: &Spare,
+    ) -> Option<Owned> {
+        self.lasts_read += 1;
+        let is_believed = |scan: &Self| {
+            !barriers.keeps(Barrier::SuspectsVerified)
+                || !barriers.keeps(Barrier::OldLastPagesVerified) && !scan.is_suspect(spare.seq)
+        };
+        let data = match session.read(page) {
+            PageRead::Written { content, .. } if is_believed(self) => Some(Owned::of(content)),
+            read => read.verified().map(|(content, _)| Owned::of(content)),
+        };
+        self.lasts_bad += u64::from(data.is_none());
+        data
+    }
+
     pub(in super::super) fn note(&mut self, spare: &Spare) {
         self.version_max = self.version_max.max(spare.version);
         self.seq_max = self.seq_max.max(spare.seq);
@@ -103,6 +129,7 @@ impl Scan {
     /// wrote. Until the scan is over, whether it may turn out to be; and where the last ones are in an orphan of which
     /// only the first was read, a few more than were.
     pub(in super::super) fn is_suspect(&self, seq: u64) -> bool {
+        debug_assert!(seq <= self.seq_max, "seq {seq} was not noted");
         let before = self.seq_max_before_recovery;
         seq + self.window > self.seq_max || (seq <= before && seq + self.window > before)
     }

@@ -10,12 +10,16 @@
 //! if it is blank there. Filling a drive in order costs the same, a switch merge a block.
 
 use super::super::ground::Ground;
-use super::super::log::NONE;
+use super::super::log_index::HashIndex;
+use super::super::log_state::NONE;
 use super::super::order::Order;
+use super::super::shape::HybridSizes;
+use super::{PartOf, Scheme};
+use crate::barriers::Barriers;
 use crate::{FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::{Content, Nand, Time};
+use phelsuma_nand::{Content, Geometry, Nand, Time};
 
 #[derive(Clone, Debug)]
 pub(in super::super) struct Bast {
@@ -25,15 +29,40 @@ pub(in super::super) struct Bast {
 }
 
 impl Bast {
-    pub(super) fn new(logical_blocks: u32) -> Self {
-        Self { slot_of: vec![NONE; logical_blocks as usize], order: Order::default() }
+    fn merge<N: Nand>(
+        &mut self,
+        ground: &mut Ground<HashIndex>,
+        nand: &mut N,
+        slot: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let owner = ground.log.get(slot).owner;
+        debug_assert_eq!(self.slot_of[owner as usize], slot, "logical block {owner} has another log block");
+        let done = ground.merge_owned(nand, slot, at)?;
+        self.slot_of[owner as usize] = NONE;
+        self.order.remove(slot);
+        Ok(done)
+    }
+}
+
+impl Scheme for Bast {
+    type Parts = ();
+    type Index = HashIndex;
+
+    fn new((): &(), _geometry: &Geometry, sizes: &HybridSizes) -> Self {
+        Self { slot_of: vec![NONE; sizes.logical_blocks as usize], order: Order::default() }
     }
 
-    pub(super) fn write<N: Nand>(
+    fn index((): &(), geometry: &Geometry, sizes: &HybridSizes, _barriers: Barriers) -> HashIndex {
+        HashIndex::of(geometry, sizes)
+    }
+
+    fn write<N: Nand>(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut Ground<HashIndex>,
         nand: &mut N,
         key: u32,
+        _part: PartOf,
         content: Content<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
@@ -66,17 +95,9 @@ impl Bast {
         }
     }
 
-    fn merge<N: Nand>(&mut self, ground: &mut Ground, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
-        let owner = ground.log.get(slot).owner;
-        let done = ground.merge_owned(nand, slot, at)?;
-        self.slot_of[owner as usize] = NONE;
-        self.order.remove(slot);
-        Ok(done)
-    }
-
     /// Each log block is that of the logical block whose pages it holds. Log blocks of which nothing says whose they are,
     /// or that are one too many, are merged.
-    pub(super) fn recovered<N: Nand>(&mut self, ground: &mut Ground, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+    fn recovered<N: Nand>(&mut self, ground: &mut Ground<HashIndex>, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut at = at;
         let slots: Vec<u32> = ground.log.slots().collect();
         for slot in slots {
@@ -91,13 +112,13 @@ impl Bast {
         Ok(at)
     }
 
-    pub(super) fn knows(&self, ground: &Ground) -> bool {
+    fn knows(&self, ground: &Ground<HashIndex>) -> bool {
         let known = self.slot_of.iter().filter(|slot| **slot != NONE).count();
         known == ground.log.slots().count()
             && ground.log.slots().all(|slot| self.slot_of.get(ground.log.get(slot).owner as usize) == Some(&slot))
     }
 
-    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+    fn ram(&self, ledger: &mut RamLedger) {
         ledger.index("index.log_block_of", self.slot_of.capacity() as u64 * 4);
         self.order.ram(ledger);
     }

@@ -11,10 +11,15 @@
 //! log block at once; here the page goes to the random ones, and the sequential log block stays. A merge takes the newest
 //! version of each page wherever it stands, so that is safe.
 
-use super::super::ground::{Ground, NOBODY};
+use super::super::ground::Ground;
+use super::super::log_index::HashIndex;
+use super::super::log_state::NOBODY;
+use super::super::shape::HybridSizes;
+use super::{PartOf, Scheme};
+use crate::barriers::Barriers;
 use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
-use phelsuma_nand::{Content, Nand, Time};
+use phelsuma_nand::{Content, Geometry, Nand, Time};
 
 #[derive(Clone, Default, Debug)]
 pub(in super::super) struct Fast {
@@ -25,11 +30,69 @@ pub(in super::super) struct Fast {
 }
 
 impl Fast {
-    pub(super) fn write<N: Nand>(
+    fn begin_sequential<N: Nand>(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut Ground<HashIndex>,
+        nand: &mut N,
+        owner: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let mut at = at;
+        if let Some(slot) = self.sequential {
+            at = ground.merge_owned(nand, slot, at)?;
+            self.sequential = None;
+        }
+        at = self.make_room(ground, nand, ground.log_blocks_most, at)?;
+        let (slot, ready) = ground.open_log_block(nand, owner, at)?;
+        debug_assert!(!self.random.contains(&slot), "slot {slot} is sequential and random");
+        self.sequential = Some(slot);
+        Ok(ready)
+    }
+
+    /// Merges random log blocks, the oldest first, until there are fewer than `most` and there is room for another log
+    /// block: one is always left to the sequential log block.
+    fn make_room<N: Nand>(
+        &mut self,
+        ground: &mut Ground<HashIndex>,
+        nand: &mut N,
+        most: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let mut at = at;
+        while self.random.len() >= most as usize || !ground.has_room_for_log_block() {
+            let Some(oldest) = self.random.front().copied() else { break };
+            at = ground.merge_shared(nand, oldest, at)?;
+            self.random.pop_front();
+            // A full merge takes the newest pages from the sequential log block as well.
+            if let Some(slot) = self.sequential
+                && ground.log.get(slot).live == 0
+            {
+                at = ground.merge_owned(nand, slot, at)?;
+                self.sequential = None;
+            }
+        }
+        Ok(at)
+    }
+}
+
+impl Scheme for Fast {
+    type Parts = ();
+    type Index = HashIndex;
+
+    fn new((): &(), _geometry: &Geometry, _sizes: &HybridSizes) -> Self {
+        Self::default()
+    }
+
+    fn index((): &(), geometry: &Geometry, sizes: &HybridSizes, _barriers: Barriers) -> HashIndex {
+        HashIndex::of(geometry, sizes)
+    }
+
+    fn write<N: Nand>(
+        &mut self,
+        ground: &mut Ground<HashIndex>,
         nand: &mut N,
         key: u32,
+        _part: PartOf,
         content: Content<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
@@ -71,54 +134,23 @@ impl Fast {
         }
     }
 
-    fn begin_sequential<N: Nand>(
+    /// What was the sequential log block is one like any other from now on.
+    fn recovered<N: Nand>(
         &mut self,
-        ground: &mut Ground,
-        nand: &mut N,
-        owner: u32,
+        ground: &mut Ground<HashIndex>,
+        _nand: &mut N,
         at: Time,
     ) -> Result<Time, FtlError> {
-        let mut at = at;
-        if let Some(slot) = self.sequential {
-            at = ground.merge_owned(nand, slot, at)?;
-            self.sequential = None;
-        }
-        at = self.make_room(ground, nand, ground.log_blocks_most, at)?;
-        let (slot, ready) = ground.open_log_block(nand, owner, at)?;
-        self.sequential = Some(slot);
-        Ok(ready)
-    }
-
-    /// Merges random log blocks, the oldest first, until there are fewer than `most` and there is room for another log
-    /// block: one is always left to the sequential log block.
-    fn make_room<N: Nand>(&mut self, ground: &mut Ground, nand: &mut N, most: u32, at: Time) -> Result<Time, FtlError> {
-        let mut at = at;
-        while self.random.len() >= most as usize || !ground.has_room_for_log_block() {
-            let Some(oldest) = self.random.front().copied() else { break };
-            at = ground.merge_shared(nand, oldest, at)?;
-            self.random.pop_front();
-            // A full merge takes the newest pages from the sequential log block as well.
-            if let Some(slot) = self.sequential
-                && ground.log.get(slot).live == 0
-            {
-                at = ground.merge_owned(nand, slot, at)?;
-                self.sequential = None;
-            }
-        }
+        self.random = ground.log.slots().collect();
         Ok(at)
     }
 
-    /// What was the sequential log block is one like any other from now on.
-    pub(super) fn recovered(&mut self, ground: &Ground) {
-        self.random = ground.log.slots().collect();
-    }
-
-    pub(super) fn knows(&self, ground: &Ground) -> bool {
+    fn knows(&self, ground: &Ground<HashIndex>) -> bool {
         let known = |slot: u32| self.sequential == Some(slot) || self.random.contains(&slot);
         ground.log.slots().all(known) && ground.log.len() as usize == self.random.len() + self.sequential.iter().count()
     }
 
-    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+    fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("scheme.order", self.random.len() as u64 * 4);
         ledger.index("index.order", self.random.capacity() as u64 * 4);
     }

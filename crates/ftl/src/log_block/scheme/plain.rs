@@ -8,8 +8,12 @@
 //! overwrite of a block would copy it once for each page.
 
 use super::super::ground::Ground;
-use crate::FtlError;
-use phelsuma_nand::{Content, Nand, Time};
+use super::super::log_index::HashIndex;
+use super::super::shape::HybridSizes;
+use super::{PartOf, Scheme};
+use crate::barriers::Barriers;
+use crate::{FtlError, RamLedger};
+use phelsuma_nand::{Content, Geometry, Nand, Time};
 
 #[derive(Clone, Default, Debug)]
 pub(in super::super) struct Plain {
@@ -17,16 +21,24 @@ pub(in super::super) struct Plain {
     open: Option<u32>,
 }
 
-impl Plain {
-    pub(super) fn slots(&self) -> impl Iterator<Item = u32> {
-        self.open.into_iter()
+impl Scheme for Plain {
+    type Parts = ();
+    type Index = HashIndex;
+
+    fn new((): &(), _geometry: &Geometry, _sizes: &HybridSizes) -> Self {
+        Self::default()
     }
 
-    pub(super) fn write<N: Nand>(
+    fn index((): &(), geometry: &Geometry, sizes: &HybridSizes, _barriers: Barriers) -> HashIndex {
+        HashIndex::of(geometry, sizes)
+    }
+
+    fn write<N: Nand>(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut Ground<HashIndex>,
         nand: &mut N,
         key: u32,
+        _part: PartOf,
         content: Content<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
@@ -44,6 +56,7 @@ impl Plain {
             let slot = match self.open {
                 Some(slot) => slot,
                 None => {
+                    debug_assert_eq!(ground.log.len(), 0, "a block is copied while another one is");
                     let (slot, ready) = ground.open_log_block(nand, logical_block, at)?;
                     at = ready;
                     *self.open.insert(slot)
@@ -57,11 +70,20 @@ impl Plain {
         }
     }
 
-    pub(super) fn recovered<N: Nand>(ground: &mut Ground, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+    /// None of them can be gone on with.
+    fn recovered<N: Nand>(&mut self, ground: &mut Ground<HashIndex>, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut at = at;
         while let Some(slot) = { ground.log.slots().next() } {
             at = ground.merge_shared(nand, slot, at)?;
         }
         Ok(at)
+    }
+
+    fn knows(&self, ground: &Ground<HashIndex>) -> bool {
+        ground.log.slots().eq(self.open)
+    }
+
+    fn ram(&self, ledger: &mut RamLedger) {
+        ledger.structure("scheme.open", 4);
     }
 }

@@ -1,8 +1,8 @@
 //! The page maps that RAM holds: of the superblocks that were asked for last.
 
-use super::super::log::NONE;
+use super::super::log_state::NONE;
 use super::super::order::Order;
-use super::layout::Layout;
+use super::layout::SuperblockLayout;
 use super::page_map::NOWHERE;
 use crate::RamLedger;
 use alloc::vec;
@@ -22,7 +22,7 @@ pub(super) struct MapCache {
 }
 
 impl MapCache {
-    pub(super) fn new(layout: &Layout, most: u32) -> Self {
+    pub(super) fn new(layout: &SuperblockLayout, most: u32) -> Self {
         Self {
             most,
             pages: layout.pages(),
@@ -49,7 +49,9 @@ impl MapCache {
     pub(super) fn hold(&mut self, superblock: u32) -> u32 {
         let at = match self.order.oldest().filter(|_| self.superblocks.len() as u32 >= self.most) {
             Some(oldest) => {
-                self.held_at[self.superblocks[oldest as usize] as usize] = NONE;
+                let gone = self.superblocks[oldest as usize] as usize;
+                debug_assert_eq!(self.held_at[gone], oldest, "the map of superblock {gone} is held elsewhere");
+                self.held_at[gone] = NONE;
                 self.superblocks[oldest as usize] = superblock;
                 oldest
             }
@@ -59,6 +61,7 @@ impl MapCache {
                 self.superblocks.len() as u32 - 1
             }
         };
+        debug_assert_eq!(self.held_at[superblock as usize], NONE, "the map of superblock {superblock} is held twice");
         self.held_at[superblock as usize] = at;
         self.order.touch(at);
         self.get_mut(at).fill(NOWHERE);
@@ -78,7 +81,7 @@ impl MapCache {
     }
 
     /// An entry takes what it takes to name one of the pages that a superblock may have.
-    pub(super) fn ram(&self, layout: &Layout, ledger: &mut RamLedger) {
+    pub(super) fn ram(&self, layout: &SuperblockLayout, ledger: &mut RamLedger) {
         let places = layout.slots() * layout.pages_per_block;
         let bits = u64::from((places + 1).next_power_of_two().trailing_zeros());
         let packed = (self.entries.len() as u64 * bits).div_ceil(8);

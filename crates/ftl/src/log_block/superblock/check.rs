@@ -2,7 +2,8 @@
 
 use super::super::lane::Lane;
 use super::super::pool::Use;
-use super::{NOWHERE, Superblocks};
+use super::page_map::NOWHERE;
+use super::superblocks::Superblocks;
 use crate::finding::{Disagreement, Finding};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -154,7 +155,7 @@ impl Superblocks {
     }
 
     fn spare<N: Nand>(&self, nand: &mut N, page: Page) -> Option<Spare> {
-        if let Some((_, spare, _)) = self.kept.0.iter().find(|(kept, ..)| *kept == page) {
+        if let Some((_, spare, _)) = self.kept.get(page) {
             return Some(*spare);
         }
         match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {

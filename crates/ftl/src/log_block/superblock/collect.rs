@@ -9,28 +9,22 @@
 //! went into the room that another block of the superblock had left, the merge is *partial*; where it went to a fresh
 //! block, it is *full*, and its association degree is the number of logical blocks that the pages were of.
 
+use super::super::fetch::Fetched;
+use super::super::kept::KeptPage;
 use super::super::pool::Role;
-use super::Superblocks;
 use super::page_map::NOWHERE;
 use super::state::Member;
+use super::superblocks::Superblocks;
 use crate::FtlError;
+use crate::medium::NewPage;
 use crate::medium::marks::SpareMarks;
-use crate::medium::{NewPage, Owned};
 use alloc::vec::Vec;
-use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Spare, Time};
-
-/// A page that was fetched: its bytes are in `Superblocks::bytes` where it is not hollow.
-struct Fetched {
-    version: u64,
-    data_crc: u32,
-    hollow: Option<u64>,
-    ready: Time,
-}
+use phelsuma_nand::{Kind, Nand, Op, Page, PageRead, Purpose, Time};
 
 impl Superblocks {
     /// Why live pages are moved: by a request, or by a recovery.
     fn purpose_of_moves(&self) -> Purpose {
-        if self.pool.recovering { Purpose::Recovery } else { Purpose::Merge }
+        self.pool.phase.purpose(Purpose::Merge)
     }
 
     /// A slot of a superblock that the host's next page can be written to, and when.
@@ -102,7 +96,9 @@ impl Superblocks {
         let purpose = self.purpose_of_moves();
         let (block, ready) = self.pool.open(nand, Role::Log, purpose, at)?;
         let before = self.updates_of(superblock);
-        self.superblocks[superblock as usize].members[slot] = Some(Member::new(block));
+        let member = &mut self.superblocks[superblock as usize].members[slot];
+        debug_assert!(member.is_none(), "slot {slot} of superblock {superblock} is in use");
+        *member = Some(Member::new(block));
         self.recount(superblock, before);
         Ok((slot, ready))
     }
@@ -205,6 +201,7 @@ impl Superblocks {
         at: Time,
     ) -> Result<bool, FtlError> {
         let (n, mut is_fresh) = (superblock as usize, false);
+        debug_assert_ne!(self.superblocks[n].cold, Some(victim), "a block is collected into itself");
         let purpose = self.purpose_of_moves();
         let first = superblock * self.layout.pages();
         for offset in 0..self.layout.pages_in(superblock) {
@@ -227,24 +224,13 @@ impl Superblocks {
                     }
                 };
                 let bytes = core::mem::take(&mut self.bytes);
-                let content = match fetched.hollow {
-                    Some(tag) => Content::Hollow(tag),
-                    None => Content::Bytes(&bytes),
-                };
-                let (key, version) = (first + offset, fetched.version);
-                let page = NewPage {
-                    kind: Kind::User,
-                    key,
-                    version,
-                    content,
-                    data_crc: fetched.data_crc,
-                    marks: SpareMarks::NONE,
-                };
+                let page = fetched.page(first + offset, &bytes);
                 self.tally.programs += 1;
                 let copied = self.append(nand, superblock, to, &page, purpose, ready);
                 self.bytes = bytes;
                 if let Some((index, _)) = copied? {
                     self.tally.page_copies += 1;
+                    debug_assert!(moved.last().is_none_or(|(before, ..)| *before < offset), "a page is moved twice");
                     moved.push((offset, old, self.entry_of(to, index)));
                     break;
                 }
@@ -253,28 +239,17 @@ impl Superblocks {
         Ok(is_fresh)
     }
 
-    /// Reads a page to copy it. What cannot be read any more, or is somebody else's, is copied as what it is: a page
-    /// whose data do not fit their CRC. So it stays a read error, over every collection and power cut, until it is
-    /// written again.
+    /// Reads a page to copy it.
     fn fetch<N: Nand>(&mut self, nand: &mut N, key: u32, from: Page, purpose: Purpose, at: Time) -> Fetched {
-        self.bytes.clear();
         self.tally.reads += 1;
         let (read, ready) = nand.read(from, Op::new(at, purpose));
         match read {
             PageRead::Written { content, spare, .. } if spare.kind == Kind::User && spare.key == key => {
-                let hollow = match content {
-                    Content::Hollow(tag) => Some(tag),
-                    Content::Bytes(bytes) => {
-                        self.bytes.extend_from_slice(bytes);
-                        None
-                    }
-                };
-                Fetched { version: spare.version, data_crc: spare.data_crc, hollow, ready }
+                Fetched::of(content, &spare, &mut self.bytes, ready)
             }
             _ => {
                 self.tally.pages_lost_moving += 1;
-                let wrong = !Content::Hollow(0).crc();
-                Fetched { version: self.pool.clock.version(), data_crc: wrong, hollow: Some(0), ready }
+                Fetched::lost(self.pool.clock.version(), ready)
             }
         }
     }
@@ -303,7 +278,7 @@ impl Superblocks {
         &mut self,
         nand: &mut N,
         (superblock, held): (u32, u32),
-        copied: &[(Page, Spare, Owned)],
+        copied: &[KeptPage],
         ready: Time,
     ) -> Result<Time, FtlError> {
         let mut moved = Vec::new();

@@ -1,9 +1,10 @@
 //! What a superblock is on a drive of this shape, and what fits.
 
 use super::super::map_blocks;
+use super::super::shape::LogConfig;
 use super::super::shape::MERGE_BLOCKS;
 use super::page_map;
-use super::{Config, SuperblockParts};
+use crate::config::SuperblockParts;
 use crate::ftl::Shape;
 use crate::medium::window;
 use crate::{FtlError, RecoveryBound, SetAside};
@@ -17,7 +18,7 @@ const BLOCKS: u32 = 4;
 
 /// How logical pages are divided into superblocks, and how large these may grow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(super) struct SuperblockLayout {
     pub(super) pages_per_block: u32,
     /// Logical blocks of a superblock.
     pub(super) blocks: u32,
@@ -26,10 +27,10 @@ pub(super) struct Layout {
     pub(super) logical_pages: u32,
 }
 
-impl Layout {
+impl SuperblockLayout {
     /// # Errors
     /// [`FtlError::Unsupported`]: a page map of such a superblock does not fit a page.
-    pub(super) fn of(geometry: &Geometry, config: &Config, parts: SuperblockParts) -> Result<Self, FtlError> {
+    pub(super) fn of(geometry: &Geometry, config: &LogConfig, parts: SuperblockParts) -> Result<Self, FtlError> {
         let with = |blocks| Self {
             pages_per_block: geometry.pages_per_block(),
             blocks,
@@ -87,8 +88,8 @@ impl Layout {
 
 /// How many blocks are what.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
-    pub(super) layout: Layout,
+pub(super) struct SuperblockSizes {
+    pub(super) layout: SuperblockLayout,
     /// Update blocks at the most.
     pub(super) updates: u32,
     pub(super) shape: Shape,
@@ -99,19 +100,19 @@ fn in_flight(geometry: &Geometry) -> u32 {
     2 * window(geometry.dies()) as u32
 }
 
-impl Sizes {
+impl SuperblockSizes {
     /// How many blocks are what on a drive of this shape, `described` of which hold its description, whether they fit or
     /// not.
     ///
     /// # Errors
-    /// As [`Layout::of`].
+    /// As [`SuperblockLayout::of`].
     pub(super) fn of(
         geometry: &Geometry,
-        config: &Config,
+        config: &LogConfig,
         parts: SuperblockParts,
         described: u32,
     ) -> Result<Self, FtlError> {
-        let layout = Layout::of(geometry, config, parts)?;
+        let layout = SuperblockLayout::of(geometry, config, parts)?;
         let updates = config.composition.log_blocks_on(geometry);
         // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
         let metadata_blocks = map_blocks::room_for(geometry, geometry.blocks().div_ceil(layout.blocks));
@@ -132,7 +133,7 @@ impl Sizes {
     /// The same, or why it cannot be on a drive with so many bad blocks.
     pub(super) fn that_fit(
         geometry: &Geometry,
-        config: &Config,
+        config: &LogConfig,
         parts: SuperblockParts,
         described: u32,
         bad: u32,

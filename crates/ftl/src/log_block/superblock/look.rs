@@ -1,7 +1,7 @@
 //! What an onlooker sees of a SUPERBLOCK FTL's blocks.
 
 use super::super::pool::Use;
-use super::Superblocks;
+use super::superblocks::Superblocks;
 use crate::{BlockLook, BlockState};
 use phelsuma_nand::{Block, Kind};
 

@@ -6,8 +6,8 @@
 //! is younger say: a page that was moved has its old version, which does not count where the map page does not name it.
 
 use super::super::pool::Role;
-use super::Superblocks;
 use super::page_map::{self, NOWHERE};
+use super::superblocks::Superblocks;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::NewPage;
@@ -19,7 +19,7 @@ use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Spare, Spa
 impl Superblocks {
     /// Why maps are read and written: by requests, or by a recovery.
     fn purpose_of_maps(&self) -> Purpose {
-        if self.pool.recovering { Purpose::Recovery } else { Purpose::Map }
+        self.pool.phase.purpose(Purpose::Map)
     }
 
     /// Has a superblock's map in RAM: where, and from when on. What is live in its blocks is counted anew where it was
@@ -84,8 +84,7 @@ impl Superblocks {
             return (Some(*version), at);
         }
         self.tally.reads += 1;
-        let purpose = if self.pool.recovering { Purpose::Recovery } else { Purpose::Map };
-        let (read, done) = nand.read(page, Op::new(at, purpose));
+        let (read, done) = nand.read(page, Op::new(at, self.pool.phase.purpose(Purpose::Map)));
         let version = match read.verified() {
             Some((Content::Bytes(bytes), spare)) if spare.kind == Kind::Map && spare.key == superblock => {
                 page_map::entries(bytes, entries);
@@ -98,7 +97,7 @@ impl Superblocks {
 
     /// The spare area of a page that is younger than its superblock's map.
     fn young_spare<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> (Option<Spare>, Time) {
-        if let Some((_, spare, _)) = self.kept.0.iter().find(|(kept, ..)| *kept == page) {
+        if let Some((_, spare, _)) = self.kept.get(page) {
             return (Some(*spare), at);
         }
         self.counts.spare_reads += 1;
@@ -155,7 +154,7 @@ impl Superblocks {
         self.move_entries(superblock, held, moved.iter().map(|(offset, old, new)| (*offset, *old, *new)));
         let done = self.commit(nand, superblock, ready);
         match done {
-            Ok(done) => self.empty_map_blocks(nand, done),
+            Ok(done) => self.committed(nand, done),
             Err(error) => {
                 self.move_entries(superblock, held, moved.iter().map(|(offset, old, new)| (*offset, *new, *old)));
                 Err(error)
@@ -197,6 +196,7 @@ impl Superblocks {
         let done = done?;
         self.kept_maps.retain(|(of, ..)| *of != superblock);
         for member in self.superblocks[superblock as usize].members.iter_mut().flatten() {
+            debug_assert!(member.from <= member.next, "a map knows of pages that are not written: {member:?}");
             member.from = member.next;
         }
         self.give_back_dead(superblock);
@@ -224,7 +224,13 @@ impl Superblocks {
     /// too many.
     pub(super) fn commit_map<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
         let done = self.commit(nand, superblock, at)?;
-        self.empty_map_blocks(nand, done)
+        self.committed(nand, done)
+    }
+
+    /// A map page was written. A recovery empties no map block before it has written anew all map pages that may have been
+    /// in flight.
+    fn committed<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if self.pool.phase.is_mounting() { Ok(at) } else { self.empty_map_blocks(nand, at) }
     }
 
     /// Programs a page of the map, not before everything so far is on flash. When it is safe.
@@ -271,9 +277,6 @@ impl Superblocks {
     /// Empties map blocks where there are too many: their live pages are moved as they are.
     pub(super) fn empty_map_blocks<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut done = at;
-        if self.map_is_unsure {
-            return Ok(done);
-        }
         // Each round gives one back.
         for _ in 0..self.geometry.blocks() {
             let Some(victim) = self.map.victim(&self.pool) else { break };

@@ -19,7 +19,7 @@
 //!
 //! [`Spare::aux`]: phelsuma_nand::Spare::aux
 
-use super::layout::Layout;
+use super::layout::SuperblockLayout;
 use super::state::Member;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
@@ -32,13 +32,13 @@ const SLOT_BYTES: usize = 6;
 const NO_BLOCK: u32 = u32::MAX;
 
 /// Bytes of a page map.
-pub(super) fn bytes(layout: &Layout) -> usize {
+pub(super) fn bytes(layout: &SuperblockLayout) -> usize {
     HEAD_BYTES + layout.slots() as usize * SLOT_BYTES + layout.pages() as usize * 2
 }
 
 /// Writes a map into a page of zeros: of its blocks those that `stays` says.
 pub(super) fn encode(
-    layout: &Layout,
+    layout: &SuperblockLayout,
     made: u64,
     members: &[Option<Member>],
     stays: impl Fn(usize) -> bool,
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_map_page_says_what_the_map_says() {
         let geometry = Geometry::new(512, 32, 64, 1, 1).unwrap();
-        let layout = Layout { pages_per_block: 32, blocks: 4, most: 8, logical_pages: 1000 };
+        let layout = SuperblockLayout { pages_per_block: 32, blocks: 4, most: 8, logical_pages: 1000 };
         assert!(bytes(&layout) <= 512, "{}", bytes(&layout));
         let mut held: Vec<Option<Member>> = vec![None; 12];
         held[0] = Some(Member { next: 32, ..Member::new(Block(63)) });

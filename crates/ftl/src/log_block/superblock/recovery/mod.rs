@@ -19,23 +19,29 @@
 //!   nothing counts but if what may have been in flight turns bad. No map block is emptied before all such map pages
 //!   are written.
 
-mod map_scan;
+mod maps;
 mod young;
 
 use super::super::pool::{Role, Use};
-use super::super::recovery::scan::Scan;
-use super::layout::Sizes;
+use super::super::recovery::{MapScan, SpareScan};
+use super::super::shape::LogConfig;
+use super::super::tally::Tally;
+use super::layout::SuperblockSizes;
+use super::page_map::NOWHERE;
 use super::state::Member;
-use super::{Config, SuperblockParts, Superblocks};
+use super::superblocks::{SuperblockCounts, Superblocks};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::medium::{Steps, anchor};
+use crate::config::SuperblockParts;
+use crate::medium::usable_blocks;
+use crate::medium::{Phase, Session, Steps};
 use crate::recovery_report::RecoveryReport;
 use alloc::vec;
 use alloc::vec::Vec;
-use map_scan::MapScan;
-use phelsuma_nand::{Block, Nand, Page, Time};
-use young::Young;
+use core::cmp::Reverse;
+use maps::Maps;
+use phelsuma_nand::{Block, Nand, Page};
+use young::YoungPages;
 
 /// What has to be written anew of a superblock before anything else.
 struct Unsure {
@@ -47,145 +53,181 @@ struct Unsure {
 }
 
 impl Superblocks {
-    /// Brings a drive up from what is on flash.
-    pub(crate) fn recover<N: Nand>(
+    /// Brings up a drive whose description has been found in `anchors`.
+    pub(in super::super) fn recover_described<N: Nand>(
         nand: &mut N,
-        config: &Config,
-        parts: SuperblockParts,
-        at: Time,
-    ) -> Result<(Self, RecoveryReport), FtlError> {
-        let mut steps = Steps::new(at);
-        let anchors = anchor::find_as_step(nand, config, &mut steps)?;
-        Self::recover_described(nand, config, parts, anchors, steps)
-    }
-
-    /// The same of a drive whose description has been found in `anchors`.
-    pub(crate) fn recover_described<N: Nand>(
-        nand: &mut N,
-        config: &Config,
+        config: &LogConfig,
         parts: SuperblockParts,
         anchors: Vec<Block>,
         mut steps: Steps,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();
         let described = anchors.len() as u32;
-        let sizes = Sizes::that_fit(&geometry, config, parts, described, 0)?;
+        let sizes = SuperblockSizes::that_fit(&geometry, config, parts, described, 0)?;
         let mut ftl = Self::empty(&geometry, config, parts, &sizes, anchors);
-        ftl.pool.recovering = true;
-        ftl.map_is_unsure = true;
-        let usable = ftl.usable_blocks(nand);
-        ftl.pool.bad = geometry.blocks() - described - usable.len() as u32;
+        ftl.pool.phase = Phase::Mounting;
+        let usable = usable_blocks(nand, &ftl.anchors);
+        ftl.pool.failures.found_bad(geometry.blocks() - described - usable.len() as u32);
+        Session { ftl: &mut ftl, nand, steps: &mut steps }.scan_and_mend(&usable)?;
+        steps.end();
+        ftl.pool.phase = ftl.pool.phase.mounted();
+        ftl.tally = Tally::default();
+        ftl.counts = SuperblockCounts::default();
+        let bound = sizes.recovery_bound(&geometry);
+        Ok((ftl, RecoveryReport { bound, done: steps.now, ..steps.report }))
+    }
+}
 
-        steps.begin("read the first spare area of every block");
-        let mut scan = Scan::new(&geometry);
-        let mut owners = vec![None; geometry.blocks() as usize];
-        for block in &usable {
-            let spare = scan.first(nand, &mut steps, *block);
-            if let Some(spare) = spare
-                && scan.role(*block) == Some(Role::Log)
-                && spare.key < config.logical_pages
-            {
-                owners[block.index()] = Some(ftl.layout.split(spare.key).0);
-            }
-        }
+impl<N: Nand> Session<'_, Superblocks, N> {
+    /// Reads what tells where pages are, and writes anew what may have been in flight.
+    fn scan_and_mend(&mut self, usable: &[Block]) -> Result<(), FtlError> {
+        let (mut scan, owners) = self.first_pages(usable);
 
-        steps.begin("read map blocks");
-        let mut map = MapScan::default();
-        for block in &usable {
+        self.steps.begin("read map blocks");
+        let mut map_blocks = MapScan::default();
+        for block in usable {
             if scan.role(*block) == Some(Role::Map) {
-                map.block(&mut scan, nand, &mut steps, *block);
+                map_blocks.block(self, &mut scan, *block);
             }
         }
-        map.load(&mut ftl, &scan, &owners, nand, &mut steps);
+        let mut maps = Maps::load(map_blocks, self, &scan, &owners);
 
-        steps.begin("scan what is younger");
-        let young = Young::find(&mut ftl, &map, &mut scan, &owners, &usable, nand, &mut steps);
-        map.settle(&mut ftl, &scan, &owners, &usable, nand, &mut steps);
-        let scratch = scan.bytes() + map.bytes() + owners.len() as u64 * 8 + young.bytes();
-        let now = steps.now;
-        let counted = ftl.counts.spare_reads;
-        let reads = ftl.tally.reads;
-        let (unsure, done) = ftl.settle(&scan, &map, young, &usable, nand, now);
-        steps.now = steps.now.max(done);
-        steps.step.spare_reads += ftl.counts.spare_reads - counted;
-        steps.step.reads += ftl.tally.reads - reads;
-        ftl.pool.begin_session(scan.version_max, scan.seq_max);
-        (steps.report.last_pages, steps.report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
-        steps.report.scratch_bytes = scratch;
+        self.steps.begin("scan what is younger");
+        let young = YoungPages::find(self, &maps, &mut scan, &owners, usable);
+        maps.settle(self, &scan, &owners, usable);
+        let scratch = scan.bytes() + maps.bytes() + owners.len() as u64 * 8 + young.bytes();
+        let before = self.counted();
+        let (unsure, not_needed) = self.find_unsure(&scan, &maps, &young);
+        let unsure = self.ftl.settle_blocks(&scan, &maps, usable, unsure, &not_needed);
+        self.count_since(before);
+        self.ftl.pool.begin_session(scan.version_max, scan.seq_max);
+        let report = &mut self.steps.report;
+        (report.last_pages, report.last_pages_bad) = (scan.lasts_read, scan.lasts_bad);
+        report.scratch_bytes = scratch;
 
-        steps.begin("write anew what may have been in flight");
-        let (before, counted) = (ftl.tally, ftl.counts.spare_reads);
-        match ftl.write_unsure(nand, unsure, steps.now) {
-            Ok(done) => steps.now = done,
+        self.steps.begin("write anew what may have been in flight");
+        let before = self.counted();
+        match self.write_unsure(unsure) {
+            Ok(()) => {
+                self.ftl.kept.0 = Vec::new();
+                self.ftl.kept_maps = Vec::new();
+            }
             // Blocks have grown bad faster than collections could make up for: what is there can be read, and what could
             // not be written anew from where it was read to.
-            Err(FtlError::Full { .. }) => ftl.pool.stopped = true,
+            Err(FtlError::Full { .. }) => self.ftl.pool.phase = Phase::ReadOnly,
             Err(error) => return Err(error),
         }
-        if !ftl.pool.stopped {
-            ftl.kept.0 = Vec::new();
-            ftl.kept_maps = Vec::new();
-        }
-        ftl.map_is_unsure = false;
-        steps.now = steps.now.max(ftl.pool.clock.horizon());
-        steps.step.reads += ftl.tally.reads - before.reads;
-        steps.step.programs += ftl.tally.programs - before.programs;
-        steps.step.spare_reads += ftl.counts.spare_reads - counted + ftl.pool.untold_spare_reads;
-        steps.end();
-        ftl.pool.recovering = false;
-        ftl.tally = super::Tally::default();
-        ftl.counts = super::Counts::default();
-        let mut report = steps.report;
-        report.bound = sizes.recovery_bound(&geometry);
-        report.done = steps.now;
-        Ok((ftl, report))
+        self.steps.now = self.steps.now.max(self.ftl.pool.clock.horizon());
+        self.count_since(before);
+        self.steps.step.spare_reads += self.ftl.pool.untold_spare_reads;
+        Ok(())
     }
 
-    /// Takes over the blocks in which something counts, and gives the others back, in the order of their first pages,
-    /// but for those that must be kept until what may have been in flight is safe: what has to be written anew.
-    #[allow(clippy::too_many_arguments)]
-    fn settle<N: Nand>(
-        &mut self,
-        scan: &Scan,
-        map: &MapScan,
-        young: Young,
-        usable: &[Block],
-        nand: &mut N,
-        at: Time,
-    ) -> (Vec<Unsure>, Time) {
-        let mut done = at;
-        let holds = self.barriers.keeps(Barrier::FallbacksHeld);
-        let mut unsure: Vec<Unsure> = Vec::new();
-        let mut not_needed: Vec<Block> = Vec::new();
-        let suspects: Vec<u32> = map.suspects().chain(young.superblocks()).collect();
-        let mut suspects = suspects;
-        suspects.sort_unstable();
-        suspects.dedup();
-        for superblock in suspects {
-            // What is younger than the map is counted, and blocks in which nothing counts are none of the superblock's.
-            let (held, ready) = self.load(nand, superblock, at);
-            done = done.max(ready);
-            let mut orphans = self.drop_orphans(superblock, &young);
+    /// What the first spare area of every block says; and of each block whose pages it holds.
+    fn first_pages(&mut self, usable: &[Block]) -> (SpareScan, Vec<Option<u32>>) {
+        self.steps.begin("read the first spare area of every block");
+        let mut scan = SpareScan::new(self.nand.geometry());
+        let mut owners = vec![None; self.nand.geometry().blocks() as usize];
+        for block in usable {
+            let spare = scan.first(self, *block);
+            if let Some(spare) = spare
+                && scan.role(*block) == Some(Role::Log)
+                && spare.key < self.ftl.shape.logical_pages
+            {
+                owners[block.index()] = Some(self.ftl.layout.split(spare.key).0);
+            }
+        }
+        (scan, owners)
+    }
+
+    /// Reads, spare reads and programs that the FTL has counted.
+    fn counted(&self) -> [u64; 3] {
+        [self.ftl.tally.reads, self.ftl.counts.spare_reads, self.ftl.tally.programs]
+    }
+
+    /// Those since then are this step's.
+    fn count_since(&mut self, before: [u64; 3]) {
+        let now = self.counted();
+        let step = &mut self.steps.step;
+        step.reads += now[0] - before[0];
+        step.spare_reads += now[1] - before[1];
+        step.programs += now[2] - before[2];
+    }
+
+    /// What has to be written anew, superblock by superblock, and blocks in which nothing counts whatever turns bad. What
+    /// is younger than a map is counted, and blocks in which nothing counts are none of the superblock's.
+    fn find_unsure(&mut self, scan: &SpareScan, maps: &Maps, young: &YoungPages) -> (Vec<Unsure>, Vec<Block>) {
+        let mut superblocks: Vec<u32> = maps.suspects().chain(young.superblocks()).collect();
+        superblocks.sort_unstable();
+        superblocks.dedup();
+        let (mut unsure, mut not_needed) = (Vec::new(), Vec::new());
+        let at = self.steps.now;
+        for superblock in superblocks {
+            let (held, ready) = self.ftl.load(self.nand, superblock, at);
+            self.steps.now = self.steps.now.max(ready);
+            let mut orphans = self.ftl.drop_orphans(superblock, young);
             // Each recovery that is cut leaves one with its copies of what may have been in flight. Of these the last may
             // have been so itself; what others hold, the page that they are copies of or the last but one holds as well.
-            orphans.sort_by_key(|block| core::cmp::Reverse(scan.first_seq(*block)));
+            orphans.sort_by_key(|block| Reverse(scan.first_seq(*block)));
             not_needed.extend(orphans.drain(orphans.len().min(2)..));
-            self.renumber(superblock, held);
-            let counts = |page: &Page| {
-                let spare = self.kept.0.iter().find(|(kept, ..)| kept == page).map(|(_, spare, _)| spare);
-                spare.is_some_and(|spare| {
-                    let (of, offset) = self.layout.split(spare.key);
-                    let entry = self.cache.get(held).get(offset as usize).copied();
-                    of == superblock
-                        && entry
-                            .is_some_and(|entry| entry != super::NOWHERE && self.page_of(superblock, entry) == *page)
-                })
-            };
-            let pages: Vec<Page> = young.recent(superblock).filter(counts).collect();
-            if !pages.is_empty() || map.suspects().any(|suspect| suspect == superblock) {
+            self.ftl.renumber(superblock, held);
+            let pages: Vec<Page> =
+                young.recent(superblock).filter(|page| self.ftl.counts(superblock, held, *page)).collect();
+            if !pages.is_empty() || maps.suspects().any(|suspect| suspect == superblock) {
                 unsure.push(Unsure { superblock, pages, held: orphans });
             }
         }
+        (unsure, not_needed)
+    }
+
+    /// Writes anew what may have been in flight, and gives back what was held for it.
+    ///
+    /// # Errors
+    /// No block is left. Then nothing may be written any more.
+    fn write_unsure(&mut self, unsure: Vec<Unsure>) -> Result<(), FtlError> {
+        let (ftl, mut now) = (&mut *self.ftl, self.steps.now);
+        if ftl.superblocks.iter().any(|superblock| superblock.members.len() > ftl.layout.slots() as usize) {
+            return Err(ftl.pool.full());
+        }
+        let mut held = Vec::new();
+        for mut unsure in unsure {
+            if ftl.barriers.keeps(Barrier::SuspectsCopied) {
+                now = ftl.write_anew(self.nand, unsure.superblock, &unsure.pages, now)?;
+            }
+            held.append(&mut unsure.held);
+        }
+        now = now.max(ftl.pool.clock.horizon());
+        for block in held {
+            ftl.pool.release(block);
+        }
+        self.steps.now = ftl.empty_map_blocks(self.nand, now)?;
+        Ok(())
+    }
+}
+
+impl Superblocks {
+    /// Whether a page that was read is what a superblock's map has for its logical page.
+    fn counts(&self, superblock: u32, held: u32, page: Page) -> bool {
+        let read = self.kept.get(page);
+        read.is_some_and(|(_, spare, _)| {
+            let (of, offset) = self.layout.split(spare.key);
+            let entry = self.cache.get(held).get(offset as usize).copied();
+            of == superblock && entry.is_some_and(|entry| entry != NOWHERE && self.page_of(superblock, entry) == page)
+        })
+    }
+
+    /// Takes over the blocks in which something counts, and gives the others back, in the order of their first pages,
+    /// but for those that must be kept until what may have been in flight is safe: what has to be written anew, with
+    /// these.
+    fn settle_blocks(
+        &mut self,
+        scan: &SpareScan,
+        maps: &Maps,
+        usable: &[Block],
+        mut unsure: Vec<Unsure>,
+        not_needed: &[Block],
+    ) -> Vec<Unsure> {
+        let forget = !self.barriers.keeps(Barrier::FallbacksHeld);
         self.map.drop_dead();
         let mut taken: Vec<(Block, Use)> = self.map.blocks().map(|block| (block, Use::Map)).collect();
         for superblock in &self.superblocks {
@@ -198,34 +240,30 @@ impl Superblocks {
         for block in order {
             if let Ok(at) = taken.binary_search_by_key(&block, |(block, _)| *block) {
                 self.pool.take(block, taken[at].1);
-            } else if !holds {
-                self.pool.release(block);
-            } else if unsure.iter().any(|unsure| unsure.held.contains(&block)) {
+            } else if !forget && unsure.iter().any(|unsure| unsure.held.contains(&block)) {
                 // Held already.
-            } else if not_needed.contains(&block) {
-                self.pool.release(block);
-            } else if map.falls_back_on(block) {
+            } else if !forget && !not_needed.contains(&block) && maps.falls_back_on(block) {
                 falls_back.push(block);
             } else {
                 self.pool.release(block);
             }
         }
-        if !holds {
+        if forget {
             unsure.iter_mut().for_each(|unsure| unsure.held.clear());
         }
         // Where a map page may turn bad, so may what the map block of its older version is needed for.
         if let Some(last) = unsure.last_mut() {
             last.held.append(&mut falls_back);
         }
-        debug_assert!(falls_back.is_empty());
+        debug_assert!(falls_back.is_empty(), "nothing is unsure, and {falls_back:?} are held for it");
         for superblock in 0..self.superblocks.len() as u32 {
             self.recount(superblock, 0);
         }
-        (unsure, done)
+        unsure
     }
 
     /// Blocks in which nothing counts and that no map page names are none of a superblock's: which they were.
-    fn drop_orphans(&mut self, superblock: u32, young: &Young) -> Vec<Block> {
+    fn drop_orphans(&mut self, superblock: u32, young: &YoungPages) -> Vec<Block> {
         let mut orphans = Vec::new();
         for member in &mut self.superblocks[superblock as usize].members {
             if let Some(Member { block, live: 0, .. }) = *member
@@ -247,7 +285,7 @@ impl Superblocks {
             let Some(member) = members[from].take() else { continue };
             members[to] = Some(member);
             for entry in self.cache.get_mut(held) {
-                if *entry != super::NOWHERE && (u32::from(*entry) / pages) as usize == from {
+                if *entry != NOWHERE && (u32::from(*entry) / pages) as usize == from {
                     *entry = (to as u32 * pages + u32::from(*entry) % pages) as u16;
                 }
             }
@@ -255,29 +293,5 @@ impl Superblocks {
         while members.len() > slots && members.last().is_some_and(Option::is_none) {
             members.pop();
         }
-    }
-
-    /// Writes anew what may have been in flight, and gives back what was held for it. When that is done.
-    ///
-    /// # Errors
-    /// No block is left. Then nothing may be written any more.
-    fn write_unsure<N: Nand>(&mut self, nand: &mut N, unsure: Vec<Unsure>, at: Time) -> Result<Time, FtlError> {
-        let mut now = at;
-        if self.superblocks.iter().any(|superblock| superblock.members.len() > self.layout.slots() as usize) {
-            return Err(self.pool.full());
-        }
-        let mut held = Vec::new();
-        for mut unsure in unsure {
-            if self.barriers.keeps(Barrier::SuspectsCopied) {
-                now = self.write_anew(nand, unsure.superblock, &unsure.pages, now)?;
-            }
-            held.append(&mut unsure.held);
-        }
-        now = now.max(self.pool.clock.horizon());
-        for block in held {
-            self.pool.release(block);
-        }
-        self.map_is_unsure = false;
-        self.empty_map_blocks(nand, now)
     }
 }

@@ -1,17 +1,17 @@
 //! What is younger than its superblock's map: pages behind those that the map knows of, and blocks begun since.
 
 use super::super::super::pool::Role;
-use super::super::super::recovery::scan::Scan;
-use super::super::Superblocks;
+use super::super::super::recovery::SpareScan;
 use super::super::state::Member;
-use super::map_scan::MapScan;
+use super::super::superblocks::Superblocks;
+use super::maps::Maps;
 use crate::barriers::Barrier;
-use crate::medium::{Owned, Steps};
+use crate::medium::Session;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Nand, Page, PageRead, Spare, SpareRead};
+use phelsuma_nand::{Block, Nand, Page, Spare, SpareRead};
 
 #[derive(Default)]
-pub(super) struct Young {
+pub(super) struct YoungPages {
     /// Superblocks that have any younger page, in order.
     superblocks: Vec<u32>,
     /// Blocks that no map names, in order.
@@ -20,25 +20,23 @@ pub(super) struct Young {
     recent: Vec<(u32, Page)>,
 }
 
-impl Young {
+impl YoungPages {
     /// Reads spare areas of what may be younger, and the last page of each such block in full. Blocks that no map names
     /// become their superblock's.
     pub(super) fn find<N: Nand>(
-        ftl: &mut Superblocks,
-        map: &MapScan,
-        scan: &mut Scan,
+        session: &mut Session<'_, Superblocks, N>,
+        maps: &Maps,
+        scan: &mut SpareScan,
         owners: &[Option<u32>],
         usable: &[Block],
-        nand: &mut N,
-        steps: &mut Steps,
     ) -> Self {
         let mut young = Self::default();
-        for superblock in 0..ftl.superblocks.len() as u32 {
-            for slot in 0..ftl.superblocks[superblock as usize].members.len() {
-                let Some(member) = ftl.superblocks[superblock as usize].members[slot] else { continue };
-                if member.next < ftl.layout.pages_per_block {
-                    let next = young.block(ftl, scan, nand, steps, superblock, (member.block, member.next));
-                    ftl.superblocks[superblock as usize].get_mut(slot).next = next;
+        for superblock in 0..session.ftl.superblocks.len() {
+            for slot in 0..session.ftl.superblocks[superblock].members.len() {
+                let Some(member) = session.ftl.superblocks[superblock].members[slot] else { continue };
+                if member.next < session.ftl.layout.pages_per_block {
+                    let next = young.block(session, scan, superblock as u32, (member.block, member.next));
+                    session.ftl.superblocks[superblock].get_mut(slot).next = next;
                 }
             }
         }
@@ -47,15 +45,15 @@ impl Young {
         for block in begun {
             let Some(superblock) = owners[block.index()] else { continue };
             if scan.role(block) != Some(Role::Log)
-                || map.is_named(block)
-                || scan.first_seq(block) <= map.made(superblock)
+                || maps.is_named(block)
+                || scan.first_seq(block) <= maps.made(superblock)
             {
                 continue;
             }
             young.unnamed.push(block);
-            let next = young.block(ftl, scan, nand, steps, superblock, (block, 0));
+            let next = young.block(session, scan, superblock, (block, 0));
             let member = Member { next, closed: true, ..Member::new(block) };
-            let members = &mut ftl.superblocks[superblock as usize].members;
+            let members = &mut session.ftl.superblocks[superblock as usize].members;
             match members.iter_mut().find(|member| member.is_none()) {
                 Some(slot) => *slot = Some(member),
                 None => members.push(Some(member)),
@@ -65,50 +63,34 @@ impl Young {
         young.superblocks.sort_unstable();
         young.superblocks.dedup();
         // The scan is over: what may have been in flight is known.
-        ftl.kept.0.retain(|(_, spare, _)| scan.is_suspect(spare.seq));
-        young.recent.retain(|(_, page)| ftl.kept.0.iter().any(|(kept, ..)| kept == page));
+        let kept = &mut session.ftl.kept.0;
+        kept.retain(|(_, spare, _)| scan.is_suspect(spare.seq));
+        young.recent.retain(|(_, page)| kept.iter().any(|(kept, ..)| kept == page));
         young
     }
 
     /// Reads a block from a page on: how many of its pages may count.
     fn block<N: Nand>(
         &mut self,
-        ftl: &mut Superblocks,
-        scan: &mut Scan,
-        nand: &mut N,
-        steps: &mut Steps,
+        session: &mut Session<'_, Superblocks, N>,
+        scan: &mut SpareScan,
         superblock: u32,
         (block, from): (Block, u32),
     ) -> u32 {
-        let geometry = ftl.geometry;
+        let (geometry, barriers) = (session.ftl.geometry, session.ftl.barriers);
         let mut last: Option<(u32, Spare)> = None;
         for index in from..geometry.pages_per_block() {
-            if let SpareRead::Written(spare) = steps.read_spare(nand, geometry.page(block, index)) {
+            if let SpareRead::Written(spare) = session.read_spare(geometry.page(block, index)) {
                 scan.note(&spare);
                 last = Some((index, spare));
             }
         }
         let Some((index, spare)) = last else { return from };
         self.superblocks.push(superblock);
-        scan.lasts_read += 1;
         let page = geometry.page(block, index);
-        let data = match steps.read(nand, page) {
-            PageRead::Written { content, .. } if !ftl.barriers.keeps(Barrier::SuspectsVerified) => {
-                Some(Owned::of(content))
-            }
-            PageRead::Written { content, .. }
-                if !ftl.barriers.keeps(Barrier::OldLastPagesVerified) && !scan.is_suspect(spare.seq) =>
-            {
-                Some(Owned::of(content))
-            }
-            read => read.verified().map(|(content, _)| Owned::of(content)),
-        };
-        let Some(data) = data else {
-            scan.lasts_bad += 1;
-            return index;
-        };
-        if ftl.barriers.keeps(Barrier::SuspectsReadOnce) && scan.is_suspect(spare.seq) {
-            ftl.kept.0.push((page, spare, data));
+        let Some(data) = scan.last(session, barriers, page, &spare) else { return index };
+        if barriers.keeps(Barrier::SuspectsReadOnce) && scan.is_suspect(spare.seq) {
+            session.ftl.kept.0.push((page, spare, data));
             self.recent.push((superblock, page));
         }
         index + 1

@@ -1,0 +1,29 @@
+//! Pages that a recovery has read and that may have been in flight: it may have been the last time that they read well.
+
+use crate::medium::Owned;
+use alloc::vec::Vec;
+use phelsuma_nand::{Content, Page, Spare};
+
+/// A page with what was read there.
+pub(super) type KeptPage = (Page, Spare, Owned);
+
+/// Pages with what was read there.
+#[derive(Clone, Default)]
+pub(super) struct Kept(pub(super) Vec<KeptPage>);
+
+impl Kept {
+    /// What was read at a page, if it is one of them.
+    #[inline]
+    pub(super) fn get(&self, page: Page) -> Option<&KeptPage> {
+        self.0.iter().find(|(kept, ..)| *kept == page)
+    }
+
+    /// RAM, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let bytes = self.0.iter().map(|(.., data)| match data.content() {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Hollow(_) => 0,
+        });
+        self.0.capacity() * size_of::<KeptPage>() + bytes.sum::<usize>()
+    }
+}

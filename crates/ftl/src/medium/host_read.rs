@@ -1,0 +1,110 @@
+//! How a host's read gets its pages: found, read, and checked to be what the host asked for.
+
+use crate::FtlError;
+use crate::barriers::{Barrier, Barriers};
+use crate::ftl::{HostPage, ReadSink, Shape};
+use phelsuma_nand::{Content, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, Time};
+
+/// Where a page is that a host reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sought {
+    /// It was never written, or is trimmed.
+    Nowhere,
+    /// Nothing says any more where it is.
+    Lost,
+    /// There.
+    At(Page),
+    /// There, unless that page is blank or [a hole](FindPages::is_hole): then it was never written.
+    AtIfWritten(Page),
+}
+
+/// An FTL, as a host's read needs it.
+pub(crate) trait FindPages<N: Nand> {
+    /// How the flash is divided.
+    fn shape(&self) -> Shape;
+
+    /// The barriers that it keeps.
+    fn barriers(&self) -> Barriers;
+
+    /// Where a logical page is, and when that is known.
+    fn find(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Sought, Time);
+
+    /// What a recovery has read at a page and could not write elsewhere.
+    #[inline]
+    fn kept(&self, page: Page) -> Option<Content<'_>> {
+        let _ = page;
+        None
+    }
+
+    /// Whether a spare area says that the logical page in whose place it stands is not there.
+    #[inline]
+    fn is_hole(spare: &Spare, key: LogicalPage) -> bool {
+        let _ = (spare, key);
+        false
+    }
+
+    /// A page could not be read.
+    fn count_unreadable(&mut self);
+}
+
+/// Reads whole pages into `sink`, as [`Ftl::read`](crate::Ftl::read) does.
+///
+/// # Errors
+/// [`FtlError::OutOfRange`].
+#[inline]
+pub(crate) fn read<N: Nand, F: FindPages<N>>(
+    ftl: &mut F,
+    nand: &mut N,
+    (first, pages): (LogicalPage, u32),
+    cause: Purpose,
+    at: Time,
+    sink: &mut dyn ReadSink,
+) -> Result<Time, FtlError> {
+    ftl.shape().check_range(first, pages)?;
+    let barriers = ftl.barriers();
+    let mut done = at;
+    for index in 0..pages {
+        let key = LogicalPage(first.0 + index);
+        let (sought, known) = ftl.find(nand, key, at);
+        done = done.max(known);
+        let (page, may_be_hole) = match sought {
+            Sought::At(page) => (page, false),
+            Sought::AtIfWritten(page) => (page, true),
+            Sought::Nowhere => {
+                sink.page(key, HostPage::Zeros);
+                continue;
+            }
+            Sought::Lost => {
+                ftl.count_unreadable();
+                sink.page(key, HostPage::Unreadable);
+                continue;
+            }
+        };
+        if let Some(content) = ftl.kept(page) {
+            sink.page(key, HostPage::Data(content));
+            continue;
+        }
+        let (read, ready) = nand.read(page, Op::new(known, cause));
+        done = done.max(ready);
+        let is_blank = matches!(read, PageRead::Erased);
+        let read = match read {
+            PageRead::Written { content, spare, .. } if !barriers.keeps(Barrier::HostDataVerified) => {
+                Some((content, spare))
+            }
+            read => read.verified(),
+        };
+        let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
+        match read {
+            None if may_be_hole && is_blank => sink.page(key, HostPage::Zeros),
+            Some((_, spare)) if may_be_hole && F::is_hole(&spare, key) => sink.page(key, HostPage::Zeros),
+            Some((content, spare)) if is_sought(&spare) || !barriers.keeps(Barrier::OwnerChecked) => {
+                sink.page(key, HostPage::Data(content));
+            }
+            _ => {
+                ftl.count_unreadable();
+                sink.page(key, HostPage::Unreadable);
+            }
+        }
+    }
+    Ok(done)
+}
