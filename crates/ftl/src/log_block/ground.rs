@@ -23,7 +23,6 @@ use super::trims::TrimTable;
 use crate::barriers::{Barrier, Barriers};
 use crate::ftl::Shape;
 use crate::medium::host_read::{FindPages, Sought};
-use crate::medium::marks::SpareMarks;
 use crate::medium::{NewPage, Phase};
 use crate::{FtlError, RamLedger};
 use alloc::vec::Vec;
@@ -181,14 +180,7 @@ impl<I: LogIndex> Ground<I> {
         at: Time,
     ) -> Result<Option<Time>, FtlError> {
         let (logical_block, offset) = self.split(key);
-        let page = NewPage {
-            kind: Kind::User,
-            key,
-            version: self.pool.clock.next_version(),
-            content,
-            data_crc: content.crc(),
-            marks: SpareMarks::NONE,
-        };
+        let page = NewPage::of(Kind::User, key, self.pool.clock.next_version(), content);
         debug_assert!(page.version > self.data.version(logical_block), "page {key} is older than the last merge");
         debug_assert_eq!(self.pool.phase, Phase::Serving, "the host writes");
         let end = self.geometry.pages_per_block();
@@ -292,8 +284,7 @@ impl<I: LogIndex> Ground<I> {
         at: Time,
     ) -> Result<Option<Time>, FtlError> {
         let content = Content::Hollow(0);
-        let page =
-            NewPage { kind: Kind::User, key, version: HOLE, content, data_crc: content.crc(), marks: SpareMarks::NONE };
+        let page = NewPage::of(Kind::User, key, HOLE, content);
         let to = self.geometry.page(block, 0);
         self.tally.programs += 1;
         self.pool.program(nand, to, role, &page, self.purpose(), at)

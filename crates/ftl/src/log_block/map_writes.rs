@@ -6,7 +6,6 @@ use super::pool::Role;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::NewPage;
-use crate::medium::marks::SpareMarks;
 use phelsuma_nand::{Content, Nand, Purpose, Time};
 
 impl<I: LogIndex> Ground<I> {
@@ -74,14 +73,7 @@ impl<I: LogIndex> Ground<I> {
                 self.data.encode(part, oldest_log, &mut self.bytes);
             }
             let content = Content::Bytes(&self.bytes);
-            let page = NewPage {
-                kind: self.map.kind_of(part),
-                key: part,
-                version: self.pool.clock.next_version(),
-                content,
-                data_crc: content.crc(),
-                marks: SpareMarks::NONE,
-            };
+            let page = NewPage::of(self.map.kind_of(part), part, self.pool.clock.next_version(), content);
             let to = self.geometry.page(block, next);
             self.tally.programs += 1;
             if let Some(done) = self.pool.program(nand, to, Role::Map, &page, purpose, ready)? {

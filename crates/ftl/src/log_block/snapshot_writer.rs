@@ -9,7 +9,6 @@ use super::pool::{Pool, Role};
 use super::snapshot::{SEAL, pages_at_most, words_per_page};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::medium::marks::SpareMarks;
 use crate::medium::{NewPage, put_words};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Purpose, Time};
@@ -133,14 +132,7 @@ impl Writer<'_> {
                 }
             };
             let content = Content::Bytes(bytes);
-            let page = NewPage {
-                kind: Kind::Map,
-                key: self.number,
-                version: pool.clock.next_version(),
-                content,
-                data_crc: content.crc(),
-                marks: SpareMarks::NONE,
-            };
+            let page = NewPage::of(Kind::Map, self.number, pool.clock.next_version(), content);
             let (to, at) = (geometry.page(block, index), ready.max(self.at));
             let written = pool.program(nand, to, Role::Snapshot, &page, Purpose::Checkpoint, at)?;
             self.next =

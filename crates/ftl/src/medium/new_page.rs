@@ -13,3 +13,11 @@ pub(crate) struct NewPage<'a> {
     /// What else the spare area says.
     pub(crate) marks: SpareMarks,
 }
+
+impl<'a> NewPage<'a> {
+    /// New content, of whose page nothing else has to be said.
+    #[inline]
+    pub(crate) fn of(kind: Kind, key: u32, version: u64, content: Content<'a>) -> Self {
+        Self { kind, key, version, content, data_crc: content.crc(), marks: SpareMarks::NONE }
+    }
+}

@@ -14,7 +14,6 @@ use crate::log_block::log_index::LogIndex;
 use crate::log_block::log_state::NONE;
 use crate::log_block::pool::Role;
 use crate::log_block::recovery::{LogScan, ReadLogBlock, SpareScan};
-use crate::medium::marks::SpareMarks;
 use crate::medium::{NewPage, Session};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, PageRead, Purpose, Time};
 
@@ -112,14 +111,7 @@ impl Ground<Tables> {
             bytes[4..].copy_from_slice(&version.to_le_bytes()[..6]);
         }
         let content = Content::Bytes(&self.bytes);
-        let page = NewPage {
-            kind: Kind::Summary,
-            key: block.0,
-            version: self.pool.clock.next_version(),
-            content,
-            data_crc: content.crc(),
-            marks: SpareMarks::NONE,
-        };
+        let page = NewPage::of(Kind::Summary, block.0, self.pool.clock.next_version(), content);
         let to = self.geometry.page(block, index);
         let written = self.pool.program(nand, to, role, &page, Purpose::Checkpoint, at)?;
         let state = self.log.get_mut(slot);

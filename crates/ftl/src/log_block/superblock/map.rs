@@ -11,7 +11,6 @@ use super::superblocks::Superblocks;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::NewPage;
-use crate::medium::marks::SpareMarks;
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::{Content, Kind, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
@@ -245,14 +244,7 @@ impl Superblocks {
         let purpose = self.purpose_of_maps();
         let earliest = if self.barriers.keeps(Barrier::MapAfterData) { at.max(self.pool.clock.horizon()) } else { at };
         let content = Content::Bytes(bytes);
-        let page = NewPage {
-            kind: Kind::Map,
-            key: superblock,
-            version,
-            content,
-            data_crc: content.crc(),
-            marks: SpareMarks::NONE,
-        };
+        let page = NewPage::of(Kind::Map, superblock, version, content);
         // Each round that fails closes a block.
         loop {
             let (block, next, ready) = match self.map.take_next() {

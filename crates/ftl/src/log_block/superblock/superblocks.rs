@@ -15,7 +15,6 @@ use crate::barriers::{Barrier, Barriers};
 use crate::config::SuperblockParts;
 use crate::ftl::Shape;
 use crate::medium::NewPage;
-use crate::medium::marks::SpareMarks;
 use crate::medium::{bad_blocks, usable_blocks};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Page, Purpose, Time};
@@ -196,8 +195,7 @@ impl Superblocks {
             at = ready;
             // Made right before the program: a map page in between would make it stale.
             let version = self.pool.clock.next_version();
-            let page =
-                NewPage { kind: Kind::User, key, version, content, data_crc: content.crc(), marks: SpareMarks::NONE };
+            let page = NewPage::of(Kind::User, key, version, content);
             let written = self.append(nand, superblock, slot, &page, Purpose::Host, at)?;
             let Some((index, done)) = written else {
                 if !self.barriers.keeps(Barrier::FailedWrittenAgain) {
