@@ -8,7 +8,7 @@ use crate::config::{
 };
 use crate::ftl::Ftl;
 use crate::log_block;
-use crate::page_mapped::PageMapped;
+use crate::page_mapped;
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -309,10 +309,7 @@ impl Preset {
 /// [`FtlError::DoesNotFit`], or what the flash refuses.
 pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<dyn Ftl<N>>, Time), FtlError> {
     Ok(match config.composition {
-        Composition::PageMapped(parts) => {
-            let (ftl, done) = PageMapped::format(nand, &config.of(parts), at)?;
-            (Box::new(ftl), done)
-        }
+        Composition::PageMapped(parts) => page_mapped::format(nand, &config.of(parts), at)?,
         Composition::LogBlock(parts) => log_block::format(nand, &config.of(parts), at)?,
     })
 }
@@ -327,10 +324,7 @@ pub fn recover<N: Nand>(
     at: Time,
 ) -> Result<(Box<dyn Ftl<N>>, RecoveryReport), FtlError> {
     Ok(match config.composition {
-        Composition::PageMapped(parts) => {
-            let (ftl, report) = PageMapped::recover(nand, &config.of(parts), at)?;
-            (Box::new(ftl), report)
-        }
+        Composition::PageMapped(parts) => page_mapped::recover(nand, &config.of(parts), at)?,
         Composition::LogBlock(parts) => log_block::recover(nand, &config.of(parts), at)?,
     })
 }

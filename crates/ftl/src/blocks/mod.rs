@@ -137,6 +137,11 @@ impl Blocks {
         }
     }
 
+    /// The rules that are kept.
+    pub(crate) fn barriers(&self) -> Barriers {
+        self.barriers
+    }
+
     /// Whether the rule is kept: only a test double forgets one.
     pub(crate) fn keeps(&self, barrier: Barrier) -> bool {
         self.barriers.keeps(barrier)

@@ -1,10 +1,10 @@
 //! Holding the RAM structures against each other and against the flash.
 
-use super::PageMapped;
 use super::mapping::{Mapping, Place};
 use super::meta_io::MetaIo;
+use super::parts::PageMapped;
+use super::parts::{mapping_io, validity_io};
 use super::validity::{Answer, Validity};
-use super::{mapping_io, validity_io};
 use crate::blocks::BlockUse;
 use crate::finding::{Disagreement, Finding};
 use alloc::format;
@@ -127,7 +127,7 @@ impl PageMapped {
             for page in lost {
                 mapped.insert(page);
                 live[geometry.block_of(page).index()] += 1;
-                given_up[geometry.block_of(page).index()] += u16::from(self.recounted.is_some());
+                given_up[geometry.block_of(page).index()] += u16::from(self.collecting.recounted.is_some());
             }
         }
         if self.validity.overstates() {

@@ -2,8 +2,9 @@
 
 use super::mapping::{Judgement, LastPlace, Mapping, Place, TREE_UNREADABLE};
 use super::meta_io::MetaIo;
+use super::move_buffer;
+use super::parts::{PageMapped, mapping_io, validity_io};
 use super::validity::{Answer, Validity};
-use super::{PageMapped, mapping_io, move_buffer, validity_io};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::NewPage;
@@ -40,7 +41,7 @@ impl PageMapped {
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
-        let reserve = if self.barriers.keeps(Barrier::ReserveKept) { self.shape.reserve_blocks } else { 1 };
+        let reserve = if self.blocks.keeps(Barrier::ReserveKept) { self.shape.reserve_blocks } else { 1 };
         let (mut most_free, mut turns) = (self.blocks.free(), 0);
         // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come to.
         let of_tree = self.tree.is_some();
@@ -82,7 +83,7 @@ impl PageMapped {
     /// in circles and wear out the rest.
     fn can_gain(&self, victim: Block) -> bool {
         // Where pages are given up, each collection costs a page of the log.
-        let costs = u32::from(self.points_back() && self.mapping.is_damaged());
+        let costs = u32::from(self.durability.points_back() && self.mapping.is_damaged());
         let pages_per_block = self.blocks.geometry().pages_per_block();
         let full = |block| u32::from(self.blocks.counters.live(block)) + costs >= pages_per_block;
         if full(victim) && self.blocks.counters.least_by_scan().is_none_or(full) {
@@ -120,18 +121,18 @@ impl PageMapped {
             return Some((failing, Why::Failing));
         }
         let too_much = self.blocks.waiting().len() > self.shape.metadata_blocks as usize;
-        if too_much && self.barriers.keeps(Barrier::MetadataBounded) {
+        if too_much && self.blocks.keeps(Barrier::MetadataBounded) {
             let emptiest = self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
             return emptiest.map(|block| (block, Why::TooMuchMetadata));
         }
-        if self.blocks.emergency() && self.barriers.keeps(Barrier::EmptiestInEmergency) {
+        if self.blocks.emergency() && self.blocks.keeps(Barrier::EmptiestInEmergency) {
             // The critical reserve rests on its being the emptiest of all.
             debug_assert!(self.blocks.counters.sample().is_none_or(|sample| sample.is_all_sure()));
             let block = self.blocks.counters.least_by_scan()?;
             return Some((self.worth_moving(block), Why::Emergency));
         }
         let choice = self.victim.choose(&self.blocks.view())?;
-        self.examined = choice.examined;
+        self.collecting.examined = choice.examined;
         Some((self.worth_moving(choice.block), Why::Policy))
     }
 
@@ -157,7 +158,7 @@ impl PageMapped {
     fn count_examined(&mut self, victim: Block, why: Why) {
         let looked_at = self.placement.collecting(&self.blocks.view(), victim);
         if why == Why::Policy {
-            let examined = u64::from(self.examined + looked_at);
+            let examined = u64::from(self.collecting.examined + looked_at);
             self.tally.choices += 1;
             self.tally.blocks_examined += examined;
             self.tally.blocks_examined_max = self.tally.blocks_examined_max.max(examined);
@@ -191,7 +192,7 @@ impl PageMapped {
                 return Err(error);
             }
         };
-        if self.mapping.has_pending_trims() && self.barriers.keeps(Barrier::TrimsBeforeReuse) {
+        if self.mapping.has_pending_trims() && self.blocks.keeps(Barrier::TrimsBeforeReuse) {
             let io = mapping_io!(self, nand, at);
             self.mapping.write_pending_trims(io)?;
             done = done.max(io.done());
@@ -202,28 +203,9 @@ impl PageMapped {
             self.blocks.close(&mut self.durability, victim, stream);
             return Err(error);
         }
-        let young = self.durability.needs_checkpoint_before(victim) && self.barriers.keeps(Barrier::YoungFlushed);
-        let damage = self.validity.has_untold_damage() && self.barriers.keeps(Barrier::DamageWritten);
-        if young || damage || self.gives_up_pages() {
-            self.validity.checkpoint(validity_io!(self, nand, at))?;
-            self.hear_news(nand, at)?;
-        }
-        self.durability.release(&mut self.blocks, victim);
-        if self.points_back() {
-            // The log hears of it before it is erased.
-            self.hear_news(nand, at)?;
-        }
+        self.prepare_release(nand, victim, at)?;
+        self.release(nand, victim, at)?;
         Ok(done)
-    }
-
-    /// Whether pages were dropped because the table does not name them that the next start may find in it again: the log is
-    /// to say so first.
-    fn gives_up_pages(&mut self) -> bool {
-        let gives_up = self.points_back() && self.mapping.is_damaged();
-        if gives_up {
-            self.validity.set_damaged();
-        }
-        gives_up
     }
 
     /// Has the owner of a block of metadata move what is live in it.
@@ -246,7 +228,7 @@ impl PageMapped {
             // Nobody has to ask which of its pages are stale.
             return Ok(at);
         }
-        let mut live = core::mem::take(&mut self.live);
+        let mut live = core::mem::take(&mut self.collecting.live);
         live.clear();
         let io = validity_io!(self, nand, at);
         self.validity.chosen(io, victim)?;
@@ -259,7 +241,7 @@ impl PageMapped {
             let agree = live.len() == usize::from(self.blocks.counters.live(victim));
             answer = if agree { Answer::Exact } else { Answer::Uncertain };
         }
-        let all_first = self.barriers.keeps(Barrier::JudgedBeforeMoved);
+        let all_first = self.blocks.keeps(Barrier::JudgedBeforeMoved);
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         if all_first && (answer != Answer::Exact || self.mapping.is_lazy()) {
             self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
@@ -268,8 +250,8 @@ impl PageMapped {
                 return Err(TREE_UNREADABLE);
             }
         }
-        let marks_lost = self.mapping.marks_lost() && self.barriers.keeps(Barrier::MovedVerified);
-        let mut moving = core::mem::take(&mut self.moving);
+        let marks_lost = self.mapping.marks_lost() && self.blocks.keeps(Barrier::MovedVerified);
+        let mut moving = core::mem::take(&mut self.collecting.moving);
         let mut done = Ok(at);
         for batch in live.chunks(if all_first { move_buffer::PAGES } else { 1 }) {
             moving.clear();
@@ -297,7 +279,7 @@ impl PageMapped {
                     _ => lost = lost.and_then(|()| self.lose(nand, page, at)),
                 }
             }
-            if !self.barriers.keeps(Barrier::CopiesBeforeErase) {
+            if !self.blocks.keeps(Barrier::CopiesBeforeErase) {
                 let _ = nand.erase(victim, Op::new(at, Purpose::Gc));
             }
             done = lost
@@ -307,8 +289,8 @@ impl PageMapped {
                 break;
             }
         }
-        self.live = live;
-        self.moving = moving;
+        self.collecting.live = live;
+        self.collecting.moving = moving;
         done
     }
 
@@ -321,7 +303,7 @@ impl PageMapped {
         if let Some(owner) = self.mapping.owner_of(mapping_io!(self, nand, at), page) {
             self.mapping.prepare(mapping_io!(self, nand, at), owner, false, &mut self.before)?;
             self.mapping.moved(owner, Place::Lost);
-            if self.barriers.keeps(Barrier::LostWrittenThrough) {
+            if self.blocks.keeps(Barrier::LostWrittenThrough) {
                 let part = self.mapping.part_of(owner);
                 self.mapping.synchronize_part(mapping_io!(self, nand, at), part, &mut self.before)?;
             }
@@ -406,7 +388,8 @@ impl PageMapped {
                 self.blocks.append(nand, &mut self.durability, stream, &copy, why.purpose(), page.ready)?;
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
-            self.integrity.moved(self.mapping.part_of(key));
+            let mapping = &self.mapping;
+            self.durability.moved(|| mapping.part_of(key));
             self.validity.leave(self.blocks.geometry(), page.from);
             self.blocks.note_death(to, self.blocks.left_of(page.from));
             self.drop_count(page.from);

@@ -1,7 +1,7 @@
 //! What an onlooker sees of the blocks.
 
-use super::PageMapped;
 use super::mapping::Mapping;
+use super::parts::PageMapped;
 use super::validity::Validity;
 use crate::blocks::BlockUse;
 use crate::{BlockLook, BlockState};

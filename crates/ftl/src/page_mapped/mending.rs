@@ -1,144 +1,83 @@
-//! What a drive with a µ-Tree does besides: blocks that are given back at once, and coming up anew when a page of the tree
-//! cannot be read.
+//! Mounting the drive anew when a page of its µ-Tree cannot be read.
 //!
 //! All that the tree says is in spare areas and tombstone pages as well. So where a page of it goes bad nothing is lost: what
 //! was begun is given up, the drive comes up from flash as after a power cut, with a new tree, and what was begun is done
 //! once more. A trim is written through for this: what is on flash alone counts then.
 
-use super::mapping::{Mapping, TREE_UNREADABLE};
-use super::meta_io::MetaIo;
-use super::placement::partition_pages;
-use super::shape::layout_of_tree;
-use super::{Config, PageMapped, mapping_io};
-use crate::blocks::BlockUse;
-use crate::config::{MappingPart, PlacementPart};
-use crate::mu_tree::MuTree;
-use crate::page_mapped::validity::Validity;
-use crate::{Counter, Ftl, FtlError, RamLedger};
+use super::mapping::{Mapping, Place, TREE_UNREADABLE};
+use super::parts::{Config, PageMapped};
+use crate::barriers::Barriers;
+use crate::ftl::{Ftl, ReadSink, Shape, Step, WriteRequest};
+use crate::medium::host_read::{self, FindPages, Sought};
+use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Nand, Page, Time};
+use phelsuma_nand::{Block, LogicalPage, Nand, Purpose, Time};
 
-/// Logical pages of a partition; all where there are none.
-pub(super) fn partition_of(config: &Config) -> u32 {
-    match config.composition.placement {
-        PlacementPart::Partitions { pages } => partition_pages(config.logical_pages, pages),
-        _ => u32::MAX,
-    }
+/// A drive with a µ-Tree, which is mounted anew when the tree cannot be read.
+#[derive(Clone)]
+pub(super) struct Mending {
+    ftl: PageMapped,
+    /// What it is mounted with.
+    config: Config,
+    /// What counters had come to before, where they began anew.
+    carried: Vec<Counter>,
+    trees_written_anew: u64,
+    /// RAM that this took while it lasted, in bytes, at the most.
+    bytes_max: u64,
 }
 
-impl PageMapped {
-    /// The tree that its parts need, if they do; empty.
-    pub(super) fn tree_of(geometry: &Geometry, config: &Config) -> Result<Option<MuTree>, FtlError> {
-        match config.composition.mapping {
-            MappingPart::MuTree { read_pages, write_pages, .. } => {
-                let layout = layout_of_tree(geometry, config)?;
-                Ok(Some(MuTree::on(layout, read_pages as usize, write_pages as usize)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at once
-    /// (µ-FTL's switch merge, sections 4.3.3 and 5.4); where a trim is pending, which could bring back what was in it, when
-    /// that is written.
-    #[inline]
-    pub(super) fn give_back_if_dead(&mut self, page: Page) {
-        let block = self.blocks.geometry().block_of(page);
-        if !self.validity.gives_back_at_once() || !self.is_dead(block) {
-            return;
-        }
-        if self.mapping.has_pending_trims() { self.died.push(block) } else { self.give_back(block) }
-    }
-
-    /// Gives back the blocks that waited for pending trims, if they are written.
-    pub(super) fn give_back_died(&mut self) {
-        if self.mapping.has_pending_trims() {
-            return;
-        }
-        while let Some(block) = self.died.pop() {
-            // It may have been collected meanwhile.
-            if self.is_dead(block) {
-                self.give_back(block);
-            }
-        }
-    }
-
-    fn is_dead(&self, block: Block) -> bool {
-        self.blocks.use_of(block) == BlockUse::Closed && self.blocks.counters.live(block) == 0
-    }
-
-    fn give_back(&mut self, block: Block) {
-        self.validity.given_back(block);
-        self.blocks.begin_collection(block);
-        self.victim.taken(&self.blocks.counters, block);
-        self.durability.release(&mut self.blocks, block);
-    }
-
-    /// The tree learns of what a request has written.
-    #[inline]
-    pub(super) fn put_what_was_written<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        if self.tree.is_some() {
-            self.mapping.request_written(mapping_io!(self, nand, at))?;
-            self.settle(nand, at)?;
-        }
-        Ok(())
-    }
-
-    /// Where the drive may have to come up anew, a trim is on flash when it is done. When that is. On a drive that has no block
-    /// left for it, it stays pending.
-    pub(super) fn write_trims_through<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        if self.tree.is_none() || !self.mapping.has_pending_trims() {
-            return Ok(at);
-        }
-        let io = mapping_io!(self, nand, at);
-        let written = self.mapping.write_pending_trims(io);
-        let done = io.done();
-        self.settle(nand, at)?;
-        self.give_back_died();
-        match written {
-            Ok(_) | Err(FtlError::Full { .. }) => Ok(done),
-            Err(error) => Err(error),
-        }
+impl Mending {
+    pub(super) fn new(ftl: PageMapped, config: &Config) -> Self {
+        Self { ftl, config: config.clone(), carried: Vec::new(), trees_written_anew: 0, bytes_max: 0 }
     }
 
     /// Does something, and does it once more if it met a page of the tree that cannot be read.
     #[inline]
-    pub(super) fn mending<N: Nand>(
+    fn mending<N: Nand>(
         &mut self,
         nand: &mut N,
         at: Time,
-        act: impl Fn(&mut Self, &mut N, Time) -> Result<Time, FtlError>,
+        act: impl Fn(&mut PageMapped, &mut N, Time) -> Result<Time, FtlError>,
     ) -> Result<Time, FtlError> {
-        match act(self, nand, at) {
+        match act(&mut self.ftl, nand, at) {
             Err(TREE_UNREADABLE) => {
                 let at = self.mend(nand, at)?;
-                act(self, nand, at)
+                act(&mut self.ftl, nand, at)
             }
-            Ok(done) if self.mapping.is_unreadable() || self.validity.is_unreadable() => {
-                Ok(self.mend(nand, at)?.max(done))
-            }
+            Ok(done) if self.ftl.is_tree_unreadable() => Ok(self.mend(nand, at)?.max(done)),
             done => done,
         }
     }
 
-    /// Comes up anew.
-    #[cold]
-    pub(super) fn mend<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let Some(config) = self.mended_with.take() else { return Err(TREE_UNREADABLE) };
-        // What can be saved of them.
-        if self.mapping.has_pending_trims() {
-            let io = mapping_io!(self, nand, at);
-            let _ = self.mapping.write_pending_trims(io);
+    /// Where a logical page is, and when that is known. If the tree could not be read, and the drive is mounted anew, by the
+    /// new one.
+    fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
+        if let Some(place) = self.ftl.mapping.cached(key) {
+            return (place, at);
         }
-        let at = at.max(self.blocks.clock.horizon());
-        let recovered = Self::recover(nand, &config, at);
-        self.mended_with = Some(config);
-        let (mut ftl, report) = recovered?;
+        let mut found = self.ftl.find_on_flash(nand, key, at);
+        if self.ftl.mapping.is_unreadable()
+            && let Ok(at) = self.mend(nand, at)
+        {
+            found = self.ftl.look_up(nand, key, at);
+        }
+        self.ftl.settle_after_lookup(nand, at);
+        found
+    }
+
+    /// Mounts the drive anew.
+    #[cold]
+    fn mend<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        self.ftl.save_trims(nand, at);
+        let at = at.max(self.ftl.blocks.clock.horizon());
+        let (mut ftl, report) = PageMapped::recover(nand, &self.config, at)?;
         let before = Ftl::<N>::counters(self);
-        ftl.tally = self.tally;
-        ftl.tally.trees_written_anew += 1;
-        ftl.tally.mending_bytes = self.tally.mending_bytes.max(report.scratch_bytes);
-        *self = ftl;
+        ftl.tally = self.ftl.tally;
+        self.ftl = ftl;
+        self.trees_written_anew += 1;
+        self.bytes_max = self.bytes_max.max(report.scratch_bytes);
+        self.carried = Vec::new();
         let after = Ftl::<N>::counters(self);
         for before in before.iter().filter(|counter| !counter.is_level) {
             let now = after.iter().find(|counter| counter.name == before.name).map_or(0, |counter| counter.value);
@@ -148,44 +87,115 @@ impl PageMapped {
         }
         Ok(report.done)
     }
+}
 
-    pub(super) fn ram_of_tree(&self, ledger: &mut RamLedger) {
-        if let Some(tree) = &self.tree {
-            let (reads, writes) = tree.cache_bytes();
-            ledger.structure("mu_tree.read_cache", reads);
-            ledger.structure("mu_tree.write_cache", writes);
-            ledger.index("index.mu_tree", tree.index_bytes());
-        }
+impl<N: Nand> FindPages<N> for Mending {
+    fn shape(&self) -> Shape {
+        self.ftl.shape
     }
 
-    /// Full blocks of user pages some of which are stale, and not all.
-    fn partly_stale_blocks(&self) -> u64 {
-        let geometry = self.blocks.geometry();
-        let is_partly_stale = |block: &Block| {
-            let is_closed = self.blocks.use_of(*block) == BlockUse::Closed;
-            let live = u32::from(self.blocks.counters.live(*block));
-            let is_partly = (1..geometry.pages_per_block()).contains(&live);
-            is_closed && !self.blocks.is_metadata(self.blocks.stream_of(*block)) && is_partly
-        };
-        (0..geometry.blocks()).map(Block).filter(is_partly_stale).count() as u64
+    fn barriers(&self) -> Barriers {
+        FindPages::<N>::barriers(&self.ftl)
     }
 
-    pub(super) fn counters_of_tree(&self, out: &mut Vec<Counter>) {
-        if let Some(tree) = &self.tree {
-            let counts = tree.counts();
-            out.extend([
-                Counter::sum("mu_tree_updates", counts.updates),
-                Counter::sum("mu_tree_programs", counts.programs),
-                Counter::sum("mu_tree_reads", counts.reads),
-                Counter::sum("mu_tree_read_hits", counts.hits),
-                Counter::sum("mu_tree_splits", counts.splits),
-                Counter::sum("mu_tree_merges", counts.merges),
-                Counter::sum("mu_tree_flushes", counts.flushes),
-                Counter::level("mu_tree_height", tree.height() as u64),
-                Counter::sum("mu_trees_written_anew", self.tally.trees_written_anew),
-                Counter::level("mu_tree_mending_bytes", self.tally.mending_bytes),
-                Counter::level("partly_stale_blocks", self.partly_stale_blocks()),
-            ]);
+    fn find(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Sought, Time) {
+        PageMapped::sought(Self::find(self, nand, key, at), at)
+    }
+
+    fn count_unreadable(&mut self) {
+        FindPages::<N>::count_unreadable(&mut self.ftl);
+    }
+}
+
+impl<N: Nand> Ftl<N> for Mending {
+    fn shape(&self) -> Shape {
+        Ftl::<N>::shape(&self.ftl)
+    }
+
+    fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
+        self.mending(nand, at, |ftl, nand, at| ftl.write_pages(nand, request, at))
+    }
+
+    fn read(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        cause: Purpose,
+        at: Time,
+        sink: &mut dyn ReadSink,
+    ) -> Result<Time, FtlError> {
+        host_read::read(self, nand, (first, pages), cause, at, sink)
+    }
+
+    fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        self.mending(nand, at, |ftl, nand, at| ftl.trim_pages(nand, first, pages, at))
+    }
+
+    fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        self.mending(nand, at, PageMapped::make_durable)
+    }
+
+    fn is_safe_when_flushed(&self) -> bool {
+        Ftl::<N>::is_safe_when_flushed(&self.ftl)
+    }
+
+    fn due(&self) -> Option<Time> {
+        Ftl::<N>::due(&self.ftl)
+    }
+
+    fn background_step(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
+        self.ftl.background_step(nand, at)
+    }
+
+    fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        self.mending(nand, at, PageMapped::make_all_durable)
+    }
+
+    fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        self.ftl.power_fail(nand, at)
+    }
+
+    fn copy(&self) -> Box<dyn Ftl<N>> {
+        Box::new(self.clone())
+    }
+
+    fn warm(&self, nand: &N, pages: &[LogicalPage]) {
+        self.ftl.warm(nand, pages);
+    }
+
+    fn ram(&self) -> RamLedger {
+        Ftl::<N>::ram(&self.ftl)
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let mut counters = Ftl::<N>::counters(&self.ftl);
+        if let Some(height) = counters.iter().position(|counter| counter.name == "mu_tree_height") {
+            let own = [
+                Counter::sum("mu_trees_written_anew", self.trees_written_anew),
+                Counter::level("mu_tree_mending_bytes", self.bytes_max),
+            ];
+            counters.splice(height + 1..height + 1, own);
         }
+        for carried in &self.carried {
+            counters.iter_mut().filter(|counter| counter.name == carried.name).for_each(|c| c.value += carried.value);
+        }
+        counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        Ftl::<N>::look_at_blocks(&self.ftl, first, out)
+    }
+
+    fn look_at_gecko(&self) -> Option<GeckoLook> {
+        Ftl::<N>::look_at_gecko(&self.ftl)
+    }
+
+    fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
+        self.ftl.look_at_extents(nand)
+    }
+
+    fn check(&mut self, nand: &mut N) -> Vec<Finding> {
+        self.ftl.check(nand)
     }
 }

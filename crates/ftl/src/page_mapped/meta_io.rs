@@ -3,7 +3,7 @@
 //! The composition lends it for one call. A part never chooses a block, never erases, and never starts a collection:
 //! an append takes a free block from the reserve, which is filled up before the next host page.
 
-use super::durability::{Counts, Durability, ScanFrom};
+use super::durability::{Durability, ScanFrom, Unreported};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::{BlockUse, Blocks};
@@ -38,8 +38,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     /// Lends the tree as well.
-    pub(crate) fn with_tree(mut self, tree: &'a mut Option<MuTree>) -> Self {
-        self.tree = tree.as_mut();
+    pub(crate) fn with_tree(mut self, tree: Option<&'a mut MuTree>) -> Self {
+        self.tree = tree;
         self
     }
 
@@ -238,7 +238,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     /// What was done here so far; counting begins anew.
-    pub(crate) fn take_counts(&mut self) -> Counts {
+    pub(crate) fn take_counts(&mut self) -> Unreported {
         self.durability.mounting().map(|mounting| core::mem::take(&mut mounting.counts)).unwrap_or_default()
     }
 

@@ -11,8 +11,8 @@
 
 use super::mapping::{Mapping, Place};
 use super::meta_io::MetaIo;
+use super::parts::{PageMapped, mapping_io, validity_io};
 use super::validity::{Answer, Validity};
-use super::{PageMapped, mapping_io, validity_io};
 use crate::blocks::BlockUse;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
@@ -25,10 +25,10 @@ impl PageMapped {
     pub(super) fn recount<N: Nand>(&mut self, nand: &mut N, at: Time) -> bool {
         // Where nothing was programmed since the last time, it would come to the same.
         let seq = self.blocks.clock.seq();
-        if !self.mapping.is_damaged() || self.recounted == Some(seq) {
+        if !self.mapping.is_damaged() || self.collecting.recounted == Some(seq) {
             return false;
         }
-        self.recounted = Some(seq);
+        self.collecting.recounted = Some(seq);
         let written = |ftl: &Self, block| {
             ftl.blocks.use_of(block) == BlockUse::Closed && !ftl.blocks.is_metadata(ftl.blocks.stream_of(block))
         };
@@ -43,7 +43,7 @@ impl PageMapped {
 
     fn recount_block<N: Nand>(&mut self, nand: &mut N, block: Block, at: Time) -> bool {
         let geometry = *self.blocks.geometry();
-        let mut taken: Vec<u16> = core::mem::take(&mut self.live);
+        let mut taken: Vec<u16> = core::mem::take(&mut self.collecting.live);
         taken.clear();
         let answer = self.validity.live_in(validity_io!(self, nand, at), block, &mut taken);
         let pages = || taken.iter().map(|index| geometry.page(block, u32::from(*index)));
@@ -53,7 +53,7 @@ impl PageMapped {
         };
         let stale: Vec<Page> = pages().filter(|page| !self.table_names(nand, *page, at)).collect();
         let live = (taken.len() - stale.len()) as u16;
-        self.live = taken;
+        self.collecting.live = taken;
         for page in stale.iter().copied().filter(|page| self.validity.touch(*page)).collect::<Vec<Page>>() {
             // A bitmap in RAM is told at no cost.
             self.validity.leave(&geometry, page);

@@ -15,51 +15,18 @@
 //!   is asked about first.
 
 use super::meta_io::MetaIo;
+use super::parts::{PageMapped, validity_io};
 use super::validity::{Answer, Validity};
-use super::{PageMapped, validity_io};
-use crate::Counter;
-use crate::config::SAMPLE_MIN;
-use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 
 /// How many blocks the hand passes, for each that it may ask about, before it gives up until the next collection.
 const PASSED_MAX: u32 = 64;
 
-/// What the composition knows of the sample, besides what is in it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sampling {
-    /// Blocks in the sample.
-    pub(super) blocks: u32,
-    /// Blocks asked about before a collection.
-    pub(super) looks: u32,
-    /// Blocks asked about so far.
-    asked: u64,
-    /// How often all were that could be emptier.
-    everywhere: u64,
-}
-
-impl Sampling {
-    /// With as many blocks as asked for, of a drive of so many.
-    pub(super) fn new(drive_blocks: u32, asked_for: u32, looks: u32) -> Self {
-        Self { blocks: sample_blocks(drive_blocks, asked_for), looks, asked: 0, everywhere: 0 }
-    }
-
-    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
-        out.push(Counter::sum("sample_looks", self.asked));
-        out.push(Counter::sum("sample_looks_everywhere", self.everywhere));
-    }
-}
-
-/// The blocks in a sample: as asked for, or a sixteenth of them, at least 16.
-fn sample_blocks(drive_blocks: u32, asked_for: u32) -> u32 {
-    if asked_for == 0 { (drive_blocks / 16).max(SAMPLE_MIN) } else { asked_for }
-}
-
 impl PageMapped {
     /// Counts a sample alone from now on, if that is what there is RAM for and all blocks are counted so far. `total` as in
     /// [`Blocks::keep_sample`](crate::blocks::Blocks::keep_sample).
     pub(super) fn keep_sample(&mut self, total: Option<u64>) {
-        if let Some(sampling) = self.sampling.filter(|_| self.blocks.counters.sample().is_none()) {
+        if let Some(sampling) = self.collecting.sampling.filter(|_| self.blocks.counters.sample().is_none()) {
             self.blocks.keep_sample(sampling.blocks, total);
         }
     }
@@ -67,7 +34,7 @@ impl PageMapped {
     /// Sees to it that there is a victim among the blocks that are counted. When that is known.
     #[inline]
     pub(super) fn look_for_victims<N: Nand>(&mut self, nand: &mut N, at: Time) -> Time {
-        match self.sampling {
+        match self.collecting.sampling {
             Some(sampling) if self.blocks.counters.sample().is_some() => self.look(nand, sampling.looks, at),
             _ => at,
         }
@@ -102,7 +69,7 @@ impl PageMapped {
             done = done.max(known);
             from = next;
         }
-        if let Some(sampling) = &mut self.sampling {
+        if let Some(sampling) = &mut self.collecting.sampling {
             sampling.everywhere += 1;
         }
         done
@@ -121,10 +88,10 @@ impl PageMapped {
 
     /// The live pages of a written block of user data as validity has it, and when that is known.
     fn ask<N: Nand>(&mut self, nand: &mut N, block: Block, at: Time) -> (u16, Time) {
-        if let Some(sampling) = &mut self.sampling {
+        if let Some(sampling) = &mut self.collecting.sampling {
             sampling.asked += 1;
         }
-        let mut live = core::mem::take(&mut self.live);
+        let mut live = core::mem::take(&mut self.collecting.live);
         live.clear();
         let io = validity_io!(self, nand, at);
         let answer = self.validity.live_in(io, block, &mut live);
@@ -136,7 +103,7 @@ impl PageMapped {
             count = live.partition_point(|index| u32::from(*index) < programmed);
             done = known;
         }
-        self.live = live;
+        self.collecting.live = live;
         (count as u16, done)
     }
 

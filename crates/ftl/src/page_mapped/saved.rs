@@ -16,9 +16,9 @@
 //!
 //! Where a structure is damaged, there is no seal: the recovery reads the table, and the damage is mended.
 
-use super::PageMapped;
 use super::mapping::{AnyMapping, Mapping};
 use super::meta_io::MetaIo;
+use super::parts::PageMapped;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::Item;
@@ -136,7 +136,7 @@ impl PageMapped {
 
     /// Whether what is in RAM is all that there is to know, so that it may be sealed.
     fn is_sound(&self) -> bool {
-        !self.barriers.keeps(Barrier::DamageNotSealed)
+        !self.blocks.keeps(Barrier::DamageNotSealed)
             || !self.mapping.is_damaged() && !self.validity.is_damaged() && !self.blocks.counters.may_be_low
     }
 

@@ -1,13 +1,13 @@
 //! How the flash is divided, and what fits.
 
-use super::durability::{held_blocks, young_blocks};
-use super::integrity::Integrity;
+use super::durability::{Integrity, held_blocks, young_blocks};
 use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
+use super::parts::{Config, PageMapped};
 use super::saved::counters_and_seal;
 use super::sorting::placement_of;
+use super::streams::Streams;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
-use super::{Config, PageMapped};
 use crate::blocks::critical_blocks;
 use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
@@ -62,20 +62,6 @@ fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> Re
     Ok(mapping_needs(geometry, config, logical_pages).battery + validity + counters_and_seal(geometry))
 }
 
-/// The streams that pages are appended to: those of placement, then that of cold data where wear is levelled, then the
-/// mapping's, then validity's if it has one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Streams {
-    pub(super) cold: Option<u8>,
-    pub(super) mapping: u8,
-    pub(super) validity: u8,
-    /// How many there are.
-    pub(super) count: u8,
-    /// Of those of placement, how many open blocks of their own when next to nothing is free. Those of a placement that
-    /// sorts what the host writes share what is open then (`Blocks::stream_with_room`).
-    apart: u8,
-}
-
 impl Streams {
     pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
         // But for partitions its streams are the same whatever it has to remember, and a drive may be asked for that cannot
@@ -94,13 +80,6 @@ impl Streams {
         // What is in the mapping's tree has no stream of its own.
         let validity = mapping + u8::from(has_validity_on_flash(config));
         Self { cold, mapping, validity, count: validity + 1, apart }
-    }
-
-    /// Blocks on one die that streams may open from the reserve, whatever was open before a power cut: with free blocks
-    /// below the critical ones, streams that share open one where one stream would have opened one, or fewer. Above, each
-    /// has its own; and a collection that opens more than is counted here comes to the critical ones, and shares.
-    fn opened_from_reserve(self) -> u32 {
-        u32::from(self.count - self.mapping) + u32::from(self.cold.is_some()) + u32::from(self.apart)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Asking placement for a stream, and looking up what it asks for.
 
-use super::PageMapped;
 use super::collect::Why;
 use super::mapping::{Mapping, Place};
 use super::move_buffer::Moving;
+use super::parts::PageMapped;
 use super::placement::{
     Asks, Dac, DualGreedy, HostGc, HostWrite, Midas, MovedPage, OldCopy, OneStream, Oracle, Partitions, Placement,
     SepBit, StaticQuota,

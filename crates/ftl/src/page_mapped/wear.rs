@@ -13,7 +13,7 @@
 //! as any collection has, and if that does not come to its end the write goes on.
 
 use super::collect::Why;
-use super::{PageMapped, Tally};
+use super::parts::{PageMapped, PageTally};
 use crate::FtlError;
 use crate::blocks::BlockUse;
 use phelsuma_nand::{Nand, Time};
@@ -50,7 +50,7 @@ impl PageMapped {
 }
 
 /// What levelling counts.
-pub(super) fn counters(tally: &Tally, wear: &crate::blocks::Wear, out: &mut alloc::vec::Vec<crate::Counter>) {
+pub(super) fn counters(tally: &PageTally, wear: &crate::blocks::Wear, out: &mut alloc::vec::Vec<crate::Counter>) {
     out.push(crate::Counter::sum("wear_collections", tally.wear_collections));
     out.push(crate::Counter::sum("wear_pages_moved", tally.wear_pages_moved));
     wear.counters(out);

@@ -7,51 +7,66 @@
 //! | --- | --- |
 //! | a user page is going to be programmed | [`Durability::points_back`], [`Durability::begin_reporting`] |
 //! | everything that became stale is reported | [`Durability::reported`] |
-//! | nothing is live in a block | [`Durability::release`] |
+//! | a page was moved out of a victim | [`Durability::moved`] |
+//! | nothing is live in a block | [`Durability::needs_checkpoint_before`], [`Durability::release`] |
 //! | a block is written, or erased | [`Watch`] |
-//! | a translation page is written, a store is flushed | [`Durability::synchronized`], [`Durability::flush_marks`], [`Durability::flushed`] |
-//! | is a checkpoint due | [`Durability::wants_checkpoint`] |
+//! | a translation page is written | [`Durability::synchronized`], [`Durability::mark`] |
+//! | the validity store is flushed | [`Durability::flush_marks`], [`Durability::flushed`] |
+//! | is a flush of it due | [`Durability::wants_checkpoint`] |
+//! | may a request write | [`Durability::holds_back`] |
+//!
+//! What takes flash as well stands in `hooks.rs` of the composition.
 
+mod battery;
+mod fast;
 mod gecko_rec;
+mod integrity;
 mod mounting;
 mod scan_from;
 mod synchronize;
 
+pub(crate) use battery::Battery;
+pub(crate) use fast::Fast;
 pub(crate) use gecko_rec::{GeckoRec, held_blocks};
-pub(crate) use mounting::{Counts, Mounting};
+pub(crate) use integrity::{FlushCause, Integrity};
+pub(crate) use mounting::{Mounting, Unreported};
 pub(crate) use scan_from::ScanFrom;
-pub(crate) use synchronize::{Young, young_blocks};
+pub(crate) use synchronize::{Synchronize, YoungBlocks, young_blocks};
 
 use crate::RamLedger;
 use crate::blocks::{Blocks, Watch};
 use alloc::boxed::Box;
 use phelsuma_nand::{Block, Geometry};
 
-/// What a drive's scheme keeps in RAM while it serves.
+/// The schemes, with what each keeps in RAM while the drive serves.
 #[derive(Clone, Debug)]
-pub(crate) enum Scheme {
-    /// Nothing: what is on flash says all, or nothing is promised.
+pub(crate) enum Survival {
+    /// No power cut is survived, or a recovery has yet to find out what to keep.
     Nothing,
-    /// Checkpoints and GeckoRec.
+    /// The spare areas on flash say all.
+    Scan,
+    Battery(Battery),
     GeckoRec(GeckoRec),
-    /// Synchronization, with a page validity log.
-    Pointing(Young),
+    Synchronize(Synchronize),
+    Fast(Fast),
 }
 
-/// How a drive survives a power cut: what its scheme keeps, and what a recovery keeps in mind while it is at work.
+/// How a drive survives a power cut: by which scheme, and what a recovery keeps in mind while it is at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Durability {
-    scheme: Scheme,
+    scheme: Survival,
+    /// When dirty entries are written that need not go.
+    pub(crate) integrity: Integrity,
     mounting: Option<Box<Mounting>>,
 }
 
 impl Durability {
-    pub(crate) fn new(scheme: Scheme) -> Self {
-        Self { scheme, mounting: None }
+    pub(crate) fn new(scheme: Survival, integrity: Integrity) -> Self {
+        Self { scheme, integrity, mounting: None }
     }
 
     /// The scheme begins its share.
-    pub(crate) fn begin(&mut self, scheme: Scheme) {
+    pub(crate) fn begin(&mut self, scheme: Survival) {
         self.scheme = scheme;
     }
 
@@ -74,22 +89,57 @@ impl Durability {
     /// GeckoRec's share, if that is the scheme.
     pub(crate) fn gecko_rec(&mut self) -> Option<&mut GeckoRec> {
         match &mut self.scheme {
-            Scheme::GeckoRec(gecko_rec) => Some(gecko_rec),
-            Scheme::Nothing | Scheme::Pointing(_) => None,
+            Survival::GeckoRec(gecko_rec) => Some(gecko_rec),
+            _ => None,
+        }
+    }
+
+    /// The share of a recovery from translation pages alone, if that is the scheme.
+    pub(crate) fn fast(&mut self) -> Option<&mut Fast> {
+        match &mut self.scheme {
+            Survival::Fast(fast) => Some(fast),
+            _ => None,
+        }
+    }
+
+    /// Whether a battery saves what RAM alone knows.
+    pub(crate) fn has_battery(&self) -> bool {
+        matches!(self.scheme, Survival::Battery(_))
+    }
+
+    /// Whether so few blocks are free that nothing is written but by a battery.
+    pub(crate) fn holds_back(&self, blocks: &Blocks) -> bool {
+        matches!(&self.scheme, Survival::Battery(battery) if battery.holds_back(blocks))
+    }
+
+    /// The young blocks of a page validity log, if there is one.
+    #[inline]
+    fn young(&mut self) -> Option<&mut YoungBlocks> {
+        match &mut self.scheme {
+            Survival::Synchronize(Synchronize::ByLog(young)) => Some(young),
+            _ => None,
         }
     }
 
     /// Whether user pages name in their spare areas what they made stale, so that a recovery can tell the validity store.
     #[inline]
     pub(crate) fn points_back(&self) -> bool {
-        matches!(self.scheme, Scheme::Pointing(_))
+        matches!(self.scheme, Survival::Synchronize(Synchronize::ByLog(_)))
     }
 
     /// What is programmed after `seq` makes pages stale of which the validity store is going to hear.
     #[inline]
     pub(crate) fn begin_reporting(&mut self, blocks: &Blocks, seq: u64) {
-        if let Scheme::Pointing(young) = &mut self.scheme {
+        if let Some(young) = self.young() {
             young.begin_reporting(ScanFrom { after: seq, oldest_open: blocks.oldest_open() });
+        }
+    }
+
+    /// A collection has moved a page whose entry stands in this part of the mapping.
+    #[inline]
+    pub(crate) fn moved(&mut self, part: impl FnOnce() -> u32) {
+        if let Survival::Fast(fast) = &mut self.scheme {
+            fast.moved(part());
         }
     }
 
@@ -97,9 +147,9 @@ impl Durability {
     #[inline]
     pub(crate) fn reported(&mut self) {
         match &mut self.scheme {
-            Scheme::Nothing => {}
-            Scheme::GeckoRec(gecko_rec) => gecko_rec.reported(),
-            Scheme::Pointing(young) => young.reported(),
+            Survival::GeckoRec(gecko_rec) => gecko_rec.reported(),
+            Survival::Synchronize(Synchronize::ByLog(young)) => young.reported(),
+            _ => {}
         }
     }
 
@@ -107,33 +157,33 @@ impl Durability {
     #[inline]
     pub(crate) fn wants_checkpoint(&self, blocks: &Blocks) -> bool {
         match &self.scheme {
-            Scheme::Nothing => false,
-            Scheme::GeckoRec(gecko_rec) => gecko_rec.wants_checkpoint(blocks),
-            Scheme::Pointing(young) => young.wants_checkpoint(),
+            Survival::GeckoRec(gecko_rec) => gecko_rec.wants_checkpoint(blocks),
+            Survival::Synchronize(Synchronize::ByLog(young)) => young.wants_checkpoint(),
+            _ => false,
         }
     }
 
     /// Whether the validity store must be flushed before a block is released.
     pub(crate) fn needs_checkpoint_before(&self, block: Block) -> bool {
-        matches!(&self.scheme, Scheme::Pointing(young) if young.contains(block))
+        matches!(&self.scheme, Survival::Synchronize(Synchronize::ByLog(young)) if young.contains(block))
     }
 
     /// A block has no live pages: it goes into the pool, or is held until it may.
     pub(crate) fn release(&mut self, blocks: &mut Blocks, block: Block) {
         match &mut self.scheme {
-            Scheme::GeckoRec(gecko_rec) => gecko_rec.release(blocks, block),
-            Scheme::Pointing(_) if !blocks.is_metadata(blocks.stream_of(block)) => {
+            Survival::GeckoRec(gecko_rec) => gecko_rec.release(blocks, block),
+            Survival::Synchronize(Synchronize::ByLog(_)) if !blocks.is_metadata(blocks.stream_of(block)) => {
                 // Should the power fail before it is erased, the log knows.
                 blocks.news.freed(block);
                 blocks.release(block);
             }
-            Scheme::Nothing | Scheme::Pointing(_) => blocks.release(block),
+            _ => blocks.release(block),
         }
     }
 
     /// The validity store is going to hear now that nothing in a block is live.
     pub(crate) fn freed_is_told(&mut self, block: Block) {
-        if let Scheme::GeckoRec(gecko_rec) = &mut self.scheme {
+        if let Survival::GeckoRec(gecko_rec) = &mut self.scheme {
             gecko_rec.heard_of(block);
         }
     }
@@ -142,15 +192,15 @@ impl Durability {
     #[inline]
     pub(crate) fn synchronized(&mut self, blocks: &Blocks, version: u64) {
         match &mut self.scheme {
-            Scheme::Nothing => {}
-            Scheme::GeckoRec(gecko_rec) => gecko_rec.synchronized(version),
-            Scheme::Pointing(_) => self.begin_reporting(blocks, version - 1),
+            Survival::GeckoRec(gecko_rec) => gecko_rec.synchronized(version),
+            Survival::Synchronize(Synchronize::ByLog(_)) => self.begin_reporting(blocks, version - 1),
+            _ => {}
         }
     }
 
     /// Everything before is in translation pages.
     pub(crate) fn mark(&mut self, scan_from: ScanFrom) {
-        if let Scheme::GeckoRec(gecko_rec) = &mut self.scheme {
+        if let Survival::GeckoRec(gecko_rec) = &mut self.scheme {
             gecko_rec.mark(scan_from);
         }
     }
@@ -159,36 +209,39 @@ impl Durability {
     /// from where on to scan.
     pub(crate) fn flush_marks(&self, blocks: &Blocks) -> (u64, ScanFrom) {
         match &self.scheme {
-            Scheme::Nothing => (blocks.clock.seq(), ScanFrom::default()),
-            Scheme::GeckoRec(gecko_rec) => gecko_rec.flush_marks(blocks),
-            Scheme::Pointing(young) => {
+            Survival::GeckoRec(gecko_rec) => gecko_rec.flush_marks(blocks),
+            Survival::Synchronize(Synchronize::ByLog(young)) => {
                 let from = young.freezes(blocks);
                 (from.after, from)
             }
+            _ => (blocks.clock.seq(), ScanFrom::default()),
         }
     }
 
     /// The buffer of the validity store is on flash.
     pub(crate) fn flushed(&mut self, blocks: &mut Blocks) {
         match &mut self.scheme {
-            Scheme::Nothing => {}
-            Scheme::GeckoRec(gecko_rec) => gecko_rec.flushed(blocks),
-            Scheme::Pointing(young) => young.flushed(),
+            Survival::GeckoRec(gecko_rec) => gecko_rec.flushed(blocks),
+            Survival::Synchronize(Synchronize::ByLog(young)) => young.flushed(),
+            _ => {}
         }
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+        let mut moved = 0;
         match &self.scheme {
-            Scheme::Nothing => {}
-            Scheme::GeckoRec(gecko_rec) => gecko_rec.ram(ledger),
-            Scheme::Pointing(young) => young.ram(ledger),
+            Survival::GeckoRec(gecko_rec) => gecko_rec.ram(ledger),
+            Survival::Synchronize(Synchronize::ByLog(young)) => young.ram(ledger),
+            Survival::Fast(fast) => moved = fast.bytes(),
+            _ => {}
         }
+        self.integrity.ram(moved, ledger);
     }
 }
 
 impl Watch for Durability {
     fn written(&mut self, block: Block, seq: u64) {
-        if let Scheme::Pointing(young) = &mut self.scheme {
+        if let Some(young) = self.young() {
             young.closed(block, seq);
         }
     }

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Page, Spare};
 
-/// Flash operations of those that have no part in a recovery's steps, for its report.
+/// Flash operations of those that have no part in a recovery's steps, until its report is told.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Counts {
+pub(crate) struct Unreported {
     pub(crate) reads: u64,
     pub(crate) spare_reads: u64,
     pub(crate) programs: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Counts {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mounting {
     /// What was done since the report was told last.
-    pub(crate) counts: Counts,
+    pub(crate) counts: Unreported,
     /// Pages of metadata that were read, and that may have been in flight: it may have been the last time that they read
     /// well.
     pub(crate) read_before: Vec<(Page, Spare, Vec<u8>)>,

@@ -29,10 +29,10 @@ use super::steps::Steps;
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::medium::Clock;
-use crate::page_mapped::Config;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{AnyMapping, Mapping};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::Config;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::validity::{AnyValidity, RamBitmap, Validity, saved_bytes};
 use crate::recovery_report::RecoveryReport;
 use alloc::vec;
@@ -202,7 +202,7 @@ impl PageMapped {
             newest: vec![None; paged.parts() as usize],
             unreadable: Vec::new(),
             bitmap_stream,
-            barriers: ftl.barriers,
+            barriers: ftl.blocks.barriers(),
         };
         for block in &usable {
             scan.block(nand, &mut steps, *block);

@@ -1,12 +1,13 @@
 //! The last page of a block: it may have been in flight when the power failed, and only its data tell whether it holds
 //! what its spare area says.
 
+use super::Found;
 use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::steps::{Owned, Steps};
-use super::{Found, PageMapped};
 use crate::barriers::{Barrier, Barriers};
 use crate::medium::EPOCH;
 use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
+use crate::page_mapped::parts::PageMapped;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, PageRead, SpareRead};
 
@@ -138,7 +139,7 @@ impl PageMapped {
     ) -> Vec<Page> {
         let mut named = Vec::new();
         let Some(oldest) = silent.iter().map(|silent| silent.after).min() else { return named };
-        if !self.barriers.keeps(Barrier::SilentLookedUp) {
+        if !self.blocks.keeps(Barrier::SilentLookedUp) {
             return named;
         }
         for (part, version, synchronized) in versions.filter(|(.., synchronized)| *synchronized > oldest) {

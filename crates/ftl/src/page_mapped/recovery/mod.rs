@@ -24,8 +24,8 @@ mod tree;
 
 use super::mapping::{AnyMapping, Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
+use super::parts::{Config, PageMapped};
 use super::shape::recovery_bound;
-use super::{Config, PageMapped};
 use crate::barriers::Barrier;
 use crate::blocks::{RECOVERY_STREAM, Spread};
 use crate::config::PowerPart;
@@ -105,7 +105,7 @@ impl PageMapped {
         ftl.blocks.mounted();
         ftl.durability.mounted();
         report.bound = recovery_bound(nand.geometry(), config)?;
-        if ftl.sampling.is_some() {
+        if ftl.collecting.sampling.is_some() {
             // Until here all blocks were counted.
             report.scratch_bytes += u64::from(nand.geometry().blocks()) * 2;
             ftl.keep_sample(None);
@@ -197,7 +197,7 @@ impl PageMapped {
         uncertain: &[Uncertain],
         holding: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
-        if self.barriers.keeps(Barrier::SuspectsCopied) {
+        if self.blocks.keeps(Barrier::SuspectsCopied) {
             // Chosen before the first copy is written: copies go to blocks where stale pages of these lists stood.
             let uncertain = uncertain.iter().map(|u| (u.found, Some(&u.data)));
             let part_filled = scan.part_filled.iter().map(|f| (*f, None));
@@ -293,7 +293,7 @@ impl PageMapped {
             match self.table().get(key) {
                 Place::At(page) => {
                     if let SpareRead::Written(spare) = steps.read_spare(nand, page)
-                        && (spare.version < tombstone.spare.version || !self.barriers.keeps(Barrier::TombstoneVersion))
+                        && (spare.version < tombstone.spare.version || !self.blocks.keeps(Barrier::TombstoneVersion))
                     {
                         self.table().set(key, Place::Trimmed);
                         self.drop_entered(page);
@@ -325,7 +325,7 @@ impl PageMapped {
             if self.blocks.counters.live(block) > 0 {
                 let stream = if scan.holds_tombstones[block.index()] { self.streams.mapping } else { 0 };
                 self.blocks.close(&mut self.durability, block, stream);
-            } else if held.binary_search(&block).is_ok() && self.barriers.keeps(Barrier::FallbacksHeld) {
+            } else if held.binary_search(&block).is_ok() && self.blocks.keeps(Barrier::FallbacksHeld) {
                 holding.push(block);
             } else if !stays_blank || !self.blocks.release_blank(block) {
                 self.blocks.release(block);
@@ -372,7 +372,7 @@ impl PageMapped {
         let key = LogicalPage(found.spare.key);
         let again;
         let data = match data {
-            Some(data) if self.barriers.keeps(Barrier::SuspectsReadOnce) => data,
+            Some(data) if self.blocks.keeps(Barrier::SuspectsReadOnce) => data,
             _ => match steps.read(nand, found.page).verified() {
                 Some((content, _)) => {
                     again = Owned::of(content);

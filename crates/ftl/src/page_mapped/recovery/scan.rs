@@ -1,11 +1,12 @@
 //! What the scan of spare areas gathers.
 
+use super::Found;
 use super::steps::{Owned, Steps};
-use super::{Found, PageMapped};
 use crate::barriers::Barrier;
 use crate::blocks::RECOVERY_STREAM;
 use crate::medium::window;
 use crate::page_mapped::mapping::Place;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::validity::Validity;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -85,9 +86,9 @@ impl Scan {
         let Some(found) = last else { return };
         self.lasts_read += 1;
         let data = match steps.read(nand, found.page) {
-            PageRead::Written { content, .. } if !ftl.barriers.keeps(Barrier::SuspectsVerified) => Owned::of(content),
+            PageRead::Written { content, .. } if !ftl.blocks.keeps(Barrier::SuspectsVerified) => Owned::of(content),
             PageRead::Written { content, .. }
-                if !ftl.barriers.keeps(Barrier::OldLastPagesVerified) && !self.uncertain(&found.spare) =>
+                if !ftl.blocks.keeps(Barrier::OldLastPagesVerified) && !self.uncertain(&found.spare) =>
             {
                 Owned::of(content)
             }
@@ -112,7 +113,7 @@ impl Scan {
         let certain: Vec<Uncertain> = certain;
         for last in certain {
             self.enter(ftl, nand, steps, last.found);
-            if last.part_filled && ftl.barriers.keeps(Barrier::PartFilledCopied) {
+            if last.part_filled && ftl.blocks.keeps(Barrier::PartFilledCopied) {
                 self.part_filled.push(last.found);
             }
         }
@@ -164,7 +165,7 @@ impl Scan {
                 let mut stale = None;
                 if let Place::At(page) = ftl.table().get(key) {
                     if let SpareRead::Written(other) = steps.read_spare(nand, page) {
-                        let older = if ftl.barriers.keeps(Barrier::VersionOrder) {
+                        let older = if ftl.blocks.keeps(Barrier::VersionOrder) {
                             newer(&other, &found.spare)
                         } else {
                             page > found.page
@@ -183,7 +184,7 @@ impl Scan {
             }
             Kind::Tombstone => {
                 let slot = self.tombstones.get_mut(key as usize)?;
-                let any = !ftl.barriers.keeps(Barrier::NewestTombstones);
+                let any = !ftl.blocks.keeps(Barrier::NewestTombstones);
                 if slot.is_none_or(|other| any || newer(&found.spare, &other.spare)) {
                     return slot.replace(found).map(|old| ftl.blocks.geometry().block_of(old.page));
                 }

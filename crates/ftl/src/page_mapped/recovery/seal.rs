@@ -7,8 +7,8 @@
 use super::steps::Steps;
 use crate::barriers::{Barrier, Barriers};
 use crate::medium::sealed;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::saved::SavedPages;
 use crate::page_mapped::validity::Validity;
 use alloc::vec;
@@ -94,7 +94,7 @@ impl PageMapped {
             version_max: 0,
             last: None,
             saved: vec![None; pages.count() as usize],
-            barriers: self.barriers,
+            barriers: self.blocks.barriers(),
             pages,
         };
         steps.begin("find what the battery saved");
@@ -118,7 +118,7 @@ impl PageMapped {
         }
         // Another FTL counted a sample, and this one would have to know them all.
         let all_are_counted = self.blocks.all_are_counted();
-        if self.sampling.is_none() && !all_are_counted {
+        if self.collecting.sampling.is_none() && !all_are_counted {
             return false;
         }
         self.blocks.begin_session(found.version_max, last.seq);

@@ -1,10 +1,11 @@
 //! What the recoveries of page-mapped FTLs add to the table of steps.
 
-use super::{Found, PageMapped};
+use super::Found;
 use crate::blocks::Blocks;
 pub(super) use crate::medium::{Owned, Steps};
-use crate::page_mapped::durability::{Counts, Durability};
+use crate::page_mapped::durability::{Durability, Unreported};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::PageMapped;
 use phelsuma_nand::{Nand, Purpose};
 
 impl Steps {
@@ -21,7 +22,7 @@ impl Steps {
         }
     }
 
-    fn add(&mut self, counts: Counts) {
+    fn add(&mut self, counts: Unreported) {
         self.step.reads += counts.reads;
         self.step.spare_reads += counts.spare_reads;
         self.step.programs += counts.programs;

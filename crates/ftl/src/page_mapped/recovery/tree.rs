@@ -10,12 +10,13 @@
 //! the drive goes on with it until it comes up the next time.
 
 use super::steps::Steps;
-use super::{PageMapped, RamMapping};
 use crate::FtlError;
 use crate::blocks::BlockUse;
-use crate::mu_tree::MuTree;
+use crate::page_mapped::mapping::RamMapping;
 use crate::page_mapped::mapping::{AnyMapping, MuMapping, Place, TREE_UNREADABLE, of_tree, parts_of_block};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::PageMapped;
+use crate::page_mapped::shared_tree::SharedTree;
 use crate::page_mapped::validity::{AnyValidity, BitmapCache, RamBitmap};
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Purpose};
 
@@ -24,7 +25,7 @@ pub(super) struct Aside {
     mapping: MuMapping,
     /// None where validity is in RAM anyway.
     cache: Option<BitmapCache>,
-    tree: MuTree,
+    tree: SharedTree,
 }
 
 /// The write cache while a tree is written, at least: with less each page would be written many times.
@@ -65,7 +66,7 @@ impl PageMapped {
         let scratch = u64::from(self.shape.logical_pages) * 4 + geometry.pages() / 8 + write_cache;
         self.hear_news(nand, steps.now)?;
         let Aside { mut mapping, mut cache, tree } = aside;
-        let layout = tree.layout();
+        let layout = tree.tree.layout();
         let (logical_pages, table) = (self.shape.logical_pages, self.table());
         let extents = mapping.extents_of((0..logical_pages).map(|key| table.get(LogicalPage(key))));
         let entries = extents + u64::from(geometry.blocks()) * u64::from(parts_of_block(&geometry));
@@ -74,7 +75,7 @@ impl PageMapped {
         if self.blocks.is_read_only() || u64::from(self.blocks.free()) < blocks {
             return Ok(scratch);
         }
-        let mut tree = Some(tree);
+        let mut shared = tree;
         let io = &mut MetaIo::new(
             nand,
             (&mut self.blocks, &mut self.durability),
@@ -82,7 +83,7 @@ impl PageMapped {
             Purpose::Recovery,
             steps.now,
         )
-        .with_tree(&mut tree);
+        .with_tree(Some(&mut shared.tree));
         let AnyMapping::Ram(table) = &mut self.mapping else { return Ok(scratch) };
         let usual = io.tree(|tree, _| Ok(tree.set_write_pages(WRITE_PAGES_MIN))).unwrap_or(WRITE_PAGES_MIN);
         let mut written = Ok(());
@@ -96,7 +97,7 @@ impl PageMapped {
         core::mem::swap(&mut mapping.trims, &mut table.trims);
         let uses = |io: &MetaIo<'_, N>, block| io.use_of(block) == BlockUse::Closed && !io.is_metadata(block);
         if let (Some(cache), AnyValidity::Ram(bitmap)) = (&mut cache, &self.validity) {
-            let mut live = core::mem::take(&mut self.live);
+            let mut live = core::mem::take(&mut self.collecting.live);
             for block in (0..geometry.blocks()).map(Block) {
                 if written.is_ok() && uses(io, block) {
                     live.clear();
@@ -104,7 +105,7 @@ impl PageMapped {
                     written = cache.restore(io, block, &live);
                 }
             }
-            self.live = live;
+            self.collecting.live = live;
         }
         let written = written.and_then(|()| {
             io.tree(|tree, io| {
@@ -133,7 +134,7 @@ impl PageMapped {
         if let Some(cache) = cache {
             self.validity = AnyValidity::Mu(cache);
         }
-        self.tree = tree;
+        self.tree = Some(shared);
         Ok(scratch)
     }
 }

@@ -38,22 +38,6 @@ macro_rules! each {
 }
 
 impl AnyValidity {
-    /// A recovery is to find out what is stale: it is to be told of pages that leave a victim. The entries of its
-    /// buffer; none where there is no such recovery.
-    pub(crate) fn tell_of_leaving(&mut self) -> Option<u32> {
-        match self {
-            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => None,
-            Self::Gecko(gecko) => {
-                gecko.tell_of_leaving();
-                Some(gecko.buffer_entries())
-            }
-            Self::Log(log) => {
-                log.tell_of_leaving();
-                Some(log.buffer_entries())
-            }
-        }
-    }
-
     /// A recovery is going to call [`Validity::checkpoint`].
     ///
     /// # Errors

@@ -6,4 +6,13 @@
 
 mod young;
 
-pub(crate) use young::{Young, young_blocks};
+pub(crate) use young::{YoungBlocks, young_blocks};
+
+/// What tells which pages are live, and what is kept for it while the drive serves.
+#[derive(Clone, Debug)]
+pub(crate) enum Synchronize {
+    /// The translation table: it is read as a whole.
+    ByTable,
+    /// A page validity log.
+    ByLog(YoungBlocks),
+}

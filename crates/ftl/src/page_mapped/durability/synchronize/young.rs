@@ -12,8 +12,9 @@ use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
+/// What is kept of user blocks while a page validity log has not heard of everything.
 #[derive(Clone, Debug)]
-pub(crate) struct Young {
+pub(crate) struct YoungBlocks {
     /// Those that are closed, with the seq of the last program then.
     closed: Vec<(Block, u64)>,
     most: usize,
@@ -22,7 +23,7 @@ pub(crate) struct Young {
     barriers: Barriers,
 }
 
-impl Young {
+impl YoungBlocks {
     pub(crate) fn new(geometry: &Geometry, barriers: Barriers) -> Self {
         let most = young_blocks(geometry) as usize;
         Self { closed: Vec::with_capacity(most + 2), most, reporting: None, barriers }

@@ -61,7 +61,7 @@ fn programs_of(layout: Layout, keys: u64, updates: u64, write_pages: u32) -> u64
 #[cfg(test)]
 mod tests {
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
-    use crate::page_mapped::PageMapped;
+    use crate::page_mapped::parts::PageMapped;
     use crate::{Config, Preset};
     use phelsuma_nand::sim::SimConfig;
     use phelsuma_nand::{Geometry, LogicalPage, Purpose, SimNand, Time, Timing};

@@ -21,14 +21,12 @@
 mod cache;
 mod checkpoints;
 mod dirty_queue;
-mod node_cache;
 mod part;
 mod recovered;
 mod scan_mark;
 mod synchronized;
 mod table;
 mod tree;
-mod tree_shape;
 
 use super::{LOST, MISLAID, NOWHERE, Place, TRIMMED, TRIMMED_FROM, entry_of, place_of};
 use crate::FtlError;

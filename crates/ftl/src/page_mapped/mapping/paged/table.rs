@@ -1,7 +1,6 @@
 //! Where each translation page is: a directory in RAM, or a B+-tree of which RAM holds the root.
 
-use super::tree::{TranslationTree, Writes, cached_nodes, programs_each};
-use super::tree_shape::TreeShape;
+use super::tree::{TranslationTree, TreeShape, Writes, cached_nodes, programs_each};
 use super::{entries_per_page, translation_pages};
 use crate::config::DirectoryPart;
 use crate::medium::marks::SpareMarks;

@@ -4,9 +4,9 @@ use super::Gathered;
 use super::translation::{TranslationPages, Version};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::AnyMapping;
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::recovery::was_older_copy;
@@ -44,7 +44,7 @@ impl Gathered {
         nand: &mut N,
         steps: &mut Steps,
     ) -> Result<(), FtlError> {
-        if !ftl.validity.has_untold_damage() || !ftl.barriers.keeps(Barrier::DamageWritten) {
+        if !ftl.validity.has_untold_damage() || !ftl.blocks.keeps(Barrier::DamageWritten) {
             return Ok(());
         }
         let io = &mut MetaIo::new(
@@ -136,7 +136,7 @@ pub(super) fn stale_by<N: Nand>(
     let geometry = *nand.geometry();
     let differing = ftl.paged().differing(part, &older, &newer).filter(|(_, page)| geometry.contains(*page));
     let differing: Vec<(LogicalPage, Page)> = differing.collect();
-    let by_seq = ftl.barriers.keeps(Barrier::SeqBeforeSynchronization);
+    let by_seq = ftl.blocks.keeps(Barrier::SeqBeforeSynchronization);
     let before = if by_seq { version.synchronized } else { u64::MAX };
     let read = differing.into_iter().map(|(key, page)| (key, page, steps.read_spare(nand, page)));
     read.filter(|(key, _, read)| is_the_same(*read, key.0, before)).map(|(_, page, read)| (page, read)).collect()

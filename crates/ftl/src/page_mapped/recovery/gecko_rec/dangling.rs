@@ -16,9 +16,9 @@
 use super::Gathered;
 use super::translation::TranslationPages;
 use crate::FtlError;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::validity::AnyValidity;
 use alloc::vec;

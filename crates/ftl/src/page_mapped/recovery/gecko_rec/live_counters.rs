@@ -5,9 +5,9 @@ use super::lost::Lost;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::last_page::Silent;
 use crate::page_mapped::recovery::steps::Steps;
@@ -102,7 +102,7 @@ impl Gathered {
         };
         let needed = blocks_of(&mut translation.needed());
         let fallbacks = blocks_of(&mut self.fallbacks.iter().copied());
-        let hold_fallbacks = ftl.barriers.keeps(Barrier::FallbacksHeld);
+        let hold_fallbacks = ftl.blocks.keeps(Barrier::FallbacksHeld);
         let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();
         for page in self.reports.iter().filter(|_| !by_table) {
             stale[geometry.block_of(*page).index()] += 1;

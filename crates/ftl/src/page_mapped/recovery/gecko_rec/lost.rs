@@ -20,9 +20,9 @@ use super::Gathered;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::{AnyMapping, Mapping};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::last_page::LastPage;
 use crate::page_mapped::recovery::steps::Steps;
@@ -100,7 +100,7 @@ impl Gathered {
             let mut pages = self.bid.pages_of(nand, steps, block);
             // One that some cut has torn may say that it is the newest.
             if let Some(last) = pages.last()
-                && matches!(LastPage::read(&self.bid, ftl.barriers, nand, steps, last), LastPage::Bad)
+                && matches!(LastPage::read(&self.bid, ftl.blocks.barriers(), nand, steps, last), LastPage::Bad)
             {
                 pages.pop();
             }
@@ -131,7 +131,7 @@ impl Gathered {
         steps: &mut Steps,
         translation: &TranslationPages,
     ) -> Result<(), FtlError> {
-        let Some(lost) = self.lost.take().filter(|_| ftl.barriers.keeps(Barrier::LostVersionsLookedFor)) else {
+        let Some(lost) = self.lost.take().filter(|_| ftl.blocks.keeps(Barrier::LostVersionsLookedFor)) else {
             return Ok(());
         };
         let Some(places) = &self.places else { return Ok(()) };

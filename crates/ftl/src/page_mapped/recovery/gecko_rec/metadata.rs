@@ -3,8 +3,8 @@
 use super::Gathered;
 use super::lost::Lost;
 use super::translation::TranslationPages;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::last_page::LastPage;
 use crate::page_mapped::recovery::steps::Steps;
@@ -24,7 +24,7 @@ impl Gathered {
         let mut pages = self.bid.pages_of(nand, steps, block);
         let mut suspect = None;
         if let Some(last) = pages.last().copied() {
-            match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
+            match LastPage::read(&self.bid, ftl.blocks.barriers(), nand, steps, &last) {
                 LastPage::Bad => drop(pages.pop()),
                 LastPage::Sound => {}
                 LastPage::MayHaveBeenInFlight(data) => {
@@ -64,7 +64,7 @@ impl Gathered {
         frozen: u64,
     ) -> TranslationPages {
         let mut translation =
-            TranslationPages::new(ftl.paged().parts(), frozen, ftl.blocks.wear.is_some(), ftl.barriers);
+            TranslationPages::new(ftl.paged().parts(), frozen, ftl.blocks.wear.is_some(), ftl.blocks.barriers());
         let mut suspects = Vec::new();
         let mut gone_bad: Vec<(u64, Page)> = Vec::new();
         for information in self.bid.translation.clone() {

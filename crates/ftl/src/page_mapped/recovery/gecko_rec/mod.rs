@@ -29,11 +29,11 @@ use super::last_page::Silent;
 use super::steps::Steps;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::page_mapped::Config;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{AnyMapping, Mapping, PagedMapping};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::Config;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::validity::Validity;
 use crate::recovery_report::RecoveryReport;
 use alloc::vec::Vec;
@@ -105,11 +105,11 @@ impl PageMapped {
         let validity = &mut ftl.validity;
         let (frozen, mut scan_from) =
             steps.with_io(nand, (&mut ftl.blocks, &mut ftl.durability), |io| validity.restore(io, scan.clone()));
-        if !ftl.barriers.keeps(Barrier::ScanFromWritten) {
+        if !ftl.blocks.keeps(Barrier::ScanFromWritten) {
             let scanned = 2 * u64::from(ftl.paged().cache_entries());
             scan_from = ScanFrom { after: g.bid.seq_max.saturating_sub(scanned), oldest_open: 0 };
         }
-        if !ftl.barriers.keeps(Barrier::OldestOpenListed) {
+        if !ftl.blocks.keeps(Barrier::OldestOpenListed) {
             scan_from.oldest_open = scan_from.after.saturating_sub(u64::from(geometry.pages_per_block()));
         }
         for page in ftl.validity.metadata_pages() {

@@ -9,10 +9,10 @@ use crate::medium::NewPage;
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::{PageMapped, mapping_io};
 use crate::page_mapped::recovery::steps::Steps;
 use crate::page_mapped::recovery::{Found, is_older_copy};
 use crate::page_mapped::validity::{Validity, ValidityScan};
-use crate::page_mapped::{PageMapped, mapping_io};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
 
@@ -89,7 +89,7 @@ impl Gathered {
         steps: &mut Steps,
         emptied: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
-        if !ftl.barriers.keeps(Barrier::SuspectsCopied) {
+        if !ftl.blocks.keeps(Barrier::SuspectsCopied) {
             return Ok(());
         }
         let suspects = |kind| -> Vec<Page> {

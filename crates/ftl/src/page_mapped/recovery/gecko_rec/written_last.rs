@@ -12,9 +12,9 @@ use super::Gathered;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::page_mapped::PageMapped;
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Mapping, Place};
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::recovery::Found;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::last_page::{LastPage, Silent};
@@ -109,7 +109,7 @@ impl Gathered {
         let geometry: Geometry = *nand.geometry();
         let mut pages = self.bid.pages_of(nand, steps, block);
         if let Some(last) = pages.last().copied() {
-            match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
+            match LastPage::read(&self.bid, ftl.blocks.barriers(), nand, steps, &last) {
                 LastPage::Bad if ftl.is_named(nand, steps, &last, |part| translation.synchronized(part)) => {}
                 LastPage::Bad => drop(pages.pop()),
                 LastPage::Sound => {}
@@ -152,14 +152,14 @@ impl Gathered {
         let part = ftl.paged().part_of(key);
         let is_learnt = self.lost.as_ref().is_some_and(|lost| lost.knows(key));
         if ftl.paged().found(key).is_some() || settled.contains_key(&(part, key)) || is_learnt {
-            if ftl.barriers.keeps(Barrier::OlderCopiesReported) {
+            if ftl.blocks.keeps(Barrier::OlderCopiesReported) {
                 self.reports.push(found.page);
             }
             self.older.push(*found);
             return Ok(());
         }
         let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
-        if found.spare.seq > synchronized || !ftl.barriers.keeps(Barrier::SynchronizedIsKnown) {
+        if found.spare.seq > synchronized || !ftl.blocks.keeps(Barrier::SynchronizedIsKnown) {
             let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
             if let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part))
                 && !may_be_copied()

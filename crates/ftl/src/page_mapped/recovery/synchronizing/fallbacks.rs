@@ -6,9 +6,10 @@
 //! one: the host may have been told that it is safe, and it is then, whatever became of the copies that recoveries made.
 
 use super::found::{FoundEntries, Translation};
-use super::{Found, Gathered, PageMapped, Steps};
+use super::{Found, Gathered, Steps};
 use crate::barriers::Barrier;
 use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
+use crate::page_mapped::parts::PageMapped;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 
@@ -22,7 +23,7 @@ impl Gathered {
         translation: &Translation,
         found: &FoundEntries,
     ) -> Vec<Block> {
-        if !ftl.barriers.keeps(Barrier::FallbacksHeld) {
+        if !ftl.blocks.keeps(Barrier::FallbacksHeld) {
             return Vec::new();
         }
         let geometry = *nand.geometry();

@@ -1,10 +1,11 @@
 //! What the scan finds: the newest version of each translation page, and entries that none of them knows.
 
-use super::{Found, Gathered, PageMapped, Suspect};
+use super::{Found, Gathered, Suspect};
 use crate::barriers::Barrier;
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::steps::Steps;
 use alloc::vec;
@@ -160,8 +161,8 @@ impl FoundEntries {
 
     /// Keeps of the candidates of each logical page the newest, if its translation page does not know it.
     pub(super) fn choose(&mut self, ftl: &mut PageMapped, translation: &Translation) {
-        let by_version = ftl.barriers.keeps(Barrier::VersionOrder);
-        let resurrects = !ftl.barriers.keeps(Barrier::SynchronizedIsKnown);
+        let by_version = ftl.blocks.keeps(Barrier::VersionOrder);
+        let resurrects = !ftl.blocks.keeps(Barrier::SynchronizedIsKnown);
         self.candidates.sort_unstable_by_key(|c| match by_version {
             true => (c.key, Reverse((c.version, c.seq))),
             false => (c.key, Reverse((u64::from(c.page.0), 0))),
@@ -270,7 +271,7 @@ impl Gathered {
         translation: &Translation,
         found: &mut FoundEntries,
     ) {
-        let Some(gone_bad) = self.gone_bad.filter(|_| ftl.barriers.keeps(Barrier::LostVersionsLookedFor)) else {
+        let Some(gone_bad) = self.gone_bad.filter(|_| ftl.blocks.keeps(Barrier::LostVersionsLookedFor)) else {
             return;
         };
         let mut learnt: Vec<Candidate> = Vec::new();

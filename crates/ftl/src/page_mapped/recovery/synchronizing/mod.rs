@@ -31,20 +31,21 @@ mod fallbacks;
 mod found;
 mod validity_log;
 
+use super::Found;
 use super::blocks_information::{BlockInformation, BlocksInformation};
 use super::last_page::LastPage;
 use super::steps::{Owned, Steps};
-use super::{Found, PageMapped};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::BlockUse;
 use crate::config::PowerPart;
 use crate::medium::NewPage;
 use crate::medium::marks::SpareMarks;
-use crate::page_mapped::Config;
-use crate::page_mapped::durability::{ScanFrom, Scheme};
+use crate::page_mapped::durability::{ScanFrom, Survival};
 use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::Config;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::validity::{AnyValidity, Validity};
 use crate::recovery_report::RecoveryReport;
 use alloc::vec;
@@ -94,7 +95,7 @@ impl PageMapped {
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
         let has_log = matches!(ftl.validity, AnyValidity::Log(_));
         // What is closed from now on is not what was written lately.
-        ftl.durability.begin(Scheme::Nothing);
+        ftl.durability.begin(Survival::Nothing);
 
         steps.begin("blocks information directory");
         let mut g = Gathered::new(&geometry);
@@ -311,7 +312,7 @@ impl Gathered {
     ) -> (Vec<Found>, Option<Owned>) {
         let mut pages = self.bid.pages_of(nand, steps, block);
         let Some(last) = pages.last().copied() else { return (pages, None) };
-        match LastPage::read(&self.bid, ftl.barriers, nand, steps, &last) {
+        match LastPage::read(&self.bid, ftl.blocks.barriers(), nand, steps, &last) {
             LastPage::Bad => {
                 pages.pop();
                 (pages, None)
@@ -382,7 +383,7 @@ impl Gathered {
         in_doubt: Option<u64>,
     ) {
         let geometry = *nand.geometry();
-        let gives_up = ftl.barriers.keeps(Barrier::StaleEntriesGivenUp);
+        let gives_up = ftl.blocks.keeps(Barrier::StaleEntriesGivenUp);
         for part in 0..ftl.paged().parts() {
             let range = ftl.paged().range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
@@ -497,7 +498,7 @@ impl Gathered {
         found: &mut FoundEntries,
         holding: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
-        if !ftl.barriers.keeps(Barrier::SuspectsCopied) {
+        if !ftl.blocks.keeps(Barrier::SuspectsCopied) {
             return Ok(());
         }
         if let Some(log) = self.log.as_ref().filter(|log| !log.suspects.is_empty()) {

@@ -16,13 +16,14 @@
 //! No older version of a translation page is needed, so these may be collected like all others.
 
 use super::found::{Candidate, FoundEntries, Translation};
-use super::{Found, Gathered, PageMapped, Steps};
+use super::{Found, Gathered, Steps};
 use crate::FtlError;
 use crate::blocks::{BlockUse, RECOVERY_STREAM};
 use crate::medium::marks::{PointsBack, SpareMarks};
-use crate::page_mapped::durability::{ScanFrom, Scheme, Young};
+use crate::page_mapped::durability::{ScanFrom, Survival, Synchronize, YoungBlocks};
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::recovery::blocks_information::BlockInformation;
 use crate::page_mapped::recovery::last_page::Silent;
 use crate::page_mapped::recovery::was_older_copy;
@@ -519,12 +520,12 @@ impl Gathered {
         freed.sort_unstable();
         freed.dedup();
         log.freed = freed;
-        let mut young = Young::new(geometry, ftl.barriers);
+        let mut young = YoungBlocks::new(geometry, ftl.blocks.barriers());
         for (block, last_seq) in log.young.iter().filter(|(block, _)| ftl.blocks.use_of(*block) == BlockUse::Closed) {
             young.closed(*block, *last_seq);
         }
         young.begin_reporting(log.heard_until);
-        ftl.durability.begin(Scheme::Pointing(young));
+        ftl.durability.begin(Survival::Synchronize(Synchronize::ByLog(young)));
     }
 
     /// Tells the log, once the copies of what may have been in flight are safe: then the blocks that were kept for it

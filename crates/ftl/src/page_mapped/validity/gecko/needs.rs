@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::config::{DirectoryPart, DirtyLimit, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
-    use crate::page_mapped::PageMapped;
+    use crate::page_mapped::parts::PageMapped;
     use crate::page_mapped::validity::AnyValidity;
     use crate::{Config, MappingPart, PageParts, Preset, ValidityPart};
     use alloc::vec;

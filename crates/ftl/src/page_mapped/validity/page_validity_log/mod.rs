@@ -111,11 +111,6 @@ impl PageValidityLog {
         }
     }
 
-    /// V.
-    pub(crate) fn buffer_entries(&self) -> u32 {
-        self.entries_per_page as u32
-    }
-
     /// The number that the next page of the log will have.
     fn next_number(&self) -> u64 {
         self.first + self.pages.len() as u64

@@ -76,8 +76,8 @@ mod tests {
     use super::*;
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::meta_io::MetaIo;
+    use crate::page_mapped::parts::{PageMapped, validity_io};
     use crate::page_mapped::validity::{AnyValidity, Validity};
-    use crate::page_mapped::{PageMapped, validity_io};
     use crate::{Config, PageParts, Preset, ValidityPart};
     use alloc::vec::Vec;
     use phelsuma_nand::sim::SimConfig;

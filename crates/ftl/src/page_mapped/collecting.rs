@@ -1,0 +1,67 @@
+//! What garbage collection keeps from one victim to the next.
+
+use super::move_buffer::MoveBuffer;
+use crate::config::SAMPLE_MIN;
+use crate::{Counter, RamLedger};
+use alloc::vec::Vec;
+
+/// The state of garbage collection.
+#[derive(Clone)]
+pub(super) struct Collecting {
+    /// The pages of a block that are live: what validity answers.
+    pub(super) live: Vec<u16>,
+    pub(super) moving: MoveBuffer,
+    /// Blocks looked at for the choice of the victim.
+    pub(super) examined: u32,
+    /// When the live pages were last counted anew, in program order (`recount.rs`).
+    pub(super) recounted: Option<u64>,
+    /// Where the live pages of a sample of the blocks are counted alone.
+    pub(super) sampling: Option<Sampling>,
+}
+
+impl Collecting {
+    pub(super) fn new(pages_per_block: u32, sampling: Option<Sampling>) -> Self {
+        Self {
+            live: Vec::with_capacity(pages_per_block as usize),
+            moving: MoveBuffer::new(),
+            examined: 0,
+            recounted: None,
+            sampling,
+        }
+    }
+
+    pub(super) fn ram(&self, page_bytes: u64, ledger: &mut RamLedger) {
+        ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
+        ledger.index("buffer.moving", self.moving.bytes(page_bytes));
+    }
+}
+
+/// What the composition knows of the sample, besides what is in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampling {
+    /// Blocks in the sample.
+    pub(super) blocks: u32,
+    /// Blocks asked about before a collection.
+    pub(super) looks: u32,
+    /// Blocks asked about so far.
+    pub(super) asked: u64,
+    /// How often all were that could be emptier.
+    pub(super) everywhere: u64,
+}
+
+impl Sampling {
+    /// With as many blocks as asked for, of a drive of so many.
+    pub(super) fn new(drive_blocks: u32, asked_for: u32, looks: u32) -> Self {
+        Self { blocks: sample_blocks(drive_blocks, asked_for), looks, asked: 0, everywhere: 0 }
+    }
+
+    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
+        out.push(Counter::sum("sample_looks", self.asked));
+        out.push(Counter::sum("sample_looks_everywhere", self.everywhere));
+    }
+}
+
+/// The blocks in a sample: as asked for, or a sixteenth of them, at least 16.
+fn sample_blocks(drive_blocks: u32, asked_for: u32) -> u32 {
+    if asked_for == 0 { (drive_blocks / 16).max(SAMPLE_MIN) } else { asked_for }
+}

@@ -1,0 +1,57 @@
+//! Mounting from the translation pages alone ([`PowerPart::Fast`](crate::PowerPart::Fast)).
+//!
+//! A block that they name must not be erased while what they name counts. So **a collection flushes before its victim is
+//! released**:
+//! - The entries of what it has moved, with every integrity method. Their translation pages name the victim, and nothing
+//!   else tells where the pages went that the host wrote long ago. NOFLUSH and TIMEOUT would lose them besides what they
+//!   are said to lose. ([`Barrier::MovedFlushed`](crate::barriers::Barrier::MovedFlushed))
+//! - Those of the request in progress, with REQ: the victim may hold what their translation pages name still. A cut in
+//!   the middle of the request leaves each of its pages old or new.
+//!   ([`Barrier::RequestFlushedBeforeReuse`](crate::barriers::Barrier::RequestFlushedBeforeReuse))
+//!
+//! Not what NOFLUSH and TIMEOUT have written since they flushed: what their translation pages name may be erased. A
+//! recovery sees that the block was begun after the translation page was written, and makes the page a read error;
+//! where it was not erased, the older content comes back. Nobody else's ever does: the host's read holds the page's key
+//! against it as well.
+
+use alloc::vec::Vec;
+
+/// What is to be flushed before a victim is released.
+#[derive(Clone, Debug)]
+pub(crate) struct Fast {
+    /// Translation pages of what was moved out of victims and is not flushed.
+    moved: Vec<u32>,
+}
+
+impl Fast {
+    pub(crate) fn new(pages_per_block: u32) -> Self {
+        Self { moved: Vec::with_capacity(pages_per_block as usize) }
+    }
+
+    /// A collection has moved a page whose entry stands in this translation page.
+    pub(super) fn moved(&mut self, part: u32) {
+        if self.moved.last() != Some(&part) {
+            self.moved.push(part);
+        }
+    }
+
+    /// A translation page of what was moved.
+    pub(crate) fn next(&self) -> Option<u32> {
+        self.moved.last().copied()
+    }
+
+    /// That one is flushed.
+    pub(crate) fn flushed(&mut self) {
+        self.moved.pop();
+    }
+
+    /// The victim is released.
+    pub(crate) fn released(&mut self) {
+        self.moved.clear();
+    }
+
+    /// What the list takes in RAM.
+    pub(super) fn bytes(&self) -> u64 {
+        self.moved.capacity() as u64 * 4
+    }
+}

@@ -1,0 +1,109 @@
+//! Where the way to survive power cuts has a say in what the composition does.
+
+use super::mapping::{LastPlace, Mapping};
+use super::meta_io::MetaIo;
+use super::parts::{PageMapped, mapping_io, validity_io};
+use super::validity::Validity;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::medium::marks::{PointsBack, SpareMarks};
+use phelsuma_nand::{Block, LogicalPage, Nand, Time};
+
+impl PageMapped {
+    /// What the spare area of a page is to say that the host writes now.
+    #[inline]
+    pub(super) fn marks_of(&mut self, key: LogicalPage) -> SpareMarks {
+        if self.durability.points_back() { self.point_back(self.mapping.last_place(key)) } else { SpareMarks::NONE }
+    }
+
+    /// What the spare area of a user page is to say that is programmed now, and that takes the place of `before`. A flush
+    /// of the validity store does not say that it has heard of that before it has.
+    #[inline]
+    pub(super) fn point_back(&mut self, before: LastPlace) -> SpareMarks {
+        if !self.durability.points_back() || !self.blocks.keeps(Barrier::PagesPointBack) {
+            return SpareMarks::NONE;
+        }
+        self.durability.begin_reporting(&self.blocks, self.blocks.clock.seq());
+        SpareMarks::point_back(match before {
+            LastPlace::Nowhere => PointsBack::Nowhere,
+            LastPlace::At(page) => PointsBack::At(page),
+            LastPlace::Mislaid => {
+                // A stale page that is never reported: from now on only the mapping tells what is live.
+                self.validity.set_damaged();
+                PointsBack::AtMislaid
+            }
+        })
+    }
+
+    /// A page of the host's is written, and everything that it made stale is reported. When it may be acknowledged.
+    #[inline]
+    pub(super) fn page_written<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> Result<Time, FtlError> {
+        self.durability.reported();
+        let mapping = &self.mapping;
+        if self.durability.integrity.page_written(|| mapping.part_of(key), at) {
+            self.flush_request(nand, at)
+        } else {
+            Ok(at)
+        }
+    }
+
+    /// All pages of a request are written. When it may be acknowledged.
+    #[inline]
+    pub(super) fn request_written<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if self.tree.is_some() {
+            self.mapping.request_written(mapping_io!(self, nand, at))?;
+            self.settle(nand, at)?;
+        }
+        if self.durability.integrity.request().is_empty() { Ok(at) } else { self.flush_request(nand, at) }
+    }
+
+    /// Logical pages were trimmed.
+    pub(super) fn pages_trimmed(&mut self) {
+        if self.durability.points_back() && self.mapping.is_damaged() {
+            // What was mislaid may be among what was trimmed.
+            self.validity.set_damaged();
+        }
+    }
+
+    /// Nothing is live in a victim any more: does what a recovery needs before it may be erased.
+    pub(super) fn prepare_release<N: Nand>(&mut self, nand: &mut N, victim: Block, at: Time) -> Result<(), FtlError> {
+        let young = self.durability.needs_checkpoint_before(victim) && self.blocks.keeps(Barrier::YoungFlushed);
+        let damage = self.validity.has_untold_damage() && self.blocks.keeps(Barrier::DamageWritten);
+        if young || damage || self.gives_up_pages() {
+            self.validity.checkpoint(validity_io!(self, nand, at))?;
+            self.hear_news(nand, at)?;
+        }
+        Ok(())
+    }
+
+    /// Whether pages were dropped because the table does not name them that the next start may find in it again: the log is
+    /// to say so first.
+    fn gives_up_pages(&mut self) -> bool {
+        let gives_up = self.durability.points_back() && self.mapping.is_damaged();
+        if gives_up {
+            self.validity.set_damaged();
+        }
+        gives_up
+    }
+
+    /// Gives a block back in which nothing is live.
+    pub(super) fn release<N: Nand>(&mut self, nand: &mut N, block: Block, at: Time) -> Result<(), FtlError> {
+        self.durability.release(&mut self.blocks, block);
+        if self.durability.points_back() {
+            // The log hears of it before it is erased.
+            self.hear_news(nand, at)?;
+        }
+        Ok(())
+    }
+
+    /// Flushes the validity store where blocks wait for it, or a recovery would have to look back too far.
+    #[inline]
+    pub(super) fn flush_if_wanted<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        if self.durability.wants_checkpoint(&self.blocks) {
+            self.hear_news(nand, at)?;
+            self.validity.checkpoint(validity_io!(self, nand, at))?;
+            self.hear_news(nand, at)?;
+        }
+        Ok(())
+    }
+}

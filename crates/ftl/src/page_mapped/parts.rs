@@ -1,0 +1,89 @@
+//! The parts of a page-mapped FTL, put together.
+
+use super::collecting::Collecting;
+use super::durability::Durability;
+use super::mapping::AnyMapping;
+use super::placement::Placement;
+use super::shared_tree::SharedTree;
+use super::sorting::Sorting;
+use super::streams::Streams;
+use super::validity::AnyValidity;
+use super::victim::Victim;
+use crate::PageParts;
+use crate::blocks::Blocks;
+use crate::ftl::Shape;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Page};
+
+/// The configuration of an FTL of this family.
+pub(super) type Config = crate::Config<PageParts>;
+
+/// What a page-mapped FTL counts besides flash operations.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct PageTally {
+    pub(super) collections: u64,
+    pub(super) pages_moved: u64,
+    pub(super) pages_lost_moving: u64,
+    pub(super) emergency_collections: u64,
+    pub(super) metadata_collections: u64,
+    pub(super) metadata_pages_moved: u64,
+    pub(super) metadata_fallbacks: u64,
+    pub(super) unreadable_reads: u64,
+    pub(super) wear_collections: u64,
+    pub(super) wear_pages_moved: u64,
+    pub(super) choices: u64,
+    pub(super) blocks_examined: u64,
+    pub(super) blocks_examined_max: u64,
+}
+
+/// A page-mapped FTL.
+#[derive(Clone)]
+pub(crate) struct PageMapped {
+    pub(super) shape: Shape,
+    pub(super) mapping: AnyMapping,
+    pub(super) validity: AnyValidity,
+    pub(super) victim: Box<dyn Victim>,
+    pub(super) placement: Box<dyn Placement>,
+    pub(super) sorting: Sorting,
+    pub(super) blocks: Blocks,
+    pub(super) durability: Durability,
+    pub(super) collecting: Collecting,
+    pub(super) streams: Streams,
+    pub(super) anchors: Vec<Block>,
+    /// Pages found to be stale while the mapping was at work; empty between requests.
+    pub(super) before: Vec<Page>,
+    /// The index that mapping and validity may share.
+    pub(super) tree: Option<SharedTree>,
+    pub(super) tally: PageTally,
+}
+
+/// Lends the flash to the mapping: the fields that it needs are borrowed one by one.
+macro_rules! mapping_io {
+    ($self:ident, $nand:expr, $at:expr) => {
+        &mut MetaIo::new(
+            $nand,
+            (&mut $self.blocks, &mut $self.durability),
+            $self.streams.mapping,
+            $self.mapping.purpose(),
+            $at,
+        )
+        .with_tree($self.tree.as_mut().map(|shared| &mut shared.tree))
+    };
+}
+
+/// Lends the flash to the validity store.
+macro_rules! validity_io {
+    ($self:ident, $nand:expr, $at:expr) => {
+        &mut MetaIo::new(
+            $nand,
+            (&mut $self.blocks, &mut $self.durability),
+            $self.streams.validity,
+            phelsuma_nand::Purpose::Validity,
+            $at,
+        )
+        .with_tree($self.tree.as_mut().map(|shared| &mut shared.tree))
+    };
+}
+
+pub(super) use {mapping_io, validity_io};

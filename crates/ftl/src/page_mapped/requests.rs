@@ -1,0 +1,162 @@
+//! What the host's requests do.
+
+use super::mapping::{Before, Mapping, Place};
+use super::meta_io::MetaIo;
+use super::parts::{PageMapped, mapping_io, validity_io};
+use super::validity::Validity;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::ftl::{Hint, WriteRequest};
+use crate::medium::NewPage;
+use phelsuma_nand::{Kind, LogicalPage, Nand, Purpose, Time};
+
+impl PageMapped {
+    /// Where a logical page is, and when that is known.
+    #[inline]
+    pub(super) fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
+        match self.mapping.cached(key) {
+            Some(place) => (place, at),
+            None => {
+                let found = self.find_on_flash(nand, key, at);
+                self.settle_after_lookup(nand, at);
+                found
+            }
+        }
+    }
+
+    /// Where a logical page is whose entry no cache holds. Caching it may evict another, whose synchronization programs
+    /// a page: so this is the one kind of read that needs the reserve. What it did is to be settled.
+    #[inline(never)]
+    pub(super) fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
+        // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
+        // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
+        if self.blocks.free() < self.shape.reserve_blocks && self.mapping.lookups_program() {
+            let _ = self.make_space(nand, at);
+            if self.durability.holds_back(&self.blocks) {
+                // Nodes of a tree may be written more than once: what the battery needs is not touched.
+                let io = mapping_io!(self, nand, at);
+                let place = self.mapping.peek(io, key);
+                return (place, io.read_done());
+            }
+        }
+        self.look_up(nand, key, at)
+    }
+
+    /// Where a logical page is, by the mapping.
+    pub(super) fn look_up<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
+        let io = mapping_io!(self, nand, at);
+        let place = self.mapping.lookup(io, key, &mut self.before);
+        (place, io.read_done())
+    }
+
+    /// What a lookup has made stale is reported. A drive that cannot be written any more can still be read.
+    pub(super) fn settle_after_lookup<N: Nand>(&mut self, nand: &mut N, at: Time) {
+        let _ = self.settle(nand, at);
+    }
+
+    pub(super) fn write_pages<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        request: &WriteRequest<'_>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let page_bytes = self.blocks.geometry().page_bytes();
+        request.check(&self.shape, page_bytes)?;
+        let mut done = at;
+        for index in 0..request.pages {
+            let key = LogicalPage(request.first.0 + index);
+            self.level_wear(nand, at)?;
+            if self.blocks.free() < self.shape.reserve_blocks {
+                self.make_space(nand, at)?;
+            }
+            let content = request.data.page(index, page_bytes);
+            let io = mapping_io!(self, nand, at);
+            self.mapping.prepare(io, key, true, &mut self.before)?;
+            // What an entry leaves the cache for is on flash before the room that it makes is used.
+            let fetched = io.read_done();
+            done = done.max(io.done());
+            self.settle(nand, at)?;
+            let (stream, at) = self.stream_for_host(nand, key, request.hint, at, fetched);
+            let page = NewPage {
+                kind: Kind::User,
+                key: key.0,
+                version: self.blocks.clock.next_version(),
+                content,
+                data_crc: content.crc(),
+                marks: self.marks_of(key),
+            };
+            let (to, safe) = self.blocks.append(nand, &mut self.durability, stream, &page, Purpose::Host, at)?;
+            self.validity.validate(to);
+            if let Hint::Death(left) = request.hint {
+                self.blocks.note_death(to, Some(left));
+            }
+            let heard = self.hear_news(nand, at);
+            // It is there, whatever became of the news.
+            if let Before::Known(Place::At(old)) = self.mapping.written(key, to) {
+                self.drop_user_page(nand, old, at)?;
+            }
+            heard?;
+            self.hear_news(nand, at)?;
+            done = done.max(safe).max(self.page_written(nand, key, at)?);
+        }
+        Ok(done.max(self.request_written(nand, at)?))
+    }
+
+    pub(super) fn trim_pages<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        self.shape.check_range(first, pages)?;
+        let mut done = at;
+        let end = first.0 + pages;
+        let mut next = first.0;
+        while next < end {
+            let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
+            if self.blocks.free() < self.shape.reserve_blocks {
+                // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
+                // battery needs is not touched; and a translation page may open a block, and one more if that fails.
+                let made = self.make_space(nand, at);
+                if self.durability.holds_back(&self.blocks) {
+                    made?;
+                }
+            }
+            let io = mapping_io!(self, nand, at);
+            let trimmed = self.mapping.trim(io, next..until, &mut self.before);
+            done = done.max(io.done());
+            self.pages_trimmed();
+            self.settle(nand, at)?;
+            trimmed?;
+            next = until;
+        }
+        Ok(done.max(self.write_trims_through(nand, at)?))
+    }
+
+    pub(super) fn make_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if self.mapping.has_pending_trims() && self.blocks.keeps(Barrier::TrimsAtFlush) {
+            self.make_space(nand, at)?;
+            self.mapping.write_pending_trims(mapping_io!(self, nand, at))?;
+            self.hear_news(nand, at)?;
+            self.give_back_died();
+        }
+        let flushed = self.flush_for_host(nand, at)?;
+        Ok(flushed.max(self.blocks.clock.horizon()))
+    }
+
+    pub(super) fn make_all_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let mut part = Some(0);
+        while let Some(from) = part {
+            if self.blocks.free() < self.shape.reserve_blocks {
+                // Where nothing can be gained, the reserve is for this.
+                let _ = self.make_space(nand, at);
+            }
+            part = self.mapping.synchronize_next(mapping_io!(self, nand, at), from, &mut self.before)?;
+            self.settle(nand, at)?;
+        }
+        self.validity.flush(validity_io!(self, nand, at))?;
+        self.hear_news(nand, at)?;
+        Ok(at.max(self.blocks.clock.horizon()))
+    }
+}

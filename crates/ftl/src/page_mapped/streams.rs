@@ -1,0 +1,24 @@
+//! The streams that pages are appended to.
+
+/// The streams that pages are appended to: those of placement, then that of cold data where wear is levelled, then the
+/// mapping's, then validity's if it has one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Streams {
+    pub(super) cold: Option<u8>,
+    pub(super) mapping: u8,
+    pub(super) validity: u8,
+    /// How many there are.
+    pub(super) count: u8,
+    /// Of those of placement, how many open blocks of their own when next to nothing is free. Those of a placement that
+    /// sorts what the host writes share what is open then (`Blocks::stream_with_room`).
+    pub(super) apart: u8,
+}
+
+impl Streams {
+    /// Blocks on one die that streams may open from the reserve, whatever was open before a power cut: with free blocks
+    /// below the critical ones, streams that share open one where one stream would have opened one, or fewer. Above, each
+    /// has its own; and a collection that opens more than is counted here comes to the critical ones, and shares.
+    pub(super) fn opened_from_reserve(self) -> u32 {
+        u32::from(self.count - self.mapping) + u32::from(self.cold.is_some()) + u32::from(self.apart)
+    }
+}
