@@ -3,7 +3,7 @@
 use crate::errors::Outcome;
 use crate::{output, table};
 use phelsuma_drive::lab::Workload;
-use phelsuma_ftl::{PARAMETERS, PRESETS};
+use phelsuma_ftl::{Preset, parameters};
 use phelsuma_nand::TIMINGS;
 use phelsuma_options::{everything, faults};
 use phelsuma_trace::{Format, convert, workload};
@@ -23,10 +23,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
 
 fn as_text() -> String {
     let pair = |(name, about): (&str, &str)| [name.to_string(), about.to_string()];
-    let ftls = table::texts(["FTL", "what it is"], PRESETS.iter().map(|p| pair((p.name, p.about))));
+    let ftls = table::texts(["FTL", "what it is"], Preset::all().map(|p| pair((p.name, p.about))));
     let parts = table::texts(
         ["FTL", "mapping", "validity", "victim", "placement", "power loss"],
-        PRESETS.iter().map(|p| {
+        Preset::all().map(|p| {
             // Where a line may be broken.
             let names = p.composition.names().map(|name| name.replace('(', " ("));
             let [mapping, validity, victim, placement] = names;
@@ -35,7 +35,7 @@ fn as_text() -> String {
     );
     let parameters = table::texts(
         ["parameter (--set)", "values", "what it is"],
-        PARAMETERS.iter().map(|(name, values, about)| [name, values, about].map(|text| text.to_string())),
+        parameters().into_iter().map(|of| [of.name.to_string(), of.values, of.about.to_string()]),
     );
     let workloads = table::texts(["workload", "what it asks"], workload::LIST.iter().copied().map(pair));
     let formats = table::texts(

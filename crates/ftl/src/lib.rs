@@ -21,18 +21,20 @@ mod look;
 mod medium;
 pub mod mu_tree;
 mod page_mapped;
+pub mod policy;
 mod presets;
 mod ram;
 mod recovery_report;
+#[cfg(feature = "std")]
+mod registry;
+mod spec;
 
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, DAC_REGIONS_MAX, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge,
-    IntegrityPart, Knowledge, LastBackground, LastParts, LogInstances, LogParts, LogScheme, MIDAS_GROUPS_MAX,
-    MappingPart, MetadataPart, ORACLE_WINDOWS_MAX, OnMiss, PARAMETERS, PARTITIONS_MAX, PageParts, PageTimes,
-    PlacementPart, PowerPart, QUOTA_CLASSES_MAX, SuperblockParts, Synchronize, UnknownOld, ValidityPart, VictimPart,
-    WearPart,
+    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart,
+    LastBackground, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts,
+    Parameter, PowerPart, SuperblockParts, Synchronize, ValidityPart, WearPart, parameters,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
@@ -40,6 +42,9 @@ pub use finding::{Disagreement, Finding};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use look::{BlockLook, BlockState, ExtentLook, GeckoLook, RunLook};
 pub use medium::anchor::ANCHOR_BLOCKS;
+pub use policy::Knowledge;
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};
+#[cfg(feature = "std")]
+pub use registry::{Registry, RegistryError};

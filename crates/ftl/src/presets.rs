@@ -1,17 +1,18 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    B_TREE, Composition, Config, ConfigError, DAC, DUAL_GREEDY, DirectoryPart, DirtyLimit, GECKO, IntegrityPart, LAZY,
-    LastParts, LogInstances, LogParts, LogScheme, MIDAS, MU_BITMAPS, MU_TREE, MappingPart, MetadataPart, ORACLE,
-    OnMiss, PARTITIONS, PageParts, PlacementPart, PowerPart, SEPBIT, STATIC_QUOTA, SuperblockParts, Synchronize,
-    TIMEOUT_MS, ValidityPart, VictimPart, WearPart,
+    B_TREE, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, GECKO, IntegrityPart, LAZY, LastParts,
+    LogInstances, LogParts, LogScheme, MU_BITMAPS, MU_TREE, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
+    SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
 use crate::page_mapped;
+use crate::policy::{placements, victims};
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
 use alloc::string::ToString;
+use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Time};
 
 /// A named FTL.
@@ -25,16 +26,7 @@ pub struct Preset {
     pub composition: Composition,
 }
 
-const PAGE: PageParts = PageParts {
-    mapping: MappingPart::RamTable,
-    integrity: IntegrityPart::NoFlush,
-    validity: ValidityPart::RamBitmap,
-    victim: VictimPart::Greedy,
-    placement: PlacementPart::OneStream,
-    metadata: MetadataPart::Collected,
-    power: PowerPart::Scan,
-    wear: WearPart::Nothing,
-};
+const PAGE: PageParts = PageParts::PAGE;
 
 const PAGED: MappingPart = MappingPart::Paged {
     cache_entries: 0,
@@ -45,7 +37,7 @@ const PAGED: MappingPart = MappingPart::Paged {
 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 
-const SUPERBLOCK: LogScheme = LogScheme::Superblock(SuperblockParts { blocks: 0, most: 0, maps: 0 });
+const SUPERBLOCK: LogScheme = LogScheme::Superblock(SuperblockParts::DEFAULT);
 
 const fn log_block(scheme: LogScheme) -> Composition {
     Composition::LogBlock(LogParts { scheme, log_blocks: 0, instances: LogInstances::One })
@@ -65,24 +57,24 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "fifo",
         about: "as page, collecting the block closed longest ago",
-        composition: Composition::PageMapped(PageParts { victim: VictimPart::Fifo, ..PAGE }),
+        composition: Composition::PageMapped(PageParts { victim: victims::fifo::SPEC.chosen(), ..PAGE }),
     },
     Preset {
         name: "d-choices",
         about: "as page, collecting the emptiest of 10 blocks drawn at random",
-        composition: Composition::PageMapped(PageParts { victim: VictimPart::DChoices { d: 10 }, ..PAGE }),
+        composition: Composition::PageMapped(PageParts { victim: victims::d_choices::SPEC.chosen(), ..PAGE }),
     },
     Preset {
         name: "pl-greedy",
         about: "as page, with moved pages apart from what the host writes (Dual Greedy, section V)",
-        composition: Composition::PageMapped(PageParts { placement: PlacementPart::HostGc, ..PAGE }),
+        composition: Composition::PageMapped(PageParts { placement: placements::host_gc::SPEC.chosen(), ..PAGE }),
     },
     Preset {
         name: "dual-greedy",
         about: "as page, hot data told by lifetimes of blocks, victims by lists of ages (Dual Greedy)",
         composition: Composition::PageMapped(PageParts {
-            victim: VictimPart::DualGreedy,
-            placement: DUAL_GREEDY,
+            victim: victims::dual_greedy::SPEC.chosen(),
+            placement: placements::dual_greedy::SPEC.chosen(),
             ..PAGE
         }),
     },
@@ -90,8 +82,8 @@ pub const PRESETS: &[Preset] = &[
         name: "cost-benefit",
         about: "as pl-greedy, collecting by live pages and age (Kawaguchi, as Dual Greedy has it)",
         composition: Composition::PageMapped(PageParts {
-            victim: VictimPart::CostBenefit,
-            placement: PlacementPart::HostGc,
+            victim: victims::cost_age::COST_BENEFIT.chosen(),
+            placement: placements::host_gc::SPEC.chosen(),
             ..PAGE
         }),
     },
@@ -99,8 +91,8 @@ pub const PRESETS: &[Preset] = &[
         name: "cat",
         about: "as pl-greedy, collecting by live pages, age and erase count (Chiang's CAT, as Dual Greedy has it)",
         composition: Composition::PageMapped(PageParts {
-            victim: VictimPart::Cat { wear: true },
-            placement: PlacementPart::HostGc,
+            victim: victims::cost_age::CAT.chosen(),
+            placement: placements::host_gc::SPEC.chosen(),
             ..PAGE
         }),
     },
@@ -108,8 +100,8 @@ pub const PRESETS: &[Preset] = &[
         name: "dac",
         about: "as page, regions from cold to hot by ages of pages, cat without wear (DAC, as Dual Greedy has it)",
         composition: Composition::PageMapped(PageParts {
-            victim: VictimPart::Cat { wear: false },
-            placement: DAC,
+            victim: victims::cost_age::CAT_WITHOUT_WEAR,
+            placement: placements::dac::SPEC.chosen(),
             ..PAGE
         }),
     },
@@ -117,29 +109,37 @@ pub const PRESETS: &[Preset] = &[
         name: "sepbit",
         about: "as page, six classes by inferred lifespans and ages, cost-benefit by the age of blocks (SepBIT)",
         composition: Composition::PageMapped(PageParts {
-            victim: VictimPart::CostBenefitSealed,
-            placement: SEPBIT,
+            victim: victims::cost_age::COST_BENEFIT_SEALED.chosen(),
+            placement: placements::sepbit::SPEC.chosen(),
             ..PAGE
         }),
     },
     Preset {
         name: "midas",
         about: "as page, a HOT group and a chain of groups by age, their sizes from a model of how the host writes (MiDAS)",
-        composition: Composition::PageMapped(PageParts { victim: VictimPart::Midas, placement: MIDAS, ..PAGE }),
+        composition: Composition::PageMapped(PageParts {
+            victim: victims::chain::SPEC.chosen(),
+            placement: placements::midas::SPEC.chosen(),
+            ..PAGE
+        }),
     },
     Preset {
         name: "static-quota",
         about: "oracle: as page, told the class of each page, each class with its best share of the spare space",
         composition: Composition::PageMapped(PageParts {
-            victim: VictimPart::StaticQuota,
-            placement: STATIC_QUOTA,
+            victim: victims::static_quota::SPEC.chosen(),
+            placement: placements::static_quota::SPEC.chosen(),
             ..PAGE
         }),
     },
     Preset {
         name: "oracle",
         about: "oracle: as page, told when each page dies: what can be reached with the future known",
-        composition: Composition::PageMapped(PageParts { victim: VictimPart::Oracle, placement: ORACLE, ..PAGE }),
+        composition: Composition::PageMapped(PageParts {
+            victim: victims::oracle::SPEC.chosen(),
+            placement: placements::oracle::SPEC.chosen(),
+            ..PAGE
+        }),
     },
     Preset {
         name: "dftl",
@@ -213,7 +213,7 @@ pub const PRESETS: &[Preset] = &[
         composition: Composition::PageMapped(PageParts {
             mapping: MU_TREE,
             validity: MU_BITMAPS,
-            placement: PARTITIONS,
+            placement: placements::partitions::SPEC.chosen(),
             ..PAGE
         }),
     },
@@ -296,11 +296,33 @@ impl Preset {
     /// # Errors
     /// [`ConfigError::UnknownPreset`] lists those there are.
     pub fn named(name: &str) -> Result<&'static Self, ConfigError> {
-        PRESETS.iter().find(|p| p.name == name).ok_or_else(|| ConfigError::UnknownPreset {
+        Self::all().find(|p| p.name == name).ok_or_else(|| ConfigError::UnknownPreset {
             name: name.to_string(),
-            known: PRESETS.iter().map(|p| p.name).collect::<alloc::vec::Vec<_>>().join(", "),
+            known: Self::all().map(|p| p.name).collect::<Vec<_>>().join(", "),
         })
     }
+
+    /// All of them: [`PRESETS`], and those of a [`Registry`](crate::Registry).
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        PRESETS.iter().chain(brought())
+    }
+}
+
+#[cfg(feature = "std")]
+static BROUGHT: std::sync::OnceLock<Vec<Preset>> = std::sync::OnceLock::new();
+
+/// These as well from now on. Whether it is the first to say so, and before anybody has asked.
+#[cfg(feature = "std")]
+pub(crate) fn bring_presets(presets: Vec<Preset>) -> bool {
+    BROUGHT.set(presets).is_ok()
+}
+
+/// Those of a registry. Nobody has one where there is no operating system.
+fn brought() -> &'static [Preset] {
+    #[cfg(feature = "std")]
+    return BROUGHT.get_or_init(Vec::new);
+    #[cfg(not(feature = "std"))]
+    &[]
 }
 
 /// Makes a blank drive on `nand`: everything on it is erased. Returns the FTL and the moment it is ready.
@@ -332,6 +354,6 @@ pub fn recover<N: Nand>(
 /// A preset with other parts, for tests.
 #[cfg(test)]
 pub(crate) fn with(ftl: &str, settings: &[(&str, &str)]) -> Result<crate::PageParts, ConfigError> {
-    let mut composition = Preset::named(ftl).unwrap().composition.page_mapped().unwrap();
-    composition.set_all(settings).map(|()| composition)
+    let mut composition = Preset::named(ftl).unwrap().composition;
+    composition.set_all(settings).map(|()| composition.page_mapped().unwrap())
 }

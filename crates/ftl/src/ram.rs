@@ -15,24 +15,19 @@ pub struct RamLedger {
 impl RamLedger {
     /// A structure of the design itself, counted in both columns.
     pub fn structure(&mut self, name: &'static str, bytes: u64) {
-        self.papers.push((name, bytes));
+        enter(&mut self.papers, name, bytes);
     }
 
     /// An index, link or buffer that papers do not count; `name` says which kind by its prefix.
     pub fn index(&mut self, name: &'static str, bytes: u64) {
         debug_assert!(name.starts_with("index.") || name.starts_with("buffer."), "{name}");
-        self.extra.push((name, bytes));
+        enter(&mut self.extra, name, bytes);
     }
 
     /// Adds what another ledger has, by name.
     pub(crate) fn add(&mut self, other: &Self) {
         for (all, each) in [(&mut self.papers, &other.papers), (&mut self.extra, &other.extra)] {
-            for (name, bytes) in each {
-                match all.iter_mut().find(|(of, _)| of == name) {
-                    Some((_, sum)) => *sum += bytes,
-                    None => all.push((*name, *bytes)),
-                }
-            }
+            each.iter().for_each(|(name, bytes)| enter(all, name, *bytes));
         }
     }
 
@@ -54,5 +49,13 @@ impl RamLedger {
     /// Bytes of everything.
     pub fn all_total(&self) -> u64 {
         self.all().map(|(_, b)| b).sum()
+    }
+}
+
+/// What has a name that is there already is added to it.
+fn enter(column: &mut Vec<(&'static str, u64)>, name: &'static str, bytes: u64) {
+    match column.iter_mut().find(|(of, _)| *of == name) {
+        Some((_, sum)) => *sum += bytes,
+        None => column.push((name, bytes)),
     }
 }

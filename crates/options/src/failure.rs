@@ -1,7 +1,7 @@
 //! What is said of what cannot be: one line, of what is wrong, where, and what would be right.
 
 use phelsuma_drive::RunError;
-use phelsuma_ftl::{ConfigError, PARAMETERS, PRESETS};
+use phelsuma_ftl::{ConfigError, Preset, parameters};
 use phelsuma_nand::GeometryError;
 use phelsuma_trace::{TraceError, WorkloadError};
 use std::fmt::Write as _;
@@ -97,8 +97,10 @@ impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let text = error.to_string();
         let like = match &error {
-            ConfigError::UnknownPreset { name, .. } => like(name, PRESETS.iter().map(|preset| preset.name)),
-            ConfigError::UnknownParameter { name, .. } => like(name, PARAMETERS.iter().map(|(name, ..)| *name)),
+            ConfigError::UnknownPreset { name, .. } => like(name, Preset::all().map(|preset| preset.name)),
+            ConfigError::UnknownParameter { name, .. } => {
+                like(name, parameters().iter().map(|parameter| parameter.name))
+            }
             _ => None,
         };
         Self::Input(match like {
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
-        let said = |name| Failure::from(phelsuma_ftl::Preset::named(name).err().unwrap());
+        let said = |name| Failure::from(Preset::named(name).err().unwrap());
         let Failure::Input(text) = said("dual-greed") else { panic!() };
         assert!(text.starts_with("unknown FTL 'dual-greed'; 'dual-greedy' is most like it; known are"), "{text}");
         let Failure::Input(text) = said("nonsense") else { panic!() };

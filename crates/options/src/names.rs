@@ -1,7 +1,7 @@
 //! Everything that has a name: FTLs, their parts and parameters, workloads, trace formats, timings, faults.
 
 use phelsuma_drive::lab::{Defect, Fault, Workload};
-use phelsuma_ftl::{PARAMETERS, PRESETS};
+use phelsuma_ftl::{Preset, parameters};
 use phelsuma_nand::TIMINGS;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_trace::{Format, convert, workload};
@@ -56,8 +56,7 @@ fn erase_fault(fault: EraseFault) -> &'static str {
 
 /// All of it: `phelsuma.list/1`.
 pub fn everything() -> serde_json::Value {
-    let ftls: Vec<_> = PRESETS
-        .iter()
+    let ftls: Vec<_> = Preset::all()
         .map(|p| {
             let [mapping, validity, victim, placement] = p.composition.names();
             let [metadata, power] = p.composition.names_of_metadata_and_power();
@@ -66,10 +65,8 @@ pub fn everything() -> serde_json::Value {
                  "metadata": metadata, "power": power}})
         })
         .collect();
-    let parameters: Vec<_> = PARAMETERS
-        .iter()
-        .map(|(name, values, about)| json!({"name": name, "values": values, "about": about}))
-        .collect();
+    let parameters: Vec<_> =
+        parameters().iter().map(|of| json!({"name": of.name, "values": of.values, "about": of.about})).collect();
     let workloads: Vec<_> = workload::LIST.iter().map(|(spec, about)| json!({"spec": spec, "about": about})).collect();
     let formats: Vec<_> = Format::all()
         .iter()

@@ -2,7 +2,7 @@
 //! circles.
 
 use phelsuma_drive::{Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run};
-use phelsuma_ftl::{MappingPart, PRESETS, VictimPart};
+use phelsuma_ftl::{MappingPart, PRESETS};
 use phelsuma_trace::{OpenOptions, TraceOrigin};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -91,10 +91,7 @@ fn a_drive_as_full_as_it_goes_with_every_trim_region_touched_can_be_rewritten() 
     let parts = PRESETS.iter().filter_map(|preset| Some((preset.name, preset.composition.page_mapped()?)));
     let in_ram = parts.filter(|(_, parts)| parts.mapping == MappingPart::RamTable);
     assert_rewritten(in_ram.map(|(name, parts)| {
-        let looks_at_few = matches!(
-            parts.victim,
-            VictimPart::Greedy | VictimPart::Fifo | VictimPart::DChoices { .. } | VictimPart::DualGreedy
-        );
+        let looks_at_few = ["greedy", "fifo", "d-choices", "dual-greedy"].contains(&parts.victim.name());
         (name, CAPACITIES[usize::from(looks_at_few)])
     }));
 }

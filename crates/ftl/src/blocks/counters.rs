@@ -19,7 +19,7 @@ pub(crate) const NOT_COUNTED: u16 = 0x7fff;
 /// Where RAM holds a sample alone, there are no keys but while a recovery is at work, and being a candidate is the
 /// business of [`Blocks`](super::Blocks).
 #[derive(Clone, Debug)]
-pub(crate) struct Counters {
+pub struct Counters {
     keys: Vec<u16>,
     /// After a recovery that reported stale pages without knowing whether they were reported before (GeckoFTL appendix
     /// C.3.2): blocks may have more live pages than counted. A collection asks validity, so it is a hint that is off.
@@ -46,32 +46,33 @@ impl Counters {
 
     /// All keys, by block; none where there is a sample.
     #[inline]
-    pub(crate) fn keys(&self) -> &[u16] {
+    pub fn keys(&self) -> &[u16] {
         &self.keys
     }
 
+    /// Whether a block with this key may be collected; its key is how many live pages it has then.
     #[inline]
-    pub(crate) fn is_candidate_key(key: u16) -> bool {
+    pub fn is_candidate_key(key: u16) -> bool {
         key & NO_CANDIDATE == 0
     }
 
-    /// Where every block is counted; see [`Blocks::is_candidate`](super::Blocks::is_candidate).
+    /// Whether a block may be collected, where every block is counted.
     #[inline]
-    pub(crate) fn is_candidate(&self, block: Block) -> bool {
-        Self::is_candidate_key(self.keys[block.index()])
+    pub fn is_candidate(&self, block: Block) -> bool {
+        self.keys.get(block.index()).is_some_and(|key| Self::is_candidate_key(*key))
     }
 
-    /// Live pages of `block`; [`NOT_COUNTED`] where they are not.
+    /// Live pages of `block`; more than any block has where they are not counted.
     #[inline]
-    pub(crate) fn live(&self, block: Block) -> u16 {
+    pub fn live(&self, block: Block) -> u16 {
         self.known(block).unwrap_or(NOT_COUNTED)
     }
 
     /// Live pages of `block`, if they are counted.
     #[inline]
-    pub(crate) fn known(&self, block: Block) -> Option<u16> {
+    pub fn known(&self, block: Block) -> Option<u16> {
         match &self.sample {
-            None => Some(self.keys[block.index()] & !NO_CANDIDATE),
+            None => self.keys.get(block.index()).map(|key| key & !NO_CANDIDATE),
             Some(sample) => sample.known(block),
         }
     }
@@ -138,7 +139,7 @@ impl Counters {
 
     /// The candidate with the fewest live pages of those that are counted, by looking at all of them. For emergencies:
     /// what a policy's own index would answer at once. (A sample has one.)
-    pub(crate) fn least_by_scan(&self) -> Option<Block> {
+    pub fn least_by_scan(&self) -> Option<Block> {
         if let Some(sample) = &self.sample {
             return sample.least();
         }

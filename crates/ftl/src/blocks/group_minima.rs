@@ -12,13 +12,13 @@ const FAN: usize = 64;
 
 /// Minima over an array of numbers that somebody else holds.
 #[derive(Clone, Debug)]
-pub(crate) struct GroupMinima {
+pub struct GroupMinima {
     levels: Vec<Vec<u16>>,
 }
 
 impl GroupMinima {
     /// Minima over `len` numbers, all of them `u16::MAX` so far.
-    pub(crate) fn new(len: usize) -> Self {
+    pub fn new(len: usize) -> Self {
         let mut levels = Vec::new();
         let mut len = len.max(1);
         loop {
@@ -32,7 +32,7 @@ impl GroupMinima {
 
     /// The number at `index` has become `value`, which is not larger than before.
     #[inline]
-    pub(crate) fn lowered(&mut self, index: usize, value: u16) {
+    pub fn lowered(&mut self, index: usize, value: u16) {
         let mut at = index;
         for level in &mut self.levels {
             at /= FAN;
@@ -44,7 +44,7 @@ impl GroupMinima {
     }
 
     /// The number at `index` has become larger.
-    pub(crate) fn raised(&mut self, numbers: &[u16], index: usize) {
+    pub fn raised(&mut self, numbers: &[u16], index: usize) {
         let mut at = index / FAN;
         let mut least = least_of(numbers, at).1;
         for depth in 0..self.levels.len() {
@@ -55,7 +55,7 @@ impl GroupMinima {
     }
 
     /// Where the least number stands (the first of equals), and the number.
-    pub(crate) fn least(&self, numbers: &[u16]) -> (usize, u16) {
+    pub fn least(&self, numbers: &[u16]) -> (usize, u16) {
         let mut group = 0;
         for level in self.levels.iter().rev() {
             group = least_of(level, group).0;
@@ -64,7 +64,7 @@ impl GroupMinima {
     }
 
     /// At how many numbers and minima [`GroupMinima::least`] looks, of so many numbers.
-    pub(crate) fn looked_at(&self, len: usize) -> u32 {
+    pub fn looked_at(&self, len: usize) -> u32 {
         let lens = self.levels.iter().map(Vec::len).chain([len]);
         lens.map(|len| len.min(FAN) as u32).sum()
     }

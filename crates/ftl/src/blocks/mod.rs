@@ -9,7 +9,6 @@
 
 mod blank;
 mod counters;
-mod deaths;
 mod group_minima;
 mod multi_lri;
 mod news;
@@ -19,17 +18,20 @@ mod release;
 mod sample;
 mod sampling;
 mod times;
+mod view;
 mod watch;
 mod wear;
 
 use blank::Blank;
-pub(crate) use counters::Counters;
-pub(crate) use group_minima::GroupMinima;
-pub(crate) use multi_lri::MultiLri;
+pub use counters::Counters;
+pub use group_minima::GroupMinima;
+pub use multi_lri::MultiLri;
+pub(crate) use notes::Notes;
+pub use notes::Wants;
 #[cfg(test)]
 pub(crate) use notes::scene;
-pub(crate) use notes::{GROUPS_MAX, Groups, Notes, View, WRITTEN_STREAMS_MAX, Wants};
 pub(crate) use times::Moments;
+pub use view::View;
 
 use crate::barriers::{Barrier, Barriers};
 use crate::medium::{Clock, EPOCH, Failures, FreePool, Phase, window};
@@ -42,7 +44,7 @@ use open::OpenBlocks;
 pub(crate) use open::Spread;
 use phelsuma_nand::{Block, Geometry};
 pub(crate) use watch::Watch;
-pub(crate) use wear::Wear;
+pub(crate) use wear::{LOOKS_MAX, Wear};
 
 /// What a block is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -18,7 +18,7 @@ use phelsuma_nand::Block;
 
 /// Rings through the blocks of each level.
 #[derive(Clone, Debug)]
-pub(crate) struct MultiLri {
+pub struct MultiLri {
     /// By node: the blocks, then the levels' own. A node that is in no list is a ring of its own.
     next: Vec<u32>,
     prev: Vec<u32>,
@@ -35,7 +35,7 @@ impl MultiLri {
 
     /// The pages of a block: the level of a block that has lost none.
     #[inline]
-    pub(crate) fn full(&self) -> u32 {
+    pub fn full(&self) -> u32 {
         self.levels - 1
     }
 
@@ -74,24 +74,21 @@ impl MultiLri {
     }
 
     /// The blocks of a level, the one that lost a page longest ago first.
-    pub(crate) fn level(&self, level: u32) -> impl Iterator<Item = Block> + Clone + '_ {
-        let after = move |node: u32| {
-            let next = self.next[node as usize];
-            (next < self.blocks).then_some(next)
-        };
+    pub fn level(&self, level: u32) -> impl Iterator<Item = Block> + Clone + '_ {
+        let after = move |node: u32| self.next.get(node as usize).copied().filter(|next| *next < self.blocks);
         core::iter::successors(after(self.blocks + level), move |node| after(*node)).map(Block)
     }
 
     /// The first block of a level.
     #[inline]
-    pub(crate) fn head(&self, level: u32) -> Option<Block> {
-        let node = self.next[(self.blocks + level) as usize];
-        (node < self.blocks).then_some(Block(node))
+    pub fn head(&self, level: u32) -> Option<Block> {
+        let node = self.next.get((self.blocks + level) as usize);
+        node.filter(|node| **node < self.blocks).map(|node| Block(*node))
     }
 
     /// The top level: the one of the fewest live pages, but some, that has a block.
     #[inline]
-    pub(crate) fn top(&self) -> Option<u32> {
+    pub fn top(&self) -> Option<u32> {
         (1..self.levels).find(|level| self.head(*level).is_some())
     }
 

@@ -37,10 +37,10 @@ impl Moments {
         self.0[index] = now as u32;
     }
 
-    /// How long ago that was.
+    /// How long ago that was; 0 of one that there is not.
     #[inline]
     pub(crate) fn age(&self, index: usize, now: u64) -> u32 {
-        (now as u32).wrapping_sub(self.0[index])
+        self.0.get(index).map_or(0, |moment| (now as u32).wrapping_sub(*moment))
     }
 
     /// The hand has come to `index`.

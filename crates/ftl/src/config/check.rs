@@ -1,7 +1,8 @@
 //! Whether a drive has room for the parameters.
 
 use super::parts::CACHE_MIN;
-use super::{ConfigError, MappingPart, PageParts, ValidityPart, VictimPart};
+use super::{ConfigError, MappingPart, PageParts, ValidityPart};
+use crate::policy::SampleOf;
 use phelsuma_nand::Geometry;
 
 impl PageParts {
@@ -11,14 +12,14 @@ impl PageParts {
     /// [`ConfigError::Partitions`], [`ConfigError::Cache`] and [`ConfigError::Sample`].
     pub fn check_on(&self, geometry: &Geometry, logical_pages: u32) -> Result<(), ConfigError> {
         let (blocks, pages_per_block) = (geometry.blocks(), geometry.pages_per_block());
-        match (self.validity, self.mapping, self.victim) {
+        match (self.validity, self.mapping, self.victim.sample()) {
             (ValidityPart::Gecko { partitions, .. }, ..) if partitions > pages_per_block => {
                 Err(ConfigError::Partitions { partitions, pages_per_block })
             }
             (_, MappingPart::Paged { cache_entries: entries, .. }, _) if entries > logical_pages.max(CACHE_MIN) => {
                 Err(ConfigError::Cache { entries, logical_pages })
             }
-            (.., VictimPart::Sampled { blocks: sample, .. }) if sample > blocks => {
+            (.., Some(SampleOf { blocks: sample, .. })) if sample > blocks => {
                 Err(ConfigError::Sample { sample, blocks })
             }
             _ => Ok(()),

@@ -1,5 +1,7 @@
 //! What an FTL is put together from, of whichever family it is.
 
+use super::parameters::parameters;
+use super::rows::{Parts, unknown};
 use super::{ConfigError, LogInstances, LogParts, PageParts, PowerPart};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -131,16 +133,18 @@ impl Composition {
     /// [`ConfigError`]: no such parameter, a value it cannot have, or a parameter of the other family.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
         self.refuse_of_other_family(name, value)?;
-        either!(self, parts => parts.set(name, value))
+        either!(self, parts => parts.set_one(name, value))
     }
 
-    /// Changes all of these, whatever their order.
+    /// Changes all of these, whatever their order: what names a part comes before what changes it. Where the parts are
+    /// such that power cuts are not survived in the way that was, and no other was asked for, they are not at all.
     ///
     /// # Errors
-    /// As [`PageParts::set_all`], or a parameter of the other family.
+    /// As [`set`](Self::set); a parameter that is there twice; parts that cannot be together, and `power` that cannot be
+    /// with them.
     pub fn set_all(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
         settings.iter().try_for_each(|(name, value)| self.refuse_of_other_family(name, value))?;
-        either!(self, parts => parts.set_all(settings))
+        either!(self, parts => parts.set_each(settings))
     }
 
     /// As [`set_all`](Self::set_all), but for parameters that this FTL lacks the part for: what is wrong with each of
@@ -153,25 +157,27 @@ impl Composition {
         for (name, value) in settings {
             match self.refuse_of_other_family(name, value) {
                 Ok(()) => own.push((*name, *value)),
-                Err(error) => lacking.push(error),
+                Err(error @ ConfigError::NoSuchPart { .. }) => lacking.push(error),
+                Err(error) => return Err(error),
             }
         }
-        let lacking_parts = match self {
-            Self::PageMapped(parts) => parts.set_what_is_there(&own)?,
-            Self::LogBlock(parts) => parts.set_what_is_there(&own)?,
-        };
-        lacking.extend(lacking_parts);
+        lacking.extend(either!(self, parts => parts.set_those_there(&own)?));
         Ok(lacking)
     }
 
+    /// Every part and parameter with its value, a part before what changes it: what an image keeps.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        either!(self, parts => parts.all_settings())
+    }
+
     fn refuse_of_other_family(&self, name: &str, value: &str) -> Result<(), ConfigError> {
-        // A value that the parameter cannot have, and a name that nobody knows, are told by those who have it.
-        let known = super::PARAMETERS.iter().any(|(known, ..)| *known == name.replace('_', "-"));
-        let only = match (self, LogParts::has(name)) {
-            (Self::PageMapped(_), true) => OF_LOG_BLOCK,
-            (Self::LogBlock(_), false) if known => OF_PAGE_MAPPED,
+        // A value that the parameter cannot have is told by those who have it.
+        let only = match (self, PageParts::has(name), LogParts::has(name)) {
+            (_, false, false) => return Err(unknown(name.to_string(), parameters().into_iter())),
+            (Self::PageMapped(_), false, true) => OF_LOG_BLOCK,
+            (Self::LogBlock(_), true, false) => OF_PAGE_MAPPED,
             _ => return Ok(()),
         };
-        Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only })
+        Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only: only.into() })
     }
 }

@@ -23,7 +23,7 @@ pub enum ConfigError {
         /// The value asked for.
         value: String,
         /// What would be right.
-        right: &'static str,
+        right: String,
     },
     /// A parameter of a part that is not there.
     #[error("'{name}' cannot be '{value}': {only}")]
@@ -33,7 +33,7 @@ pub enum ConfigError {
         /// The value asked for.
         value: String,
         /// Which part has it.
-        only: &'static str,
+        only: String,
     },
     /// One parameter, given more than once.
     #[error("'{0}' is set more than once; once would be right")]

@@ -1,31 +1,12 @@
-//! What an FTL has to be told that no real one could know. One that is told is an *oracle*: a bound to hold others
-//! against, and no FTL to store data with.
+//! What an FTL has to be told that no real one could know.
 
-use super::{Composition, PageParts, PlacementPart};
-
-/// What the hints of the host's writes are to say ([`Hint`](crate::Hint)).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Knowledge {
-    /// Which of so many classes each page is of ([`Hint::Class`](crate::Hint::Class)).
-    Classes(u8),
-    /// When each page dies ([`Hint::Death`](crate::Hint::Death)).
-    Deaths,
-}
+use super::{Composition, PageParts};
+use crate::policy::Knowledge;
 
 impl PageParts {
     /// What it has to be told; none for all FTLs that could be built.
     pub fn knowledge(&self) -> Option<Knowledge> {
-        match self.placement {
-            PlacementPart::StaticQuota { classes } => Some(Knowledge::Classes(classes)),
-            PlacementPart::Oracle { .. } => Some(Knowledge::Deaths),
-            PlacementPart::OneStream
-            | PlacementPart::HostGc
-            | PlacementPart::DualGreedy { .. }
-            | PlacementPart::Dac { .. }
-            | PlacementPart::SepBit { .. }
-            | PlacementPart::Midas { .. }
-            | PlacementPart::Partitions { .. } => None,
-        }
+        self.placement.knowledge()
     }
 }
 

@@ -1,9 +1,11 @@
 //! What a log-block FTL is put together from, and its parameters by name.
 
-use super::{ConfigError, PARAMETERS};
+use super::ConfigError;
+use super::names::with;
+use super::rows::{Parts, Row, own, part};
+use crate::spec::{Number, Param, words};
 use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use phelsuma_nand::Geometry;
 
 /// How a log-block FTL uses its log blocks.
@@ -58,15 +60,7 @@ pub enum LastBackground {
     Conservative,
 }
 
-impl LastBackground {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Foreground => "none",
-            Self::Aggressive => "aggressive",
-            Self::Conservative => "conservative",
-        }
-    }
-}
+words!(LastBackground { Foreground = "none", Aggressive = "aggressive", Conservative = "conservative" });
 
 impl Default for LastParts {
     fn default() -> Self {
@@ -96,61 +90,6 @@ impl LastParts {
         let most = (log_blocks / channels).saturating_sub(2).max(1);
         ((share / u64::from(channels)) as u32).clamp(1, most)
     }
-
-    fn shown(&self) -> String {
-        let (own, default) = (self.settings(), Self::PAPERS.settings());
-        let mut shown = String::new();
-        for ((name, value), _) in own.iter().zip(&default).filter(|(own, default)| own != default) {
-            shown.push_str(&format!(", {}={value}", name.trim_start_matches("last.")));
-        }
-        shown
-    }
-
-    /// Its parameters with their values.
-    pub fn settings(&self) -> [(&'static str, String); 10] {
-        let switch = |on| if on { "on" } else { "off" }.to_string();
-        [
-            ("last.threshold", self.threshold.to_string()),
-            ("last.sequential", self.sequential_percent.to_string()),
-            ("last.merge-costs", if self.reduced_merge_costs { "reduced" } else { "full" }.to_string()),
-            ("last.partitions", if self.partitions { "two" } else { "one" }.to_string()),
-            ("last.skipped", if self.copies_skipped { "copied" } else { "holes" }.to_string()),
-            ("last.summary", switch(self.summary)),
-            ("last.background", self.background.name().to_string()),
-            ("last.idle", self.idle_ms.to_string()),
-            ("last.wear", if self.swaps { "swap" } else { "none" }.to_string()),
-            ("last.wear-lag", self.swap_lag.to_string()),
-        ]
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
-        let number = value.parse::<u32>().ok();
-        match (name, value, number) {
-            ("last.threshold", _, Some(pages @ 1..=1_000_000)) => self.threshold = pages,
-            ("last.threshold", ..) => return Err("it can be 1 to 1000000 pages"),
-            ("last.sequential", _, Some(percent @ 1..=90)) => self.sequential_percent = percent,
-            ("last.sequential", ..) => return Err("it can be 1 to 90 percent"),
-            ("last.merge-costs", "reduced" | "full", _) => self.reduced_merge_costs = value == "reduced",
-            ("last.merge-costs", ..) => return Err("it can be reduced or full"),
-            ("last.partitions", "one" | "two", _) => self.partitions = value == "two",
-            ("last.partitions", ..) => return Err("it can be one or two"),
-            ("last.skipped", "holes" | "copied", _) => self.copies_skipped = value == "copied",
-            ("last.skipped", ..) => return Err("it can be holes or copied"),
-            ("last.background", "none", _) => self.background = LastBackground::Foreground,
-            ("last.background", "aggressive", _) => self.background = LastBackground::Aggressive,
-            ("last.background", "conservative", _) => self.background = LastBackground::Conservative,
-            ("last.background", ..) => return Err("it can be none, aggressive or conservative"),
-            ("last.idle", _, Some(ms @ 0..=1_000_000)) => self.idle_ms = ms,
-            ("last.idle", ..) => return Err("it can be 0 to 1000000 milliseconds"),
-            ("last.wear", "none" | "swap", _) => self.swaps = value == "swap",
-            ("last.wear", ..) => return Err("it can be none or swap"),
-            ("last.wear-lag", _, Some(lag @ 1..=10_000)) => self.swap_lag = lag,
-            ("last.wear-lag", ..) => return Err("it can be 1 to 10000 erases"),
-            ("last.summary", "on" | "off", _) => self.summary = value == "on",
-            _ => return Err("it can be on or off"),
-        }
-        Ok(())
-    }
 }
 
 /// What a SUPERBLOCK FTL's superblocks are.
@@ -164,32 +103,10 @@ pub struct SuperblockParts {
     pub maps: u32,
 }
 
-impl LogScheme {
-    /// Its name as the parameter `log` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Block => "block",
-            Self::Bast => "bast",
-            Self::Fast => "fast",
-            Self::Superblock(_) => "superblock",
-            Self::Last(_) => "last++",
-        }
-    }
+impl SuperblockParts {
+    /// All as it comes.
+    pub(crate) const DEFAULT: Self = Self { blocks: 0, most: 0, maps: 0 };
 }
-
-/// The parameters of LAST++.
-const LAST: &[&str] = &[
-    "last.threshold",
-    "last.sequential",
-    "last.merge-costs",
-    "last.partitions",
-    "last.skipped",
-    "last.summary",
-    "last.background",
-    "last.idle",
-    "last.wear",
-    "last.wear-lag",
-];
 
 /// Who has a drive's channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -201,6 +118,8 @@ pub enum LogInstances {
     /// channel that is the same.
     PerChannel,
 }
+
+words!(LogInstances { One = "one", PerChannel = "per-channel" });
 
 /// A log-block FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -281,10 +200,7 @@ impl LogParts {
     }
 
     fn names_of_one(&self) -> [String; 4] {
-        let blocks = match (self.scheme, self.log_blocks) {
-            (LogScheme::Block, _) | (_, 0) => String::new(),
-            (_, blocks) => format!("(blocks={blocks})"),
-        };
+        let unless_0 = |what: &str, number: u32| (number > 0).then(|| format!("{what}={number}"));
         let (victim, placement) = match self.scheme {
             LogScheme::Block => ("the one there is", "by logical block"),
             LogScheme::Bast => ("least recently written", "by logical block"),
@@ -292,24 +208,30 @@ impl LogParts {
             LogScheme::Superblock(_) => ("fewest live pages", "hot or cold in a superblock"),
             LogScheme::Last(_) => ("merge-cost table", "sequential, hot or cold"),
         };
-        let mapping = match self.scheme {
-            LogScheme::Block => "data-blocks".to_string(),
-            LogScheme::Superblock(parts) => {
-                let mut shown = Vec::new();
-                let named = [("updates", self.log_blocks), ("blocks", parts.blocks), ("most", parts.most)];
-                for (name, number) in named.into_iter().chain([("maps", parts.maps)]).filter(|(_, n)| *n != 0) {
-                    shown.push(format!("{name}={number}"));
-                }
-                let shown = if shown.is_empty() { String::new() } else { format!("({})", shown.join(", ")) };
-                return [format!("superblocks{shown}"), "superblock-map".into(), victim.into(), placement.into()];
+        let (mapping, validity) = match self.scheme {
+            LogScheme::Block => ("data-blocks".to_string(), "log-map"),
+            LogScheme::Superblock(SuperblockParts { blocks, most, maps }) => {
+                let shown = [("updates", self.log_blocks), ("blocks", blocks), ("most", most), ("maps", maps)];
+                let shown = shown.into_iter().filter_map(|(what, number)| unless_0(what, number)).collect();
+                (with("superblocks".to_string(), shown), "superblock-map")
             }
-            LogScheme::Last(parts) => {
-                let shown = parts.shown();
-                format!("data-segments + last++{blocks}{shown}")
+            scheme => {
+                let blocks = unless_0("blocks", self.log_blocks).into_iter().collect();
+                let data = if matches!(scheme, LogScheme::Last(_)) { "data-segments" } else { "data-blocks" };
+                let log = with(self.value("log"), blocks);
+                (format!("{data} + {log}{}", self.shown_of_last()), "log-map")
             }
-            scheme => format!("data-blocks + {}{blocks}", scheme.name()),
         };
-        [mapping, "log-map".into(), victim.into(), placement.into()]
+        [mapping, validity.into(), victim.into(), placement.into()]
+    }
+
+    /// What LAST++ shows of itself: what is not as the paper has it.
+    fn shown_of_last(&self) -> String {
+        let as_papers = Self { scheme: LogScheme::Last(LastParts::PAPERS), ..*self };
+        let changed =
+            self.all_settings().into_iter().zip(as_papers.all_settings()).filter(|(own, papers)| own != papers);
+        let of_last = changed.filter_map(|((name, value), _)| Some((name.strip_prefix("last.")?, value)));
+        of_last.map(|(name, value)| format!(", {name}={value}")).collect()
     }
 
     /// What becomes of metadata and how a power cut is survived, as in results.
@@ -355,110 +277,147 @@ impl LogParts {
             _ => Ok(()),
         }
     }
+}
 
-    /// Whether a parameter is one of this family.
-    pub(crate) fn has(name: &str) -> bool {
-        name == "log" || ["log.", "superblock.", "last."].iter().any(|family| name.starts_with(family))
-    }
+const OF_SUPERBLOCK: &str = "only log=superblock has it";
+const OF_LAST: &str = "only log=last++ has it";
 
-    /// Changes one parameter.
-    ///
-    /// # Errors
-    /// [`ConfigError`]: no such parameter, or a value it cannot have.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let bad = |right| ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right };
-        match (name, value) {
-            ("log", "block") => *self = Self { scheme: LogScheme::Block, log_blocks: 0, ..*self },
-            ("log", "bast") => self.scheme = LogScheme::Bast,
-            ("log", "fast") => self.scheme = LogScheme::Fast,
-            ("log", "superblock") => self.scheme = LogScheme::Superblock(SuperblockParts::default()),
-            ("log", "last++") => {
-                *self = Self { scheme: LogScheme::Last(LastParts::PAPERS), instances: LogInstances::One, ..*self }
-            }
-            ("log", _) => return Err(bad("it can be block, bast, fast, superblock or last++")),
-            ("log.instances", "per-channel") if matches!(self.scheme, LogScheme::Last(_)) => {
-                let only = "only other log-block FTLs have it: last++ has segments over all channels";
-                return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
-            }
-            ("log.instances", "one") => self.instances = LogInstances::One,
-            ("log.instances", "per-channel") => self.instances = LogInstances::PerChannel,
-            ("log.instances", _) => return Err(bad("it can be one or per-channel")),
-            ("log.blocks", _) if self.scheme == LogScheme::Block => {
-                let only =
-                    "only log=bast, log=fast, log=superblock and log=last++ have it: plain block mapping has one";
-                return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
-            }
-            ("log.blocks", _) => match value.parse() {
-                Ok(blocks) if blocks != 1 => self.log_blocks = blocks,
-                _ => return Err(bad("it can be 0 for the default, or a whole number of blocks from 2")),
+/// A parameter of LAST++'s, and where it is.
+macro_rules! last {
+    ($field:ident, $param:expr) => {
+        last!($field, $param, |value| Number::number(value), |number| Number::of(number))
+    };
+    // The first word says that it is so.
+    (not $field:ident, $param:expr) => {
+        last!($field, $param, |value: bool| Number::number(!value), |number| number == 0)
+    };
+    ($field:ident, $param:expr, $number:expr, $of:expr) => {
+        own(
+            $param,
+            |parts| match parts.scheme {
+                LogScheme::Last(last) => Some($number(last.$field)),
+                _ => None,
             },
-            (name, _) if name.starts_with("last.") && self::LAST.contains(&name) => {
-                let LogScheme::Last(parts) = &mut self.scheme else {
-                    let only = "only log=last++ has it";
-                    return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
-                };
-                parts.set(name, value).map_err(bad)?;
-            }
-            ("superblock.blocks" | "superblock.most" | "superblock.maps", _) => {
-                let LogScheme::Superblock(parts) = &mut self.scheme else {
-                    let only = "only log=superblock has it";
-                    return Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only });
-                };
-                let number = value.parse().ok();
-                match (name, number) {
-                    ("superblock.blocks", Some(blocks @ 0..=64)) => parts.blocks = blocks,
-                    ("superblock.most", Some(most @ (0 | 2..=128))) => parts.most = most,
-                    ("superblock.maps", Some(maps)) if maps != 1 => parts.maps = maps,
-                    ("superblock.blocks", _) => return Err(bad("it can be 0 for the default, or 1 to 64")),
-                    ("superblock.most", _) => return Err(bad("it can be 0 for the default, or 2 to 128")),
-                    _ => return Err(bad("it can be 0 for the default, or a whole number of maps from 2")),
+            |parts, number| match &mut parts.scheme {
+                LogScheme::Last(last) => {
+                    last.$field = $of(number);
+                    Ok(())
                 }
+                _ => Err(OF_LAST),
+            },
+        )
+    };
+}
+
+/// A parameter of superblocks, and where it is.
+macro_rules! superblock {
+    ($field:ident, $param:expr) => {
+        own(
+            $param,
+            |parts| match parts.scheme {
+                LogScheme::Superblock(of) => Some(of.$field),
+                _ => None,
+            },
+            |parts, number| match &mut parts.scheme {
+                LogScheme::Superblock(of) => {
+                    of.$field = number;
+                    Ok(())
+                }
+                _ => Err(OF_SUPERBLOCK),
+            },
+        )
+    };
+}
+
+static ROWS: [Row<LogParts>; 16] = [
+    part!(LogParts, "log", "how a log-block FTL uses its log blocks", scheme, [
+        "block" => LogScheme::Block, "bast" => LogScheme::Bast, "fast" => LogScheme::Fast,
+        "superblock" => LogScheme::Superblock(SuperblockParts::DEFAULT), "last++" => LogScheme::Last(LastParts::PAPERS)
+    ])
+    .then(|parts| match parts.scheme {
+        LogScheme::Block => parts.log_blocks = 0,
+        LogScheme::Last(_) => parts.instances = LogInstances::One,
+        _ => {}
+    }),
+    own(
+        Param::number_or_default(
+            "log.blocks", 2, u32::MAX, "a 32nd of all blocks, at least 4",
+            "log blocks of bast, fast and last++ (3 and more of each channel), update blocks of superblock; of all channels together",
+        )
+        .said("it can be 0 for the default, or a whole number of blocks from {least}"),
+        |parts| (parts.scheme != LogScheme::Block).then_some(parts.log_blocks),
+        |parts, number| match parts.scheme {
+            LogScheme::Block => {
+                Err("only log=bast, log=fast, log=superblock and log=last++ have it: plain block mapping has one")
             }
             _ => {
-                let known = PARAMETERS.iter().map(|(n, ..)| *n).collect::<Vec<_>>().join(", ");
-                return Err(ConfigError::UnknownParameter { name: name.to_string(), known });
+                parts.log_blocks = number;
+                Ok(())
             }
-        }
-        Ok(())
-    }
+        },
+    ),
+    // Images are older than the other.
+    own(
+        Param::words(
+            "log.instances", LogInstances::WORDS,
+            "whether one log-block FTL has all channels, or each has its own and pages are dealt to them (FTL-MM)",
+        ),
+        |parts: &LogParts| Some(parts.instances.number()),
+        |parts, number| match (parts.scheme, LogInstances::of(number)) {
+            (LogScheme::Last(_), LogInstances::PerChannel) => {
+                Err("only other log-block FTLs have it: last++ has segments over all channels")
+            }
+            (_, instances) => {
+                parts.instances = instances;
+                Ok(())
+            }
+        },
+    )
+    .left_out(0),
+    superblock!(blocks, Param::number_or_default(
+        "superblock.blocks", 1, 64, "4, or what fits a map page", "logical blocks of a superblock",
+    )),
+    superblock!(most, Param::number_or_default(
+        "superblock.most", 2, 128, "twice as many", "physical blocks of a superblock at the most",
+    )),
+    superblock!(maps, Param::number_or_default(
+        "superblock.maps", 2, u32::MAX, "as update blocks, at least 8", "superblocks whose page maps are cached",
+    ).said("it can be 0 for the default, or a whole number of maps from {least}")),
+    last!(threshold, Param::number(
+        "last.threshold", 1, 1_000_000, 16, "from which on a request is sequential to last++",
+    ).unit("pages").said("it can be {least} to {most} pages")),
+    last!(sequential_percent, Param::number(
+        "last.sequential", 1, 90, 25, "of the log blocks of last++ that are sequential ones",
+    ).unit("percent").said("it can be {least} to {most} percent")),
+    last!(not reduced_merge_costs, Param::words(
+        "last.merge-costs", &["reduced", "full"],
+        "whether the merge-cost table has room for 32 data blocks of a log block",
+    )),
+    last!(partitions, Param::words(
+        "last.partitions", &["one", "two"], "whether random log blocks are in a hot and a cold partition",
+    )),
+    last!(copies_skipped, Param::words(
+        "last.skipped", &["holes", "copied"],
+        "what last++ does with pages that a sequential request skips in its log block",
+    )),
+    last!(not summary, Param::words(
+        "last.summary", &["on", "off"], "whether a random log block of last++ ends with a summary of its pages",
+    )),
+    last!(background, Param::words(
+        "last.background", LastBackground::WORDS, "what last++ merges while the host is idle",
+    )),
+    last!(idle_ms, Param::number(
+        "last.idle", 0, 1_000_000, 100, "how long the host is idle before that",
+    ).unit("milliseconds").said("it can be {least} to {most} milliseconds")),
+    last!(swaps, Param::words("last.wear", &["none", "swap"], "whether last++ moves cold data to worn blocks")),
+    last!(swap_lag, Param::number(
+        "last.wear-lag", 1, 10_000, 8, "by which the block of cold data must be behind the most worn free one",
+    ).unit("erases").said("it can be {least} to {most} erases")),
+];
 
-    /// Changes all of these, whatever their order.
-    ///
-    /// # Errors
-    /// As [`set`](Self::set), or a parameter that is there twice.
-    pub fn set_all(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
-        let mut changed = *self;
-        for (n, (name, _)) in settings.iter().enumerate() {
-            if settings.iter().take(n).any(|(earlier, _)| earlier == name) {
-                return Err(ConfigError::Repeated(name.to_string()));
-            }
-        }
-        for of_scheme in [true, false] {
-            for (name, value) in settings.iter().filter(|(name, _)| (*name == "log") == of_scheme) {
-                changed.set(name, value)?;
-            }
-        }
-        *self = changed;
-        Ok(())
-    }
-
-    /// As [`set_all`](Self::set_all), but for parameters that this scheme does not have.
-    ///
-    /// # Errors
-    /// As [`set_all`](Self::set_all).
-    pub fn set_what_is_there(&mut self, settings: &[(&str, &str)]) -> Result<Vec<ConfigError>, ConfigError> {
-        let (mut settings, mut lacking) = (settings.to_vec(), Vec::new());
-        loop {
-            match self.set_all(&settings) {
-                Ok(()) => return Ok(lacking),
-                // One fewer each time.
-                Err(ConfigError::NoSuchPart { name, value, only }) => {
-                    settings.retain(|(other, _)| *other != name);
-                    lacking.push(ConfigError::NoSuchPart { name, value, only });
-                }
-                Err(error) => return Err(error),
-            }
-        }
+impl Parts for LogParts {
+    fn rows() -> &'static [Row<Self>] {
+        &ROWS
     }
 }
 

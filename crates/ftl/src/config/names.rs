@@ -1,28 +1,22 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
-use super::{
-    DirectoryPart, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, Synchronize,
-    ValidityPart, VictimPart, WearPart,
-};
+use super::rows::Parts;
+use super::{DirectoryPart, IntegrityPart, MappingPart, PageParts, PowerPart, Synchronize, ValidityPart, WearPart};
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 impl PageParts {
     /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with
     /// others cannot be recovered. Victim and placement may change from one start to the next.
     pub(crate) fn structures(&self) -> String {
         let mapping = match self.mapping {
-            MappingPart::RamTable => "ram-table".to_string(),
-            MappingPart::MuTree { .. } => "mu-tree".to_string(),
-            MappingPart::Paged { directory: DirectoryPart::Flat, .. } => "paged".to_string(),
             MappingPart::Paged { directory: DirectoryPart::BTree { fanout, .. }, .. } => format!("b-tree({fanout})"),
+            _ => self.value("mapping"),
         };
         let validity = match self.validity {
-            ValidityPart::RamBitmap => "ram-bitmap".to_string(),
-            ValidityPart::FlashBitmap => "flash-bitmap".to_string(),
-            ValidityPart::PageValidityLog => "page-validity-log".to_string(),
-            ValidityPart::MuTree { .. } => "mu-tree".to_string(),
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
+            _ => self.value("validity"),
         };
         // What was not flushed when such a drive came up is gone for good: no other recovery may bring it back.
         let recovery = if self.power == PowerPart::Fast { " fast" } else { "" };
@@ -31,19 +25,7 @@ impl PageParts {
 
     /// What becomes of metadata and how a power cut is survived, as in results.
     pub fn names_of_metadata_and_power(&self) -> [&'static str; 2] {
-        let metadata = match self.metadata {
-            MetadataPart::Collected => "collected",
-            MetadataPart::Left => "left",
-        };
-        let power = match self.power {
-            PowerPart::Scan => "scan",
-            PowerPart::Battery => "battery",
-            PowerPart::GeckoRec => "gecko-rec",
-            PowerPart::Synchronize => "synchronize",
-            PowerPart::Fast => "fast",
-            PowerPart::Nothing => "nothing",
-        };
-        [metadata, power]
+        [self.metadata.word(), self.power.word()]
     }
 
     /// How wear is levelled, as in results; none where it is not.
@@ -58,68 +40,56 @@ impl PageParts {
 
     /// The names of the four parts, as in results: mapping, validity, victim, placement.
     pub fn names(&self) -> [String; 4] {
-        let victim = match self.victim {
-            VictimPart::Greedy => "greedy".into(),
-            VictimPart::Fifo => "fifo".into(),
-            VictimPart::DChoices { d } => format!("d-choices(d={d})"),
-            VictimPart::Sampled { blocks: 0, looks } => format!("sampled(looks={looks})"),
-            VictimPart::Sampled { blocks, looks } => format!("sampled(blocks={blocks}, looks={looks})"),
-            VictimPart::DualGreedy => "dual-greedy".into(),
-            VictimPart::CostBenefit => "cost-benefit".into(),
-            VictimPart::CostBenefitSealed => "cost-benefit-sealed".into(),
-            VictimPart::Midas => "midas".into(),
-            VictimPart::StaticQuota => "static-quota".into(),
-            VictimPart::Oracle => "oracle".into(),
-            VictimPart::Cat { wear: true } => "cat".into(),
-            VictimPart::Cat { wear: false } => "cat(wear=off)".into(),
-        };
-        let placement = self.name_of_placement();
-        let mapping = match self.mapping {
-            MappingPart::RamTable => "ram-table".into(),
-            MappingPart::MuTree { read_pages, write_pages, record_bits } => {
-                let records = if record_bits > 0 { format!(", records={record_bits}") } else { String::new() };
-                format!("mu-tree(read={read_pages}, write={write_pages}{records})")
-            }
-            MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
-                let on_miss = if on_miss == OnMiss::Fetch { "fetch" } else { "lazy" };
-                let mut name = format!("paged({on_miss}");
-                if cache_entries > 0 {
-                    name += &format!(", cache={cache_entries}");
-                }
-                if dirty.percent < 100 {
-                    name += &format!(", dirty={}%", dirty.percent);
-                }
-                if dirty.synchronize == Synchronize::PhysicalBlock {
-                    name += ", physical-block";
-                }
-                if let DirectoryPart::BTree { nodes, fanout } = directory {
-                    name += ", b-tree";
-                    for (what, value) in [("nodes", nodes), ("fanout", fanout)].iter().filter(|(_, value)| *value > 0) {
-                        name += &format!(", {what}={value}");
-                    }
-                }
-                match self.integrity {
-                    IntegrityPart::NoFlush => {}
-                    IntegrityPart::Page => name += ", integrity=page",
-                    IntegrityPart::Timeout { ms } => name += &format!(", timeout({ms} ms)"),
-                    IntegrityPart::Request => name += ", integrity=req",
-                }
-                name + ")"
-            }
-        };
-        let validity = match self.validity {
-            ValidityPart::RamBitmap => "ram-bitmap".into(),
-            ValidityPart::FlashBitmap => "flash-bitmap".into(),
-            ValidityPart::PageValidityLog => "page-validity-log".into(),
-            ValidityPart::MuTree { bitmap_cache } => format!("mu-tree(cache={bitmap_cache})"),
+        let mapping = with(self.value("mapping"), self.shown_of_mapping());
+        let shown = match self.validity {
+            ValidityPart::RamBitmap | ValidityPart::FlashBitmap | ValidityPart::PageValidityLog => Vec::new(),
+            ValidityPart::MuTree { bitmap_cache } => [format!("cache={bitmap_cache}")].into(),
             ValidityPart::Gecko { size_ratio, partitions, merge } => {
-                let merge = if merge == GeckoMerge::TwoWay { "two-way" } else { "multi-way" };
-                match partitions {
-                    0 => format!("gecko(T={size_ratio}, {merge})"),
-                    parts => format!("gecko(T={size_ratio}, S={parts}, {merge})"),
-                }
+                let parts = (partitions > 0).then(|| format!("S={partitions}"));
+                [Some(format!("T={size_ratio}")), parts, Some(merge.word().to_string())].into_iter().flatten().collect()
             }
         };
-        [mapping, validity, victim, placement]
+        [mapping, with(self.value("validity"), shown), self.victim.shown(), self.placement.shown()]
     }
+
+    /// What the name of the mapping shows of its parameters.
+    fn shown_of_mapping(&self) -> Vec<String> {
+        let unless = |default: u32, what: &str, value: u32| (value != default).then(|| format!("{what}={value}"));
+        let shown = match self.mapping {
+            MappingPart::RamTable => Vec::new(),
+            MappingPart::MuTree { read_pages, write_pages, record_bits } => alloc::vec![
+                Some(format!("read={read_pages}")),
+                Some(format!("write={write_pages}")),
+                unless(0, "records", record_bits),
+            ],
+            MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
+                let (tree, nodes, fanout) = match directory {
+                    DirectoryPart::Flat => (None, 0, 0),
+                    DirectoryPart::BTree { nodes, fanout } => (Some("b-tree".to_string()), nodes, fanout),
+                };
+                alloc::vec![
+                    Some(on_miss.word().to_string()),
+                    unless(0, "cache", cache_entries),
+                    unless(100, "dirty", dirty.percent).map(|dirty| dirty + "%"),
+                    (dirty.synchronize == Synchronize::PhysicalBlock).then(|| dirty.synchronize.word().to_string()),
+                    tree,
+                    unless(0, "nodes", nodes),
+                    unless(0, "fanout", fanout),
+                    match self.integrity {
+                        IntegrityPart::NoFlush => None,
+                        IntegrityPart::Timeout { ms } => Some(format!("timeout({ms} ms)")),
+                        IntegrityPart::Page | IntegrityPart::Request => {
+                            Some(format!("integrity={}", self.value("integrity")))
+                        }
+                    },
+                ]
+            }
+        };
+        shown.into_iter().flatten().collect()
+    }
+}
+
+/// A part with what is shown of its parameters.
+pub(super) fn with(part: String, shown: Vec<String>) -> String {
+    if shown.is_empty() { part } else { format!("{part}({})", shown.join(", ")) }
 }

@@ -1,30 +1,7 @@
 //! How a drive survives a power cut, and with which parts it does.
 
-use super::{DirectoryPart, MappingPart, MetadataPart, OnMiss, PageParts, ValidityPart, WearPart};
+use super::{DirectoryPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart};
 use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, Owner, SCAN_MARK};
-
-/// How a drive survives a power cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PowerPart {
-    /// By scanning spare areas when the power is back. For a mapping table and validity in RAM.
-    Scan,
-    /// A battery keeps the flash going while what RAM alone knows is saved
-    /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with a bitmap in RAM or in flash.
-    Battery,
-    /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
-    /// Gecko.
-    GeckoRec,
-    /// By synchronizing everything before the drive goes on, and reading the whole translation table, or the whole page
-    /// validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them). For a demand-paged mapping with
-    /// validity in RAM or in such a log.
-    Synchronize,
-    /// From the translation pages alone: no page of the host's is looked at. What they do not know is as old as they
-    /// are, or a read error; what of it was acknowledged, [`IntegrityPart`](super::IntegrityPart) says. For a
-    /// demand-paged mapping with a bitmap in RAM.
-    Fast,
-    /// Not at all.
-    Nothing,
-}
 
 impl PageParts {
     /// Whether a battery saves what RAM alone knows when the power fails.

@@ -8,6 +8,7 @@ use super::validity::{Answer, Validity};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::NewPage;
+use crate::policy::Source;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
 
 /// Why a block is collected.
@@ -31,7 +32,9 @@ impl Why {
     }
 }
 
-/// Collections in a row, with a tree, after which no more blocks are free than before; then the emptiest is taken.
+/// Collections in a row, with a tree, after which no more blocks are free than before; then the emptiest is taken. Without
+/// one they are as many as there are blocks: a policy that goes round all of them has come to those with stale pages by
+/// then, and any other would go on for ever.
 const GAINLESS_MAX: u32 = 16;
 
 impl PageMapped {
@@ -44,12 +47,12 @@ impl PageMapped {
         let reserve = if self.blocks.keeps(Barrier::ReserveKept) { self.shape.reserve_blocks } else { 1 };
         let (mut most_free, mut turns) = (self.blocks.free(), 0);
         // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come to.
-        let of_tree = self.tree.is_some();
+        let gainless_max = if self.tree.is_some() { GAINLESS_MAX } else { self.blocks.geometry().blocks() };
         while self.blocks.free() < reserve {
             let known = self.look_for_victims(nand, at);
             turns = if self.blocks.free() > most_free { 0 } else { turns + 1 };
             most_free = most_free.max(self.blocks.free());
-            let victim = match of_tree && turns > GAINLESS_MAX {
+            let victim = match turns > gainless_max {
                 true => self.blocks.counters.least_by_scan().map(|block| (block, Why::Emergency)),
                 false => self.next_victim(),
             };
@@ -131,9 +134,9 @@ impl PageMapped {
             let block = self.blocks.counters.least_by_scan()?;
             return Some((self.worth_moving(block), Why::Emergency));
         }
-        let choice = self.victim.choose(&self.blocks.view())?;
-        self.collecting.examined = choice.examined;
-        Some((self.worth_moving(choice.block), Why::Policy))
+        let (victim, examined) = self.choose_victim()?;
+        self.collecting.examined = examined;
+        Some((self.worth_moving(victim), Why::Policy))
     }
 
     /// The victim, or the emptiest block of which more is gained. Moving a translation page may make nodes above it be
@@ -158,7 +161,7 @@ impl PageMapped {
     fn count_examined(&mut self, victim: Block, why: Why) {
         let looked_at = self.placement.collecting(&self.blocks.view(), victim);
         if why == Why::Policy {
-            let examined = u64::from(self.collecting.examined + looked_at);
+            let examined = u64::from(self.collecting.examined) + u64::from(looked_at);
             self.tally.choices += 1;
             self.tally.blocks_examined += examined;
             self.tally.blocks_examined_max = self.tally.blocks_examined_max.max(examined);
@@ -174,8 +177,6 @@ impl PageMapped {
     ) -> Result<Time, FtlError> {
         let at = self.count_victim(nand, victim, at);
         self.count_examined(victim, why);
-        self.blocks.notes.purely_random = self.placement.is_purely_random();
-        self.blocks.notes.groups = self.placement.groups();
         self.blocks.begin_collection(victim);
         self.victim.taken(&self.blocks.counters, victim);
         let stream = self.blocks.stream_of(victim);
@@ -391,7 +392,7 @@ impl PageMapped {
             let mapping = &self.mapping;
             self.durability.moved(|| mapping.part_of(key));
             self.validity.leave(self.blocks.geometry(), page.from);
-            self.blocks.note_death(to, self.blocks.left_of(page.from));
+            self.tell_place(to, Source::Moved(page.from));
             self.drop_count(page.from);
             self.tally.pages_moved += 1;
             self.tally.wear_pages_moved += u64::from(why == Why::Wear);

@@ -1,7 +1,8 @@
 //! What garbage collection keeps from one victim to the next.
 
 use super::move_buffer::MoveBuffer;
-use crate::config::SAMPLE_MIN;
+use crate::policy::SampleOf;
+use crate::policy::victims::sampled::SAMPLE_MIN;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
 
@@ -51,8 +52,8 @@ pub(super) struct Sampling {
 
 impl Sampling {
     /// With as many blocks as asked for, of a drive of so many.
-    pub(super) fn new(drive_blocks: u32, asked_for: u32, looks: u32) -> Self {
-        Self { blocks: sample_blocks(drive_blocks, asked_for), looks, asked: 0, everywhere: 0 }
+    pub(super) fn new(drive_blocks: u32, of: SampleOf) -> Self {
+        Self { blocks: sample_blocks(drive_blocks, of.blocks), looks: of.looks, asked: 0, everywhere: 0 }
     }
 
     pub(super) fn counters(&self, out: &mut Vec<Counter>) {

@@ -6,15 +6,13 @@ use super::mapping::{AnyMapping, Mapping, MuMapping, PagedMapping, RamMapping};
 use super::mending::Mending;
 use super::parts::{Config, PageMapped, PageTally};
 use super::shape::{cache_entries, layout_of_tree};
-use super::sorting::{Sorting, placement_of};
+use super::sorting::{Sorting, context};
 use super::streams::Streams;
-use super::tree::partition_of;
 use super::validity::{
     AnyValidity, BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity,
 };
-use super::victim::{Chain, CostAge, DChoices, DualGreedy, Fifo, Greedy, Oracle, Sampled, StaticQuota, Victim};
 use crate::blocks::{Blocks, Wear};
-use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, VictimPart, WearPart};
+use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Ftl;
 use crate::medium::{Clock, FirstPages, anchor};
 use crate::{FtlError, RecoveryReport};
@@ -84,11 +82,17 @@ impl PageMapped {
         let shape = Self::shape_of(geometry, config)?;
         let composition = &config.composition;
         let logical_pages = config.logical_pages;
+        let context = context(geometry, config);
         let mapping = match composition.mapping {
             MappingPart::RamTable => AnyMapping::Ram(RamMapping::new(geometry, logical_pages)),
             MappingPart::MuTree { .. } => {
                 let layout = layout_of_tree(geometry, config)?;
-                AnyMapping::Mu(MuMapping::new(geometry, layout, logical_pages, partition_of(config)))
+                AnyMapping::Mu(MuMapping::new(
+                    geometry,
+                    layout,
+                    logical_pages,
+                    composition.placement.partition(&context),
+                ))
             }
             MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
                 let entries = cache_entries(logical_pages, asked);
@@ -112,30 +116,13 @@ impl PageMapped {
                 AnyValidity::Log(PageValidityLog::new(geometry, logical_pages, config.barriers()))
             }
         };
-        let victim: Box<dyn Victim> = match composition.victim {
-            VictimPart::Greedy => Box::new(Greedy::new(geometry.blocks())),
-            VictimPart::Fifo => Box::new(Fifo::default()),
-            VictimPart::DChoices { d } => Box::new(DChoices::new(d, geometry.pages_per_block(), config.seed)),
-            VictimPart::Sampled { .. } => Box::new(Sampled),
-            VictimPart::DualGreedy => Box::new(DualGreedy),
-            VictimPart::CostBenefit => Box::new(CostAge::cost_benefit()),
-            VictimPart::CostBenefitSealed => Box::new(CostAge::cost_benefit_sealed()),
-            VictimPart::Midas => Box::new(Chain::new(geometry.blocks())),
-            VictimPart::StaticQuota => Box::new(StaticQuota),
-            VictimPart::Oracle => Box::new(Oracle),
-            VictimPart::Cat { wear } => Box::new(CostAge::cost_age_times(wear)),
-        };
-        let sampling = match composition.victim {
-            VictimPart::Sampled { blocks, looks } => Some(Sampling::new(geometry.blocks(), blocks, looks)),
-            _ => None,
-        };
-        let placement = placement_of(composition.placement, logical_pages);
-        let sorting = Sorting::of(placement.asks());
-        let streams = Streams::of(geometry, config);
+        let sampling = composition.victim.sample().map(|sample| Sampling::new(geometry.blocks(), sample));
+        let asks = composition.placement.asks();
+        let streams = Streams::of(geometry, config)?;
         let collects_metadata = composition.metadata == MetadataPart::Collected;
         let mut blocks =
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
-        blocks.note(victim.wants().or(placement.wants()));
+        blocks.note(composition.victim.wants().or(composition.placement.wants()));
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();
         }
@@ -143,7 +130,7 @@ impl PageMapped {
             blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
         let mut mapping = mapping;
-        if placement.asks().fetches {
+        if asks.fetches {
             mapping.fetch_for_placement();
         }
         let scheme = Self::scheme_of(geometry, config, &mut mapping, &mut validity)?;
@@ -152,9 +139,9 @@ impl PageMapped {
             shape,
             mapping,
             validity,
-            victim,
-            placement,
-            sorting,
+            victim: composition.victim.build(&context),
+            placement: composition.placement.build(&context),
+            sorting: Sorting { asks },
             blocks,
             durability: Durability::new(scheme, integrity),
             collecting: Collecting::new(geometry.pages_per_block(), sampling),

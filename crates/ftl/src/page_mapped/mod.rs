@@ -19,7 +19,6 @@ mod meta_io;
 mod move_buffer;
 mod needs;
 mod parts;
-mod placement;
 mod recount;
 mod recovery;
 mod requests;
@@ -33,7 +32,6 @@ mod sorting;
 mod streams;
 mod tree;
 mod validity;
-mod victim;
 mod wear;
 
 pub(crate) use compose::{format, recover};

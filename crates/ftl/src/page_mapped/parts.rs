@@ -3,15 +3,14 @@
 use super::collecting::Collecting;
 use super::durability::Durability;
 use super::mapping::AnyMapping;
-use super::placement::Placement;
 use super::shared_tree::SharedTree;
 use super::sorting::Sorting;
 use super::streams::Streams;
 use super::validity::AnyValidity;
-use super::victim::Victim;
 use crate::PageParts;
 use crate::blocks::Blocks;
 use crate::ftl::Shape;
+use crate::policy::{Placement, Victim};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Page};
@@ -35,6 +34,8 @@ pub(super) struct PageTally {
     pub(super) choices: u64,
     pub(super) blocks_examined: u64,
     pub(super) blocks_examined_max: u64,
+    /// Answers of policies that could not be, and were replaced by others.
+    pub(super) policy_answers_replaced: u64,
 }
 
 /// A page-mapped FTL.

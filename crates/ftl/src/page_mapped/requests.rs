@@ -6,8 +6,9 @@ use super::parts::{PageMapped, mapping_io, validity_io};
 use super::validity::Validity;
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::ftl::{Hint, WriteRequest};
+use crate::ftl::WriteRequest;
 use crate::medium::NewPage;
+use crate::policy::Source;
 use phelsuma_nand::{Kind, LogicalPage, Nand, Purpose, Time};
 
 impl PageMapped {
@@ -87,9 +88,7 @@ impl PageMapped {
             };
             let (to, safe) = self.blocks.append(nand, &mut self.durability, stream, &page, Purpose::Host, at)?;
             self.validity.validate(to);
-            if let Hint::Death(left) = request.hint {
-                self.blocks.note_death(to, Some(left));
-            }
+            self.tell_place(to, Source::Host(request.hint));
             let heard = self.hear_news(nand, at);
             // It is there, whatever became of the news.
             if let Before::Known(Place::At(old)) = self.mapping.written(key, to) {

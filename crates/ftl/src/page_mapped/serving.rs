@@ -125,8 +125,8 @@ impl<N: Nand> Ftl<N> for PageMapped {
         let mut ledger = RamLedger::default();
         self.mapping.ram(&mut ledger);
         self.validity.ram(&mut ledger);
-        self.victim.ram(&mut ledger);
-        self.placement.ram(&mut ledger);
+        self.victim.enter(&mut ledger);
+        self.placement.enter(&mut ledger);
         self.blocks.ram(&mut ledger);
         self.durability.ram(&mut ledger);
         self.ram_of_tree(&mut ledger);
@@ -157,6 +157,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.durability.integrity.counters(&mut counters);
         self.validity.counters(&mut counters);
         self.counters_of_tree(&mut counters);
+        if self.tally.policy_answers_replaced > 0 {
+            counters.push(Counter::sum("policy_answers_replaced", self.tally.policy_answers_replaced));
+        }
+        self.victim.counters(&mut counters);
         self.placement.counters(&mut counters);
         if let Some(wear) = &self.blocks.wear {
             wear::counters(&self.tally, wear, &mut counters);

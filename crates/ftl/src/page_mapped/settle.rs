@@ -78,7 +78,9 @@ impl PageMapped {
     pub(super) fn drop_count(&mut self, page: Page) {
         let block = self.blocks.geometry().block_of(page);
         self.blocks.counters.remove(block);
-        self.blocks.died(page);
+        if self.sorting.asks.places {
+            self.placement.gone(page);
+        }
         self.blocks.lost_a_page(block);
         self.victim.invalidated(&self.blocks.counters, block);
     }

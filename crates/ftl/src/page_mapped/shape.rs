@@ -5,13 +5,14 @@ use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
 use super::parts::{Config, PageMapped};
 use super::saved::counters_and_seal;
-use super::sorting::placement_of;
+use super::sorting::context;
 use super::streams::Streams;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
 use crate::blocks::critical_blocks;
-use crate::config::{MappingPart, MetadataPart, PlacementPart, PowerPart, ValidityPart, WearPart};
+use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::mu_tree::Layout;
+use crate::policy::STREAMS_MAX;
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
@@ -63,23 +64,20 @@ fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> Re
 }
 
 impl Streams {
-    pub(super) fn of(geometry: &Geometry, config: &Config) -> Self {
-        // But for partitions its streams are the same whatever it has to remember, and a drive may be asked for that cannot
-        // be.
-        let part = match config.composition.placement {
-            part @ PlacementPart::Partitions { .. } => {
-                let pages = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
-                placement_of(part, config.logical_pages.min(pages))
-            }
-            part => placement_of(part, 0),
-        };
-        let placement = part.streams();
+    /// # Errors
+    /// A placement that has no stream, or more than a spare area can name.
+    pub(super) fn of(geometry: &Geometry, config: &Config) -> Result<Self, FtlError> {
+        let part = config.composition.placement;
+        let placement = part.streams(&context(geometry, config));
+        if !(1..=STREAMS_MAX).contains(&placement) {
+            return Err(FtlError::Unsupported("the placement part has no stream, or more than 240"));
+        }
         let apart = if part.asks().pages { 1 } else { placement };
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
         let mapping = placement + u8::from(cold.is_some());
         // What is in the mapping's tree has no stream of its own.
         let validity = mapping + u8::from(has_validity_on_flash(config));
-        Self { cold, mapping, validity, count: validity + 1, apart }
+        Ok(Self { placement, cold, mapping, validity, count: validity + 1, apart })
     }
 }
 
@@ -202,7 +200,7 @@ impl PageMapped {
         let needs = needs(geometry, config)?;
         let block = u64::from(geometry.pages_per_block());
         let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
-        let streams = Streams::of(geometry, config);
+        let streams = Streams::of(geometry, config)?;
         let open_blocks = u32::from(streams.count) * geometry.dies();
         let opened = streams.opened_from_reserve() * geometry.dies();
         let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);

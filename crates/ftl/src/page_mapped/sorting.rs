@@ -1,51 +1,28 @@
-//! Asking placement for a stream, and looking up what it asks for.
+//! Asking policies, and looking up what placement asks for. Nothing that the drive promises rests on their answers: one
+//! that cannot be is replaced by one that can, and counted.
 
 use super::collect::Why;
 use super::mapping::{Mapping, Place};
 use super::move_buffer::Moving;
-use super::parts::PageMapped;
-use super::placement::{
-    Asks, Dac, DualGreedy, HostGc, HostWrite, Midas, MovedPage, OldCopy, OneStream, Oracle, Partitions, Placement,
-    SepBit, StaticQuota,
-};
-use crate::config::{PlacementPart, UnknownOld};
+use super::parts::{Config, PageMapped};
 use crate::ftl::Hint;
-use alloc::boxed::Box;
-use phelsuma_nand::{LogicalPage, Nand, Op, Purpose, SpareRead, Time};
+use crate::policy::{Asks, Context, HostWrite, MovedPage, OldCopy, Source};
+use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
 /// What placement asks for, remembered so that those that ask for nothing cost nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sorting {
-    asks: Asks,
+    pub(super) asks: Asks,
 }
 
-impl Sorting {
-    pub(super) fn of(asks: Asks) -> Self {
-        Self { asks }
-    }
-}
-
-/// The placement part of an FTL of so many logical pages: some keep a table of these.
-pub(super) fn placement_of(part: PlacementPart, logical_pages: u32) -> Box<dyn Placement> {
-    match part {
-        PlacementPart::OneStream => Box::new(OneStream),
-        PlacementPart::HostGc => Box::new(HostGc),
-        PlacementPart::DualGreedy { unknown, detect_random } => {
-            Box::new(DualGreedy::new(unknown == UnknownOld::Fetch, detect_random.then_some(logical_pages)))
-        }
-        PlacementPart::Dac { unknown, regions, thresholds, page_times } => {
-            let fetches = unknown == UnknownOld::Fetch;
-            Box::new(Dac::new(regions, &thresholds, page_times, fetches, logical_pages))
-        }
-        PlacementPart::SepBit { unknown, page_times } => {
-            Box::new(SepBit::new(page_times, unknown == UnknownOld::Fetch, logical_pages))
-        }
-        PlacementPart::Midas { groups, epoch } => Box::new(Midas::new(groups, epoch, logical_pages)),
-        PlacementPart::Partitions { pages } => Box::new(Partitions::new(logical_pages, pages)),
-        PlacementPart::StaticQuota { classes } => Box::new(StaticQuota::new(classes)),
-        PlacementPart::Oracle { windows, reach, spread } => {
-            Box::new(Oracle::new(windows, reach, spread, logical_pages))
-        }
+/// What a drive's policies are made for. A drive may be asked for that cannot be: it has no more logical pages than pages.
+pub(super) fn context(geometry: &Geometry, config: &Config) -> Context {
+    Context {
+        blocks: geometry.blocks(),
+        pages_per_block: geometry.pages_per_block(),
+        logical_pages: config.logical_pages.min(u32::try_from(geometry.pages()).unwrap_or(u32::MAX)),
+        seed: config.seed,
+        values: config.composition.victim.values(),
     }
 }
 
@@ -90,7 +67,7 @@ impl PageMapped {
         };
         let write = HostWrite { page: key, old, old_spare, hint };
         let stream = self.placement.host(&self.blocks.view(), &write);
-        self.blocks.written_to(stream);
+        let stream = self.stream_that_is(stream);
         (self.blocks.stream_with_room(stream), at)
     }
 
@@ -103,12 +80,51 @@ impl PageMapped {
                 cold
             }
             _ => {
-                let from = self.blocks.geometry().block_of(page.from);
-                let key = LogicalPage(page.spare.key);
-                let (stream, left) = (self.blocks.stream_of(from), self.blocks.left_of(page.from));
-                let moved = MovedPage { page: key, from, stream, spare: page.spare, left };
+                let stream = self.blocks.stream_of(self.blocks.geometry().block_of(page.from));
+                let moved = MovedPage { page: LogicalPage(page.spare.key), from: page.from, stream, spare: page.spare };
                 let stream = self.placement.moved(&self.blocks.view(), &moved);
+                let stream = self.stream_that_is(stream);
                 if self.sorting.asks.pages { self.blocks.stream_with_room(stream) } else { stream }
+            }
+        }
+    }
+
+    /// The stream for a copy that a recovery makes.
+    pub(super) fn stream_for_recovered(&mut self) -> u8 {
+        let stream = self.placement.recovered();
+        self.stream_that_is(stream)
+    }
+
+    /// The stream, or the first where placement has none of this number.
+    #[inline]
+    fn stream_that_is(&mut self, stream: u8) -> u8 {
+        if stream < self.streams.placement {
+            return stream;
+        }
+        self.tally.policy_answers_replaced += 1;
+        0
+    }
+
+    /// Placement is told where a page lies from now on, if it asks for that.
+    #[inline]
+    pub(super) fn tell_place(&mut self, page: Page, source: Source) {
+        if self.sorting.asks.places {
+            self.placement.placed(&self.blocks.view(), page, source);
+        }
+    }
+
+    /// The victim that the policy names, or the emptiest candidate where that is none. How many blocks were looked at.
+    pub(super) fn choose_victim(&mut self) -> Option<(Block, u32)> {
+        let choice = self.victim.choose(&self.blocks.view().with_notes(self.placement.notes()));
+        let geometry = self.blocks.geometry();
+        match choice {
+            Some(choice) if choice.block.0 < geometry.blocks() && self.blocks.is_candidate(choice.block) => {
+                Some((choice.block, choice.examined))
+            }
+            _ => {
+                let emptiest = self.blocks.counters.least_by_scan()?;
+                self.tally.policy_answers_replaced += 1;
+                Some((emptiest, geometry.blocks()))
             }
         }
     }

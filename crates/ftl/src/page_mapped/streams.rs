@@ -4,6 +4,8 @@
 /// mapping's, then validity's if it has one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Streams {
+    /// How many are placement's: the first ones.
+    pub(super) placement: u8,
     pub(super) cold: Option<u8>,
     pub(super) mapping: u8,
     pub(super) validity: u8,

@@ -4,24 +4,15 @@
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;
 use super::parts::{Config, PageMapped, mapping_io};
-use super::placement::partition_pages;
 use super::shape::layout_of_tree;
 use super::shared_tree::SharedTree;
 use crate::blocks::BlockUse;
-use crate::config::{MappingPart, PlacementPart};
+use crate::config::MappingPart;
 use crate::mu_tree::MuTree;
 use crate::page_mapped::validity::Validity;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand, Page, Time};
-
-/// Logical pages of a partition; all where there are none.
-pub(super) fn partition_of(config: &Config) -> u32 {
-    match config.composition.placement {
-        PlacementPart::Partitions { pages } => partition_pages(config.logical_pages, pages),
-        _ => u32::MAX,
-    }
-}
 
 impl PageMapped {
     /// The tree that its parts need, if they do; empty.

@@ -39,6 +39,7 @@ mod mu_ftl;
 mod mu_tree;
 #[cfg(not(phelsuma_mutants))]
 mod paged;
+mod policies;
 #[cfg(not(phelsuma_mutants))]
 mod read_path;
 #[cfg(not(phelsuma_mutants))]

@@ -70,7 +70,7 @@ impl PageMapped {
 
     /// What policies ask to be noted of blocks is made of what this recovery has read.
     fn note_first_pages(&mut self, first: &FirstPages, report: &mut RecoveryReport) {
-        self.blocks.note_first_pages(first, self.placement.streams());
+        self.blocks.note_first_pages(first, self.streams.placement);
         report.scratch_bytes += first.bytes();
     }
 
@@ -389,7 +389,7 @@ impl PageMapped {
             data_crc: found.spare.data_crc,
             marks: SpareMarks::NONE,
         };
-        let stream = self.placement.recovered();
+        let stream = self.stream_for_recovered();
         let (to, safe) = self.blocks.append(nand, &mut self.durability, stream, &copy, Purpose::Recovery, steps.now)?;
         steps.step.programs += 1;
         steps.now = steps.now.max(safe);

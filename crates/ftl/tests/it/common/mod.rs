@@ -7,9 +7,7 @@ mod plug;
 pub(crate) use host::{Host, Step};
 pub(crate) use plug::Plug;
 
-use phelsuma_ftl::{
-    Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, PlacementPart, Preset, ValidityPart, format,
-};
+use phelsuma_ftl::{Composition, Config, FtlError, MappingPart, MetadataPart, PRESETS, Preset, ValidityPart, format};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
 use rand_core::RngCore;
@@ -109,14 +107,17 @@ pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let much =
         of_pages.is_some_and(|parts| parts.metadata == MetadataPart::Left || parts.validity != ValidityPart::RamBitmap);
     let blocks = if much { 3 * geometry.blocks() } else { geometry.blocks() };
-    let streams = of_pages.map_or(1, |parts| match parts.placement {
-        PlacementPart::OneStream | PlacementPart::Partitions { .. } => 1,
-        PlacementPart::HostGc => 2,
-        PlacementPart::DualGreedy { .. } | PlacementPart::Dac { .. } => 4,
-        PlacementPart::SepBit { .. } => 6,
-        PlacementPart::Midas { groups, .. } => u32::from(groups) + 1,
-        PlacementPart::StaticQuota { classes } => classes.into(),
-        PlacementPart::Oracle { windows, .. } => windows.into(),
+    let streams = of_pages.map_or(1, |parts| {
+        let number = |name: &str| parts.placement.value(name).unwrap().parse::<u32>().unwrap();
+        match parts.placement.name() {
+            "host-gc" => 2,
+            "dual-greedy" | "dac" => 4,
+            "sepbit" => 6,
+            "midas" => number("midas.groups") + 1,
+            "static-quota" => number("quota.classes"),
+            "oracle" => number("oracle.windows"),
+            _ => 1,
+        }
     });
     let blocks = if streams > 2 && geometry.dies() > 1 { blocks + streams * geometry.dies() } else { blocks };
     // Future knowledge takes a block open for each of its many windows.

@@ -129,7 +129,7 @@ impl Gathered {
             let content = suspect.data.content();
             let (kind, key, version, data_crc) = (Kind::User, key.0, spare.version, spare.data_crc);
             let copy = NewPage { kind, key, version, content, data_crc, marks: SpareMarks::NONE };
-            let stream = ftl.placement.recovered();
+            let stream = ftl.stream_for_recovered();
             let (to, safe) =
                 ftl.blocks.append(nand, &mut ftl.durability, stream, &copy, Purpose::Recovery, steps.now)?;
             steps.step.programs += 1;

@@ -1,0 +1,127 @@
+//! The phelsuma command: flash translation layers, simulated, compared and crashed. As a library, so that somebody's own
+//! `main` can be the command with policies of one's own ([`main_with`]).
+
+#[cfg(unix)]
+mod allocator;
+mod check;
+mod claims;
+mod compare;
+mod crash;
+mod create;
+mod errors;
+mod inspect;
+mod lab_args;
+mod limits;
+mod list;
+mod output;
+mod plug;
+mod progress;
+mod remarks;
+mod replay;
+mod run;
+mod search;
+mod serve;
+mod soak;
+mod table;
+mod trace;
+mod verdict;
+
+pub use phelsuma_ftl::Registry;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Flash translation layers: simulated, compared, and cut off from power at every write.
+#[derive(Parser)]
+#[command(name = "phelsuma", version, arg_required_else_help = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// What there is: FTLs, their parts and parameters, workloads, trace formats, timings, faults
+    List(list::Args),
+    /// Run a workload or a trace on one FTL
+    Run(run::Args),
+    /// Run the same on several FTLs, in parallel, and say which does best and why
+    Compare(compare::Args),
+    /// Run the same on one FTL with every combination of settings, and say which does best
+    Search(search::Args),
+    /// Cut the power at every program and erase, with every fault, and check what survives
+    Crash(crash::Args),
+    /// Lives of random requests, power cuts, decay and bad blocks, as many as one likes
+    Soak(soak::Args),
+    /// Make a drive in an image file
+    Create(create::Args),
+    /// Look whether a drive in an image file is in order; changes nothing
+    Check(check::Args),
+    /// What is in an image file: blocks by what they hold, wear, Gecko runs
+    Inspect(inspect::Args),
+    /// What papers state, tried here: measured values and verdicts
+    Claims(claims::Args),
+    /// What write amplification can be at best, by the analytic models
+    Limits(limits::Args),
+    /// Serve a drive as a block device over NBD, with nbdkit
+    Serve(serve::Args),
+    /// Pull the plug of a drive that is being served, or see how it does
+    Plug(plug::Args),
+    /// Look at, convert and make block traces
+    Trace(trace::Args),
+}
+
+/// The command line.
+fn command() -> clap::Command {
+    phelsuma_options::with_negatives(Cli::command())
+}
+
+/// What the command line asks for.
+fn parsed() -> Result<Command, clap::Error> {
+    let matches = command().try_get_matches()?;
+    Cli::from_arg_matches(&matches).map(|cli| cli.command)
+}
+
+/// The command, with what this registry has besides; the words are the process's. It is the first thing that `main` does.
+pub fn main_with(registry: Registry) -> ExitCode {
+    match registry.install() {
+        Ok(()) => main(),
+        Err(error) => errors::Failure::Input(error.to_string()).report(),
+    }
+}
+
+/// The command. The words are the process's.
+pub fn main() -> ExitCode {
+    let outcome = match parsed() {
+        Ok(command) => match command {
+            Command::List(args) => list::main(&args),
+            Command::Run(args) => run::main(&args),
+            Command::Compare(args) => compare::main(&args),
+            Command::Search(args) => search::main(&args),
+            Command::Crash(args) => crash::main(&args),
+            Command::Soak(args) => soak::main(&args),
+            Command::Create(args) => create::main(&args),
+            Command::Check(args) => check::main(&args),
+            Command::Inspect(args) => inspect::main(&args),
+            Command::Claims(args) => claims::main(&args),
+            Command::Limits(args) => limits::main(&args),
+            Command::Serve(args) => serve::main(&args),
+            Command::Plug(args) => plug::main(&args),
+            Command::Trace(args) => trace::main(&args),
+        },
+        Err(error) if error.use_stderr() => Err(phelsuma_options::usage(&error).into()),
+        Err(help) => output::print(&help.render().to_string()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_options_do_not_contradict_each_other() {
+        super::command().debug_assert();
+    }
+}

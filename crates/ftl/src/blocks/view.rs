@@ -1,0 +1,135 @@
+//! What a policy sees of a drive: what RAM knows of its blocks, and never the flash.
+
+use super::notes::Notes;
+use super::{Blocks, Counters, MultiLri};
+use core::any::Any;
+use phelsuma_nand::Block;
+
+/// What a policy sees of the drive: what RAM knows of blocks, and never the flash. What is noted of blocks is there for a
+/// policy that [wants](super::Wants) it; of a block that the drive does not have everything is 0.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub(crate) counters: &'a Counters,
+    notes: &'a Notes,
+    streams: &'a [u8],
+    metadata_from: u8,
+    pages_per_block: u32,
+    version: u64,
+    of_placement: Option<&'a dyn Any>,
+}
+
+impl<'a> View<'a> {
+    /// The same, with what the placement part shows to a victim part that is made for it.
+    #[inline]
+    pub(crate) fn with_notes(self, of_placement: Option<&'a dyn Any>) -> Self {
+        Self { of_placement, ..self }
+    }
+
+    /// Live pages, and which blocks may be collected.
+    #[inline]
+    pub fn counters(&self) -> &'a Counters {
+        self.counters
+    }
+
+    /// Candidates with their live pages, by number: all of the blocks are looked at.
+    #[inline]
+    pub fn candidates(&self) -> impl Iterator<Item = (Block, u32)> + use<'a> {
+        let keys = self.counters.keys().iter().enumerate();
+        keys.filter(|(_, key)| Counters::is_candidate_key(**key))
+            .map(|(block, live)| (Block(block as u32), u32::from(*live)))
+    }
+
+    /// Blocks of the drive.
+    #[inline]
+    pub fn blocks(&self) -> u32 {
+        self.streams.len() as u32
+    }
+
+    /// Pages of a block.
+    #[inline]
+    pub fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+
+    /// Logical time: pages that the host has written.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.notes.now
+    }
+
+    /// How long ago the host wrote a page of this version, in logical time. (Versions go on faster than that where
+    /// validity is on flash: its pages have some, too. They skip 2^16 ahead at a recovery.)
+    #[inline]
+    pub fn age_of_version(&self, version: u64) -> u64 {
+        self.version.saturating_sub(version)
+    }
+
+    /// How long ago the first page of a block was written, in logical time: below 2^31 exact, otherwise at least that.
+    #[inline]
+    pub fn since_first_write(&self, block: Block) -> u32 {
+        self.notes.times.as_ref().map_or(0, |times| times.since_first_write(block, self.notes.now))
+    }
+
+    /// How long ago a block was closed.
+    #[inline]
+    pub fn since_closed(&self, block: Block) -> u32 {
+        self.notes.times.as_ref().map_or(0, |times| times.since_closed(block, self.notes.now))
+    }
+
+    /// The dormant period of a block: how long ago it lost a page, or was begun if it has lost none.
+    #[inline]
+    pub fn dormant(&self, block: Block) -> u32 {
+        self.notes.times.as_ref().map_or(0, |times| times.dormant(block, self.notes.now))
+    }
+
+    /// The largest lifetime of a page of the block: from its first write to its last loss.
+    #[inline]
+    pub fn largest_lifetime(&self, block: Block) -> u32 {
+        self.notes.times.as_ref().map_or(0, |times| times.largest_lifetime(block, self.notes.now))
+    }
+
+    /// The multi-LRI lists, for a policy that wants them.
+    #[inline]
+    pub fn lists(&self) -> Option<&'a MultiLri> {
+        self.notes.lists.as_ref()
+    }
+
+    /// How often a block was erased, as far as is known; a written block was at least once.
+    #[inline]
+    pub fn erases(&self, block: Block) -> u32 {
+        self.notes.erases.as_ref().and_then(|erases| erases.get(block.index())).map_or(1, |erases| (*erases).max(1))
+    }
+
+    /// The stream that a block was written by.
+    #[inline]
+    pub fn stream_of(&self, block: Block) -> u8 {
+        self.streams.get(block.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether a block holds metadata.
+    #[inline]
+    pub fn is_metadata(&self, block: Block) -> bool {
+        self.stream_of(block) >= self.metadata_from
+    }
+
+    /// What the placement part shows to a victim part that is made for it, if that is what it shows.
+    pub fn of_placement<T: 'static>(&self) -> Option<&'a T> {
+        self.of_placement?.downcast_ref()
+    }
+}
+
+impl Blocks {
+    /// What policies see.
+    #[inline]
+    pub(crate) fn view(&self) -> View<'_> {
+        View {
+            counters: &self.counters,
+            notes: &self.notes,
+            streams: &self.streams,
+            metadata_from: self.metadata.from,
+            pages_per_block: self.geometry.pages_per_block(),
+            version: self.clock.version(),
+            of_placement: None,
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What a placement part keeps for the victim part that is made for it, and shows to it alone
+//! ([`Placement::notes`](super::Placement::notes)).
+
+mod deaths;
+mod groups;
+mod stream_writes;
+
+pub(super) use deaths::Deaths;
+pub(super) use groups::{GROUPS_MAX, Groups};
+pub(super) use stream_writes::{StreamWrites, WRITTEN_STREAMS_MAX};
+
+/// Whether Dual Greedy's placement takes the host's writes for purely random.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct PurelyRandom(pub(super) bool);

@@ -1,0 +1,271 @@
+//! Placement (data separation): which stream a page is written to.
+//!
+//! A policy never touches flash. It is told of each page what there is to know without asking: the copy that a write
+//! makes stale as far as RAM knows it, the spare area of a page that is being moved, and what is noted of blocks where
+//! it asks for that (`blocks/notes.rs`). What it would have to look up on flash it asks for once ([`Asks`]), and the
+//! composition looks it up, and pays.
+
+use super::{Context, Knowledge, State};
+use crate::Counter;
+use crate::blocks::{View, Wants};
+use crate::ftl::Hint;
+use crate::spec::{Chosen, Param, Spec, Values};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::Any;
+use phelsuma_nand::{Block, LogicalPage, Page, Spare};
+
+/// The most streams that a placement may have: a spare area says the stream in a byte, and metadata have some.
+pub const STREAMS_MAX: u8 = 240;
+
+/// The copy of a logical page that a host write makes stale.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OldCopy {
+    /// There is none: it was never written, or trimmed since, or lost.
+    None,
+    /// It is in this block.
+    Known(Block),
+    /// A lazy mapping does not know where it is, or whether there is one: the entry is not cached.
+    Unknown,
+}
+
+/// A page that the host writes.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct HostWrite {
+    /// Which.
+    pub page: LogicalPage,
+    /// The copy that it makes stale.
+    pub old: OldCopy,
+    /// What the spare area of the old copy says, for those that ask for it ([`Asks::old_spares`]), if it is known where
+    /// that is and it can be read.
+    pub old_spare: Option<Spare>,
+    /// What the host says about the page besides its data.
+    pub hint: Hint,
+}
+
+/// A page that collection moves.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct MovedPage {
+    /// Which.
+    pub page: LogicalPage,
+    /// Where it is: a page of the victim.
+    pub from: Page,
+    /// The stream that the victim was written by.
+    pub stream: u8,
+    /// What the page's spare area says there.
+    pub spare: Spare,
+}
+
+/// Where a page is from that has been written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// The host, which said this besides.
+    Host(Hint),
+    /// It was moved from here.
+    Moved(Page),
+}
+
+/// What a placement asks for of each page: `Asks::NOTHING.pages().old_spares()`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asks {
+    pub(crate) pages: bool,
+    pub(crate) fetches: bool,
+    pub(crate) old_spares: bool,
+    pub(crate) places: bool,
+}
+
+impl Asks {
+    /// Nothing: pages that the host writes go to stream 0.
+    pub const NOTHING: Self = Self { pages: false, fetches: false, old_spares: false, places: false };
+
+    /// To be asked for the stream of each page that the host writes ([`Placement::host`]).
+    pub const fn pages(self) -> Self {
+        Self { pages: true, ..self }
+    }
+
+    /// Entries that a lazy mapping does not have are fetched first: no old copy is [`OldCopy::Unknown`].
+    pub const fn fetches(self) -> Self {
+        Self { fetches: true, ..self }
+    }
+
+    /// The spare area of the old copy is read first.
+    pub const fn old_spares(self) -> Self {
+        Self { old_spares: true, ..self }
+    }
+
+    /// To be told where each page lies, and when it is live no longer ([`Placement::placed`], [`Placement::gone`]).
+    pub const fn places(self) -> Self {
+        Self { places: true, ..self }
+    }
+}
+
+/// The placement part of a page-mapped FTL: user pages go to the open block of one of its streams.
+pub trait Placement: State + PlacementCopy + Send {
+    /// The stream for a page that the host writes. In `view` the write has not happened yet, but for the time.
+    #[inline]
+    fn host(&mut self, view: &View<'_>, write: &HostWrite) -> u8 {
+        let _ = (view, write);
+        0
+    }
+
+    /// The stream for a page that collection moves.
+    fn moved(&mut self, view: &View<'_>, page: &MovedPage) -> u8;
+
+    /// The stream for copies that a recovery makes.
+    fn recovered(&self) -> u8 {
+        0
+    }
+
+    /// This block is going to be collected, and is a candidate still. How many blocks were looked at.
+    fn collecting(&mut self, view: &View<'_>, victim: Block) -> u32 {
+        let _ = (view, victim);
+        0
+    }
+
+    /// A page of the host's has been written here.
+    fn placed(&mut self, view: &View<'_>, page: Page, source: Source) {
+        let _ = (view, page, source);
+    }
+
+    /// What is here is live no longer. A page of which nobody knows that it is stale is not told; it is gone when the
+    /// first page of its block is written anew.
+    fn gone(&mut self, page: Page) {
+        let _ = page;
+    }
+
+    /// What it shows to a victim part that is made for it ([`View::of_placement`]).
+    fn notes(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// What it has counted, each under a name that nothing else has.
+    fn counters(&self, out: &mut Vec<Counter>) {
+        let _ = out;
+    }
+}
+
+/// Another one in the same state: every policy is `Clone`.
+#[doc(hidden)]
+pub trait PlacementCopy {
+    /// Another one.
+    fn copied(&self) -> Box<dyn Placement>;
+}
+
+impl<P: Placement + Clone + 'static> PlacementCopy for P {
+    fn copied(&self) -> Box<dyn Placement> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Placement> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
+}
+
+/// What a placement part says of itself.
+#[derive(Debug)]
+pub struct PlacementSpec {
+    pub(crate) spec: Spec,
+    streams: fn(&Context) -> u8,
+    build: fn(&Context) -> Box<dyn Placement>,
+    wants: fn(&Values) -> Wants,
+    asks: fn(&Values) -> Asks,
+    counts_all: bool,
+    knows: Option<fn(&Values) -> Knowledge>,
+    partition: Option<fn(&Context) -> u32>,
+}
+
+impl PlacementSpec {
+    /// The part called `name`; what it is in a line; how many streams it has, from 1 to [`STREAMS_MAX`]; how it is made.
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        streams: fn(&Context) -> u8,
+        build: fn(&Context) -> Box<dyn Placement>,
+    ) -> Self {
+        Self {
+            spec: Spec::new(name, about),
+            streams,
+            build,
+            wants: |_| Wants::NOTHING,
+            asks: |_| Asks::NOTHING,
+            counts_all: false,
+            knows: None,
+            partition: None,
+        }
+    }
+
+    /// With these parameters.
+    pub const fn params(mut self, params: &'static [Param]) -> Self {
+        self.spec.params = params;
+        self
+    }
+
+    /// With this noted of blocks.
+    pub const fn wants(self, wants: fn(&Values) -> Wants) -> Self {
+        Self { wants, ..self }
+    }
+
+    /// It asks for this of each page.
+    pub const fn asks(self, asks: fn(&Values) -> Asks) -> Self {
+        Self { asks, ..self }
+    }
+
+    /// It needs the live pages of all blocks: a victim part that counts those of a sample alone is refused.
+    pub const fn counts_all(self) -> Self {
+        Self { counts_all: true, ..self }
+    }
+
+    /// It is an oracle: each write has to say this, which no real host knows.
+    pub const fn knows(self, knows: fn(&Values) -> Knowledge) -> Self {
+        Self { knows: Some(knows), ..self }
+    }
+
+    /// Each piece of so many logical pages has a stream of its own: no extent of a µ-Tree reaches across.
+    pub const fn partition(self, pages: fn(&Context) -> u32) -> Self {
+        Self { partition: Some(pages), ..self }
+    }
+
+    /// The part with its defaults.
+    pub const fn chosen(&'static self) -> Chosen<Self> {
+        Chosen::new(self, &self.spec)
+    }
+}
+
+impl Chosen<PlacementSpec> {
+    fn of(&self, context: &Context) -> Context {
+        Context { values: self.values(), ..*context }
+    }
+
+    pub(crate) fn build(&self, context: &Context) -> Box<dyn Placement> {
+        (self.part().build)(&self.of(context))
+    }
+
+    pub(crate) fn streams(&self, context: &Context) -> u8 {
+        (self.part().streams)(&self.of(context))
+    }
+
+    pub(crate) fn wants(&self) -> Wants {
+        (self.part().wants)(&self.values())
+    }
+
+    pub(crate) fn asks(&self) -> Asks {
+        (self.part().asks)(&self.values())
+    }
+
+    pub(crate) fn counts_all(&self) -> bool {
+        self.part().counts_all
+    }
+
+    pub(crate) fn knowledge(&self) -> Option<Knowledge> {
+        self.part().knows.map(|knows| knows(&self.values()))
+    }
+
+    /// Logical pages of a partition; all where there are none.
+    pub(crate) fn partition(&self, context: &Context) -> u32 {
+        self.part().partition.map_or(u32::MAX, |pages| pages(&self.of(context)))
+    }
+}

@@ -1,0 +1,10 @@
+//! What becomes of a page whose old copy a lazy mapping does not know: a parameter that several placements have.
+
+use crate::spec::Param;
+
+pub(super) const UNKNOWN: Param = Param::words(
+    "placement.unknown",
+    &["class", "fetch"],
+    "what becomes of a page whose old copy a lazy mapping does not know: a class, or its translation page is read",
+)
+.lacks("ask for old copies");

@@ -1,0 +1,39 @@
+//! The policies that are known by name: those of this crate, and what somebody's own `main` has brought along.
+
+use super::{PlacementSpec, VictimSpec, placements as of_placement, victims as of_victim};
+use alloc::vec::Vec;
+
+/// What was brought along.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Brought {
+    pub(crate) victims: Vec<&'static VictimSpec>,
+    pub(crate) placements: Vec<&'static PlacementSpec>,
+}
+
+#[cfg(feature = "std")]
+static BROUGHT: std::sync::OnceLock<Brought> = std::sync::OnceLock::new();
+
+/// These as well from now on. Whether it is the first to say so, and before anybody has asked.
+#[cfg(feature = "std")]
+pub(crate) fn bring(brought: Brought) -> bool {
+    BROUGHT.set(brought).is_ok()
+}
+
+/// What was brought along. Nothing is, where there is no operating system: what is chosen by value needs no name.
+fn brought() -> &'static Brought {
+    static NOTHING: Brought = Brought { victims: Vec::new(), placements: Vec::new() };
+    #[cfg(feature = "std")]
+    return BROUGHT.get_or_init(|| NOTHING.clone());
+    #[cfg(not(feature = "std"))]
+    &NOTHING
+}
+
+/// All victim parts.
+pub(crate) fn victims() -> impl Iterator<Item = &'static VictimSpec> {
+    of_victim::ALL.into_iter().chain(brought().victims.iter().copied())
+}
+
+/// All placement parts.
+pub(crate) fn placements() -> impl Iterator<Item = &'static PlacementSpec> {
+    of_placement::ALL.into_iter().chain(brought().placements.iter().copied())
+}

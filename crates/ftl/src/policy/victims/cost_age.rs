@@ -1,0 +1,151 @@
+//! Scores of cost and age: cost-benefit (Kawaguchi) and Cost Age Times (Chiang), as Dual Greedy's section II-C has them.
+//!
+//! u is the share of a block's pages that are live, a the time since it last lost one (since it was begun where it has
+//! lost none), t its erase count:
+//! - cost-benefit collects the block of the largest a (1 - u) / 2u;
+//! - the same with the time since a block was closed for a, as SepBIT's paper has it;
+//! - CAT the one of the smallest u t / ((1 - u) a), or without wear of the smallest u / ((1 - u) a).
+//!
+//! **Every choice scores all blocks**: ages change with time, so no order of theirs lasts. That is what the papers do, and
+//! what the count of blocks examined shows. Of equals the emptiest is taken, and of these the lowest number; a block
+//! whose pages are all live only where there is no other, and one with none at once, though the scan goes on for it.
+//! Scores are compared as fractions of whole numbers, so that they are the same on every machine.
+
+use crate::RamLedger;
+use crate::blocks::{View, Wants};
+use crate::policy::{Choice, State, Victim, VictimSpec};
+use crate::spec::{Chosen, Param};
+use alloc::boxed::Box;
+use core::cmp::Ordering;
+use phelsuma_nand::Block;
+
+pub(crate) static COST_BENEFIT: VictimSpec =
+    VictimSpec::new("cost-benefit", "live pages and age (Kawaguchi)", |_| Box::new(CostAge { score: Score::Benefit }))
+        .wants(|_| Wants::NOTHING.times());
+
+pub(crate) static COST_BENEFIT_SEALED: VictimSpec =
+    VictimSpec::new("cost-benefit-sealed", "the same by the age of blocks (SepBIT)", |_| {
+        Box::new(CostAge { score: Score::BenefitSealed })
+    })
+    .wants(|_| Wants::NOTHING.closed());
+
+const WEAR: Param = Param::words("cat.wear", &["on", "off"], "whether cat goes by erase counts as well");
+
+pub(crate) static CAT: VictimSpec = VictimSpec::new("cat", "live pages, age and erase count (CAT)", |context| {
+    Box::new(CostAge { score: Score::AgeTimes { wear: context.is(&WEAR, "on") } })
+})
+.params(&[WEAR])
+.wants(|values| match values.is(&WEAR, "on") {
+    true => Wants::NOTHING.times().erases(),
+    false => Wants::NOTHING.times(),
+});
+
+/// CAT by live pages and age alone.
+pub(crate) const CAT_WITHOUT_WEAR: Chosen<VictimSpec> = CAT.chosen().with(0, 1);
+
+/// Which score.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Score {
+    Benefit,
+    BenefitSealed,
+    AgeTimes { wear: bool },
+}
+
+/// The block with the best score of all.
+#[derive(Clone)]
+struct CostAge {
+    score: Score,
+}
+
+/// What it costs to collect a block, over what is gained: the smaller, the better.
+#[derive(Clone, Copy)]
+struct Fraction {
+    cost: u64,
+    gain: u64,
+}
+
+impl Fraction {
+    fn order(self, other: Self) -> Ordering {
+        (u128::from(self.cost) * u128::from(other.gain)).cmp(&(u128::from(other.cost) * u128::from(self.gain)))
+    }
+}
+
+impl CostAge {
+    /// The age that the score goes by.
+    fn age(&self, view: &View<'_>, block: Block) -> u32 {
+        if self.score == Score::BenefitSealed { view.since_closed(block) } else { view.dormant(block) }
+    }
+
+    /// Of pages of which `live` are live, in a block erased `erases` times that lost one, or was closed, so long ago.
+    ///
+    /// Cost-benefit is the inverse of what it collects the largest of: with v live pages of p that is
+    /// 2u / ((1 - u) a) = 2v / ((p - v) a). The 2 changes no order.
+    fn of(&self, live: u32, pages: u32, dormant: u32, erases: u32) -> Fraction {
+        let times = if self.score == (Score::AgeTimes { wear: true }) { u64::from(erases) } else { 1 };
+        Fraction { cost: u64::from(live) * times, gain: u64::from(pages.saturating_sub(live)) * u64::from(dormant) }
+    }
+}
+
+impl Victim for CostAge {
+    fn choose(&mut self, view: &View<'_>) -> Option<Choice> {
+        let pages = view.pages_per_block();
+        let mut best: Option<(Fraction, u32, Block)> = None;
+        for (block, live) in view.candidates() {
+            let fraction = self.of(live, pages, self.age(view, block), view.erases(block));
+            let is_better = |(than, its_live, _): &(Fraction, u32, Block)| {
+                let nothing_to_gain = |live: u32| live == pages;
+                // A gain of nothing is no number to divide by: all of those are alike.
+                let by_score = match (fraction.gain, than.gain) {
+                    (0, 0) => Ordering::Equal,
+                    _ => fraction.order(*than),
+                };
+                (live > 0)
+                    .cmp(&(*its_live > 0))
+                    .then(nothing_to_gain(live).cmp(&nothing_to_gain(*its_live)))
+                    .then(by_score)
+                    .then(live.cmp(its_live))
+                    .is_lt()
+            };
+            if best.as_ref().is_none_or(is_better) {
+                best = Some((fraction, live, block));
+            }
+        }
+        best.map(|(.., block)| Choice { block, examined: view.blocks() })
+    }
+}
+
+impl State for CostAge {
+    fn enter(&self, _ledger: &mut RamLedger) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cat(wear: bool) -> CostAge {
+        CostAge { score: Score::AgeTimes { wear } }
+    }
+
+    /// Blocks of 8 pages. A has 2 live and lost one 30 ago: a(1 - u)/2u = 30 * 0.75 / 0.5 = 45. B has 4 live and lost one
+    /// 100 ago: 100 * 0.5 / 1 = 50, so it is collected before A. With t = 3 for B and t = 2 for A, CAT is
+    /// 0.25 * 2 / (0.75 * 30) = 1/45 for A and 0.5 * 3 / (0.5 * 100) = 1/33 for B: A comes first.
+    #[test]
+    fn scores_are_the_papers() {
+        let (cost_benefit, cat) = (CostAge { score: Score::Benefit }, cat(true));
+        let (a, b) = (cost_benefit.of(2, 8, 30, 2), cost_benefit.of(4, 8, 100, 3));
+        assert_eq!((2 * 45 * a.cost, 2 * 50 * b.cost), (a.gain, b.gain));
+        assert_eq!(b.order(a), Ordering::Less);
+        let (a, b) = (cat.of(2, 8, 30, 2), cat.of(4, 8, 100, 3));
+        assert_eq!((a.gain / a.cost, b.gain / b.cost), (45, 33));
+        assert_eq!(a.order(b), Ordering::Less);
+        let without = self::cat(false);
+        assert_eq!(without.of(4, 8, 100, 3).order(without.of(2, 8, 30, 2)), Ordering::Less);
+    }
+
+    #[test]
+    fn the_largest_numbers_there_can_be_do_not_overflow() {
+        let cat = cat(true);
+        let (most, least) = (cat.of(8_191, 8_192, u32::MAX, u32::MAX), cat.of(1, 8_192, u32::MAX, 1));
+        assert_eq!(least.order(most), Ordering::Less);
+    }
+}
