@@ -95,7 +95,9 @@ impl PageMapped {
         let (mut ftl, usable, mut steps) = Self::find_description(nand, config, at)?;
         let has_log = matches!(ftl.validity, AnyValidity::Log(_));
         // What is closed from now on is not what was written lately.
-        ftl.durability.begin(Survival::Nothing);
+        if has_log {
+            ftl.durability.begin(Survival::Nothing);
+        }
 
         steps.begin("blocks information directory");
         let mut g = Gathered::new(&geometry);
