@@ -60,14 +60,16 @@ pub(crate) fn fields_of(house: &House, name: &str) -> usize {
 
 /// Lines that name a variant of a mapping or a validity, outside the folder of either.
 pub(crate) fn variants_outside(house: &House) -> usize {
-    let outside = |source: &Source, of: &str, folder: &str| {
-        let is_variant = |path: &[String]| matches!(path, [.., name, variant] if name == of && variant.starts_with(char::is_uppercase));
+    let outside = |source: &Source, of: [&str; 2], folder: &str| {
+        let is_variant = |path: &[String]| matches!(path, [.., name, variant] if of.contains(&name.as_str()) && variant.starts_with(char::is_uppercase));
         let lines: BTreeSet<usize> =
             paths(&source.tokens).into_iter().filter(|(path, _)| is_variant(path)).map(|(_, line)| line).collect();
         if source.path.contains(folder) { 0 } else { lines.len() }
     };
     let files = house.ftl().files.iter();
-    files.map(|source| outside(source, "Mapping", "/mapping/") + outside(source, "Validity", "/validity/")).sum()
+    let mappings = |source: &Source| outside(source, ["Mapping", "AnyMapping"], "/mapping/");
+    let stores = |source: &Source| outside(source, ["Validity", "AnyValidity"], "/validity/");
+    files.map(|source| mappings(source) + stores(source)).sum()
 }
 
 /// Functions that take an FTL, its flash and a recovery's steps as three things.
