@@ -22,7 +22,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Args),
+    Run(Box<run::Args>),
     Limits(limits::Args),
     Trace(TraceArgs),
 }
