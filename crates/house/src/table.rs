@@ -43,6 +43,7 @@ pub(crate) const LIMITS: &[Limit] = &[
     limit("lines of config + image text", measure::lines_of_config, "2520", 1200).until(2532),
     limit("fields of `PageMapped`", |house| measure::fields_of(house, "PageMapped"), "24", 15),
     limit("fields of `Blocks`", |house| measure::fields_of(house, "Blocks"), "29", 18),
+    limit("calls of a scheme in the write of a page", measure::hooks_of_a_write, "9", 3),
     limit("lines that name variants of mapping or validity outside their folders", measure::variants_outside, "84", 15)
         .until(59),
     limit("functions that carry ftl, nand and steps", measure::functions_with_trio, "45", 0).until(39),
