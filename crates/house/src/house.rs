@@ -1,7 +1,7 @@
 //! The crates of the workspace, read.
 
 use crate::graph::circles;
-use crate::modules::{Crate, Reference};
+use crate::modules::Crate;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -35,30 +35,13 @@ impl House {
 
     /// The largest circle of files in a crate.
     pub(crate) fn largest_circle(&self, name: &str) -> usize {
-        largest(&self.crates[name], &self.crates[name].references())
-    }
-
-    /// The same where what a `mod.rs` takes from the files of its own folder is not counted: it puts them together.
-    pub(crate) fn largest_circle_of_folders(&self, name: &str) -> usize {
         let all = &self.crates[name];
-        let path = |file: usize| all.files[file].path.as_str();
-        let puts_together = |from: usize, to: usize| {
-            path(from).strip_suffix("mod.rs").is_some_and(|folder| path(to).starts_with(folder))
-        };
-        let references: Vec<Reference> =
-            all.references().into_iter().filter(|(from, to)| !puts_together(*from, *to)).collect();
-        largest(all, &references)
+        circles(all.files.len(), &all.references()).first().map_or(1, Vec::len)
     }
-}
 
-impl House {
     /// The largest circle of files outside `ftl`.
     pub(crate) fn largest_circle_elsewhere(&self) -> usize {
         let others = self.crates.keys().filter(|name| *name != "ftl");
         others.map(|name| self.largest_circle(name)).max().unwrap_or(1)
     }
-}
-
-fn largest(all: &Crate, references: &[Reference]) -> usize {
-    circles(all.files.len(), references).first().map_or(1, Vec::len)
 }

@@ -9,29 +9,11 @@
 //! They are free blocks like all others, and counted as such. After a power cut they are known by their looks alone,
 //! which is enough for this: one that only looks blank is erased again before it is written.
 
+use super::free_block::{Blank, Taken};
 use super::{BlockUse, Blocks, Watch};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use phelsuma_nand::{Block, EraseError, Nand, Op, Purpose, Time};
-
-/// A block that was erased in advance.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Blank {
-    block: Block,
-    /// When its erase has completed; none where it was found blank.
-    erased: Option<Time>,
-    /// What its first page is to say of erases, where wear is levelled.
-    opened: u32,
-}
-
-/// A free block that was taken to be opened.
-pub(super) struct Taken {
-    pub(super) block: Block,
-    /// When it is known which.
-    pub(super) at: Time,
-    /// When its erase has completed, if it need not be erased.
-    pub(super) erased: Option<Time>,
-}
 
 impl Blocks {
     /// Takes the block of `die` that has been free for longest, of the next die that has any where this one has none, or

@@ -9,6 +9,7 @@
 
 mod blank;
 mod counters;
+mod free_block;
 mod group_minima;
 mod multi_lri;
 mod news;
@@ -22,8 +23,8 @@ mod view;
 mod watch;
 mod wear;
 
-use blank::Blank;
 pub use counters::Counters;
+use free_block::Blank;
 pub use group_minima::GroupMinima;
 pub use multi_lri::MultiLri;
 pub(crate) use notes::Notes;

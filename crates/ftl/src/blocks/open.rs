@@ -1,6 +1,6 @@
 //! The blocks being written: of each stream one on each die, and the one way to program a page.
 
-use super::blank::Taken;
+use super::free_block::Taken;
 use super::{BlockUse, Blocks, RECOVERY_STREAM, Watch};
 use crate::FtlError;
 use crate::barriers::Barrier;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 /// A page in the write cache.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct CachedWrite {
     pub(super) bytes: Vec<u8>,
     /// Where it was programmed by a flush that did not come to its end.
     pub(super) written: Option<u32>,
@@ -28,7 +28,7 @@ pub(super) struct Caches {
     last: usize,
     clock: u64,
     bytes: Vec<u8>,
-    pub(super) writes: Vec<Option<Slot>>,
+    pub(super) writes: Vec<Option<CachedWrite>>,
     pub(super) writes_max: usize,
     pub(super) reads: u64,
     pub(super) hits: u64,
@@ -123,7 +123,7 @@ impl Caches {
 
     /// Puts a page into the write cache.
     pub(super) fn put(&mut self, bytes: &[u8]) -> u32 {
-        let slot = Slot { bytes: bytes.to_vec(), written: None };
+        let slot = CachedWrite { bytes: bytes.to_vec(), written: None };
         let free = self.writes.iter().position(Option::is_none);
         let index = free.unwrap_or(self.writes.len());
         match free {
@@ -183,7 +183,7 @@ impl Caches {
     /// RAM of what says which page is where.
     pub(super) fn index_bytes(&self) -> u64 {
         let reads = self.pages.len() * (size_of::<u32>() + size_of::<u64>());
-        let writes = self.writes.len().max(self.writes_max) * size_of::<Option<Slot>>();
+        let writes = self.writes.len().max(self.writes_max) * size_of::<Option<CachedWrite>>();
         (reads + writes) as u64
     }
 }

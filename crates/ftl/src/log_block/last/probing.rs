@@ -80,7 +80,6 @@ fn is_between(hole: usize, home: usize, bucket: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     #[test]
     fn keys_are_found_whichever_went_before_them() {
@@ -88,7 +87,7 @@ mod tests {
         let keys = [3, 19, 400, 5, 77];
         for (first, second) in (0..5).flat_map(|a| (0..5).map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let probing = Probing::new(8);
-            let mut buckets = vec![None; 8];
+            let mut buckets = [None; 8];
             for key in keys {
                 let (bucket, found) = probing.search(key, |bucket| buckets[bucket]);
                 assert!(!found);

@@ -18,7 +18,7 @@ pub(crate) use gecko::{LogarithmicGecko, Tuning};
 pub(crate) use page_validity_log::PageValidityLog;
 pub(crate) use ram_bitmap::{RamBitmap, saved_bytes};
 use scan::StorePage;
-pub(crate) use scan::{BlockState, ValidityScan};
+pub(crate) use scan::{BlockValidity, ValidityScan};
 
 use super::meta_io::MetaIo;
 use crate::{Counter, FtlError, GeckoLook, RamLedger};

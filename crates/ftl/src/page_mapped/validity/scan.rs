@@ -50,7 +50,7 @@ impl ValidityScan {
 
 /// What the store says of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct BlockState {
+pub(crate) struct BlockValidity {
     /// Pages known to be stale.
     pub(crate) stale: u16,
     /// Nothing in it was live when it was last heard of.

@@ -1,13 +1,13 @@
 //! The buffer of Logarithmic Gecko: the entries that no run holds yet, sorted by key (algorithms 1 and 2).
 
-use super::page::{ERASED, FREE, Layout};
+use super::page::{ERASED, FREE, GeckoLayout};
 use crate::barriers::{Barrier, Barriers};
 use alloc::vec::Vec;
 
 /// Gecko entries in RAM.
 #[derive(Clone)]
 pub(super) struct Buffer {
-    layout: Layout,
+    layout: GeckoLayout,
     keys: Vec<u32>,
     words: Vec<u32>,
     flags: Vec<u8>,
@@ -15,7 +15,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(layout: Layout, barriers: Barriers) -> Self {
+    pub(super) fn new(layout: GeckoLayout, barriers: Barriers) -> Self {
         // An erase may come on top of a full buffer while it is being flushed.
         let room = layout.entries + 8;
         Self {

@@ -1,7 +1,7 @@
 //! Merging runs: a sort-merge in which newer entries overrule older ones (section 3.1, algorithm 3, appendix A).
 
 use super::buffer::Buffer;
-use super::page::{ERASED, FREE, GeckoPage, GeckoPageBuilder, Layout, RunHeader};
+use super::page::{ERASED, FREE, GeckoLayout, GeckoPage, GeckoPageBuilder, RunHeader};
 use super::run::{DirectoryEntry, Run, RunDirectory};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
@@ -34,13 +34,13 @@ const DONE: u32 = u32::MAX;
 impl Input<'_> {
     /// Goes to the next entry; reads the run's next page into `page` where this one is used up.
     #[inline]
-    fn advance<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, layout: Layout, page: &mut Vec<u8>, lost: &mut bool) {
+    fn advance<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, layout: GeckoLayout, page: &mut Vec<u8>, lost: &mut bool) {
         self.at += 1;
         self.settle(io, layout, page, lost);
     }
 
     #[inline]
-    fn settle<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, layout: Layout, page: &mut Vec<u8>, lost: &mut bool) {
+    fn settle<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, layout: GeckoLayout, page: &mut Vec<u8>, lost: &mut bool) {
         match &mut self.from {
             Source::Buffer(buffer) => {
                 self.key = if self.at < self.end { buffer.key(self.at) } else { DONE };
@@ -84,7 +84,7 @@ pub(super) fn read_page<N: Nand>(io: &mut MetaIo<'_, N>, run: &Run, place: usize
 /// What a merge needs of RAM: an input buffer a run, and an output buffer.
 #[derive(Clone)]
 pub(super) struct MergeBuffers {
-    layout: Layout,
+    layout: GeckoLayout,
     page_bytes: usize,
     inputs: Vec<Vec<u8>>,
     output: GeckoPageBuilder,
@@ -93,7 +93,7 @@ pub(super) struct MergeBuffers {
 }
 
 impl MergeBuffers {
-    pub(super) fn new(layout: Layout, page_bytes: usize, barriers: Barriers) -> Self {
+    pub(super) fn new(layout: GeckoLayout, page_bytes: usize, barriers: Barriers) -> Self {
         Self {
             layout,
             page_bytes,
@@ -171,7 +171,7 @@ impl MergeBuffers {
 
 /// What is combined: the buffer and runs, newest first, with a page buffer for each run.
 struct Inputs<'a> {
-    layout: Layout,
+    layout: GeckoLayout,
     buffer: Option<&'a Buffer>,
     runs: &'a [Run],
     pages: &'a mut Vec<Vec<u8>>,

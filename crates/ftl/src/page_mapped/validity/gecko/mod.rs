@@ -34,7 +34,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use buffer::Buffer;
 use merge::MergeBuffers;
-use page::{Layout, RunHeader};
+use page::{GeckoLayout, RunHeader};
 use phelsuma_nand::{Content, Geometry, Nand, Page, PageRead};
 use run::{Run, level_of};
 
@@ -48,7 +48,7 @@ pub(crate) struct Tuning {
     pub(crate) size_ratio: u32,
     /// How runs are merged.
     pub(crate) merge: GeckoMerge,
-    layout: Layout,
+    layout: GeckoLayout,
     blocks: u32,
 }
 
@@ -60,7 +60,7 @@ impl Tuning {
     pub(crate) fn new(geometry: &Geometry, size_ratio: u32, parts: u32, merge: GeckoMerge) -> Result<Self, FtlError> {
         let b = geometry.pages_per_block();
         let parts = if parts == 0 { (b / 32).max(1) } else { parts };
-        let layout = Layout::new(geometry, parts.min(b))
+        let layout = GeckoLayout::new(geometry, parts.min(b))
             .ok_or(FtlError::Unsupported("a page is too small for the Gecko entries of two blocks: use fewer parts"))?;
         Ok(Self { size_ratio, merge, layout, blocks: geometry.blocks() })
     }

@@ -24,7 +24,7 @@ const KEY_MASK: u32 = (1 << FLAGS_AT) - 1;
 
 /// How entries are laid out on a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct GeckoLayout {
     /// S, the parts of a block's bitmap: each is an entry of its own.
     pub(super) parts: u32,
     /// Bits of a part.
@@ -51,7 +51,7 @@ pub(super) struct RunHeader {
     pub(super) damaged: bool,
 }
 
-impl Layout {
+impl GeckoLayout {
     /// The layout for blocks whose bitmap is cut into `parts`; none where a page does not hold the
     /// entries of two blocks: all entries of a block stand on one page, so that a query reads one page a run.
     pub(crate) fn new(geometry: &Geometry, parts: u32) -> Option<Self> {
@@ -112,7 +112,7 @@ fn put_bits(bytes: &mut [u8], at: usize, count: u32, value: u32) {
 /// A Gecko page, read.
 #[derive(Clone, Copy)]
 pub(super) struct GeckoPage<'a> {
-    layout: Layout,
+    layout: GeckoLayout,
     bytes: &'a [u8],
     entries: usize,
 }
@@ -120,7 +120,7 @@ pub(super) struct GeckoPage<'a> {
 impl<'a> GeckoPage<'a> {
     /// The page in `bytes`; more entries than fit are none.
     #[inline]
-    pub(super) fn new(layout: Layout, bytes: &'a [u8]) -> Self {
+    pub(super) fn new(layout: GeckoLayout, bytes: &'a [u8]) -> Self {
         let entries = usize::from(u16::from_le_bytes([bytes[0], bytes[1]])).min(layout.entries);
         Self { layout, bytes, entries }
     }
@@ -182,17 +182,17 @@ impl<'a> GeckoPage<'a> {
 /// A Gecko page being filled.
 #[derive(Clone)]
 pub(super) struct GeckoPageBuilder {
-    layout: Layout,
+    layout: GeckoLayout,
     pub(super) bytes: alloc::vec::Vec<u8>,
     entries: usize,
 }
 
 impl GeckoPageBuilder {
-    pub(super) fn new(layout: Layout, page_bytes: usize) -> Self {
+    pub(super) fn new(layout: GeckoLayout, page_bytes: usize) -> Self {
         Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0 }
     }
 
-    pub(super) fn layout(&self) -> Layout {
+    pub(super) fn layout(&self) -> GeckoLayout {
         self.layout
     }
 
@@ -245,10 +245,10 @@ mod tests {
     fn the_papers_page_holds_five_hundred_entries() {
         // The paper's 504, less what the header takes, and more because flags stand in the keys.
         let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
-        assert_eq!(Layout::new(&geometry, 4).unwrap().entries, 506);
-        assert_eq!(Layout::new(&geometry, 1).unwrap().entries, 202);
+        assert_eq!(GeckoLayout::new(&geometry, 4).unwrap().entries, 506);
+        assert_eq!(GeckoLayout::new(&geometry, 1).unwrap().entries, 202);
         let large = Geometry::new(4096, 1024, 128, 1, 1).unwrap();
-        assert_eq!(Layout::new(&large, 32).unwrap().entries, 506);
+        assert_eq!(GeckoLayout::new(&large, 32).unwrap().entries, 506);
     }
 
     proptest! {
@@ -260,7 +260,7 @@ mod tests {
         ) {
             let parts = parts.min(pages_per_block);
             let geometry = Geometry::new(4096, pages_per_block, 64, 1, 1).unwrap();
-            let layout = Layout::new(&geometry, parts).unwrap();
+            let layout = GeckoLayout::new(&geometry, parts).unwrap();
             let mut builder = GeckoPageBuilder::new(layout, 4096);
             let mut state = seed | 1;
             let mut next = || {

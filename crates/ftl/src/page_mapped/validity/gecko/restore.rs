@@ -12,7 +12,7 @@ use super::{LOST_PAGE, LogarithmicGecko};
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::{BlockState, ValidityScan};
+use crate::page_mapped::validity::{BlockValidity, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, CLOCK_MAX, Geometry, Kind, Nand, Page};
 
@@ -115,11 +115,11 @@ impl LogarithmicGecko {
         io: &mut MetaIo<'_, N>,
         erased: impl Fn(Block) -> bool,
         pages: &[Page],
-        mut found: impl FnMut(Block, BlockState),
+        mut found: impl FnMut(Block, BlockValidity),
     ) -> Vec<bool> {
         let (geometry, layout): (Geometry, _) = (*io.geometry(), self.tuning.layout);
         let mut known = alloc::vec![false; pages.len()];
-        let mut current: Option<(Block, BlockState)> = None;
+        let mut current: Option<(Block, BlockValidity)> = None;
         let (first_blocks, lost) = self.merging.visit(io, &self.runs, |key, words, flags| {
             let (block, part) = (Block(key / layout.parts), key % layout.parts);
             if erased(block) || block.0 >= geometry.blocks() {
@@ -130,7 +130,7 @@ impl LogarithmicGecko {
             {
                 found(block, state);
             }
-            let (_, state) = current.get_or_insert((block, BlockState { stale: 0, free: false }));
+            let (_, state) = current.get_or_insert((block, BlockValidity { stale: 0, free: false }));
             let stale = words.iter().map(|word| word.count_ones() as u16).sum();
             // A part that is there twice, behind a checksum that fits, is no reason to overflow.
             state.stale = state.stale.saturating_add(stale);

@@ -9,7 +9,7 @@ use super::{Header, LOST_PAGE, NONE, PageValidityLog};
 use crate::FtlError;
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::validity::{BlockState, StorePage, Validity, ValidityScan};
+use crate::page_mapped::validity::{BlockValidity, StorePage, Validity, ValidityScan};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -130,7 +130,7 @@ impl PageValidityLog {
         io: &mut MetaIo<'_, N>,
         begun: impl Fn(Block) -> u64,
         reports: &[Page],
-        mut found: impl FnMut(Block, BlockState),
+        mut found: impl FnMut(Block, BlockValidity),
     ) -> Vec<bool> {
         let geometry = self.geometry;
         let mut known = vec![false; reports.len()];
@@ -183,13 +183,13 @@ impl PageValidityLog {
         stale: &[u16],
         reports: &[Page],
         known: &[bool],
-        found: &mut impl FnMut(Block, BlockState),
+        found: &mut impl FnMut(Block, BlockValidity),
     ) {
         let all = self.geometry.pages_per_block();
         let mut live = Vec::new();
         for (block, stale) in (0..).map(Block).zip(stale.iter().copied()).filter(|(_, stale)| *stale > 0) {
             if stale == FREE {
-                found(block, BlockState { stale: all as u16, free: true });
+                found(block, BlockValidity { stale: all as u16, free: true });
                 continue;
             }
             let first = self.geometry.page(block, 0);
@@ -202,7 +202,7 @@ impl PageValidityLog {
                 self.live_in(io, block, &mut live);
                 stale = all as u16 - live.len() as u16;
             }
-            found(block, BlockState { stale, free: false });
+            found(block, BlockValidity { stale, free: false });
         }
     }
 
