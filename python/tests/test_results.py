@@ -85,10 +85,15 @@ def test_results_from_before_a_key_was_added_are_read() -> None:
     result = phelsuma.Result.from_json(json.dumps(before))
     assert result.channels is result.management_seconds is result.victim_choices is result.geometry.log_blocks is None
     assert result.raw == before and result.wa == phelsuma.Result.of(value).wa
-    # What is stored of the papers, of whatever age; what is in a trace is no run.
-    stored = sorted((ROOT / "papers").glob("*/runs/*.json"))
-    found = [json.loads(path.read_text())["result"] for path in stored]
-    runs = [phelsuma.Result.of(one) for one in found if one.get("schema") == "phelsuma.run/1"]
+
+
+def test_stored_runs_of_the_papers_are_read_whatever_their_age() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    stored = sorted((ROOT / "papers").glob("*/runs.jsonl.zst"))
+    lines = [line for path in stored for line in pyarrow.input_stream(str(path)).read().splitlines()]
+    # What is in a trace is no run.
+    found = [of for of in (json.loads(line)["result"] for line in lines) if of.get("schema") == "phelsuma.run/1"]
+    runs = [phelsuma.Result.of(one) for one in found]
     assert len(runs) > 100 and all(run.wa >= 1 or run.write_amplification is None for run in runs)
 
 

@@ -35,7 +35,7 @@ impl Verdict {
 pub struct RunOf {
     /// Its command.
     pub command: String,
-    /// Its file's name among the stored runs; none for formulas, and where it could not be run.
+    /// Its key among the stored runs; none for formulas, and where it could not be run.
     pub key: Option<String>,
     /// Whether the drive was in its steady state at the end, if that was looked at.
     #[serde(default)]

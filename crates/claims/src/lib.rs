@@ -2,8 +2,8 @@
 //!
 //! A paper has a folder. `claims.toml` in it is written by hand ([`Document`]): what the paper says in a number and a
 //! comparison, which commands of `phelsuma` try it, and how the measured value comes out of their JSON, as an
-//! [`Expression`]. Everything else in the folder is written by the [`Store`]: a file for each run, named by a hash of its
-//! command and of the sources it was run with, and per scale a file of measured values and verdicts ([`Findings`]).
+//! [`Expression`]. Everything else in the folder is written by the [`Store`]: a file of runs, each with its command and a
+//! hash of the code it was run with, and per scale a file of measured values and verdicts ([`Findings`]).
 //!
 //! Invariants of this crate: it imports no other crate of the workspace and runs nothing; a verdict is computed from
 //! results that are there, by [`judge`], which is the same for who has just run them and for who only checks; nothing in
@@ -22,6 +22,12 @@ mod lookup;
 mod plan;
 mod reason;
 mod store;
+mod stored;
+
+// What the build script leaves out of the hash is tried here.
+#[cfg(test)]
+#[path = "../build/code/mod.rs"]
+mod code;
 
 pub use document::{ByScale, Chosen, Claim, Document, Figure, Kind, Operator, Runs, Scale};
 pub use drawing::Draw;
@@ -31,4 +37,5 @@ pub use figures::csv;
 pub use findings::{Finding, Findings, RunOf, Verdict};
 pub use judge::{Results, judge};
 pub use plan::Plan;
-pub use store::{SOURCES, Store, StoredRun, VERSION, key};
+pub use store::Store;
+pub use stored::{SOURCES, StoredRun, StoredRuns, VERSION, key};

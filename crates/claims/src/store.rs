@@ -3,61 +3,26 @@
 //! ```text
 //! claims.toml              written by hand
 //! results-quick.json       measured values and verdicts
-//! runs/HASH.json           a run: its command, the version and sources it was run with, its result
+//! runs.jsonl.zst           runs: each one's command, the version and code it was run with, its result
 //! figures-quick/fig09.csv  series
 //! ```
 //!
-//! A file is written beside its place and renamed, so that whoever reads it sees all of it.
+//! A file is written beside its place, synced and renamed: a reader sees the whole old one or the whole new one.
+//! The file of runs is written anew for each run that is done. An interrupt loses only runs in progress.
+//! Several commands may store runs at the same time: each takes a lock, reads the file, adds its run, and writes the file.
 
 use crate::document::{Document, Scale, is_file_name};
 use crate::error::ClaimsError;
 use crate::findings::Findings;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use sha2::{Digest, Sha256};
+use crate::stored::{StoredRun, StoredRuns};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
-
-/// The version of the workspace.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// A hash of the sources of all crates that decide what a run gives.
-pub const SOURCES: &str = env!("PHELSUMA_SOURCES");
 
 /// The largest file that is read, in bytes.
 const FILE_MAX: u64 = 256 << 20;
-
-/// A run that was done.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StoredRun {
-    /// Its command.
-    pub command: String,
-    /// The version it was run with.
-    pub version: String,
-    /// The hash of the sources it was run with.
-    pub sources: String,
-    /// What it gave, without what it cost the machine.
-    pub result: Value,
-}
-
-impl StoredRun {
-    /// A run of this version and these sources.
-    pub fn new(command: &str, mut result: Value) -> Self {
-        // The one part that differs from machine to machine.
-        result.as_object_mut().and_then(|object| object.remove("machine"));
-        Self { command: command.into(), version: VERSION.into(), sources: SOURCES.into(), result }
-    }
-
-    /// Its file's name.
-    pub fn key(&self) -> String {
-        key(&self.command, &self.version, &self.sources)
-    }
-}
-
-/// The name of the file of a run with this command, version and sources.
-pub fn key(command: &str, version: &str, sources: &str) -> String {
-    let digest = Sha256::digest(format!("{command}\n{version}\n{sources}\n"));
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// The folder of a paper.
 #[derive(Clone, Debug)]
@@ -125,35 +90,28 @@ impl Store {
     pub fn write_findings(&self, findings: &Findings) -> Result<(), ClaimsError> {
         let path = self.findings_path(findings.scale);
         let text = serde_json::to_string_pretty(findings).map_err(|error| ClaimsError::malformed(&path, error))?;
-        write(&path, &(text + "\n"))
+        write(&path, (text + "\n").as_bytes())
     }
 
-    /// A stored run, if there is one of that name.
+    /// The stored runs.
     ///
     /// # Errors
     /// A file that cannot be read or is none.
-    pub fn run(&self, key: &str) -> Result<Option<StoredRun>, ClaimsError> {
-        if !is_file_name(key) {
-            return Ok(None);
+    pub fn runs(&self) -> Result<StoredRuns, ClaimsError> {
+        let path = self.runs_path();
+        match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredRuns::default()),
+            Err(error) => Err(ClaimsError::file(path, &error)),
+            Ok(file) => StoredRuns::read(file).map_err(|error| ClaimsError::malformed(path, error)),
         }
-        let path = self.run_path(key);
-        let Some(run) = read::<StoredRun>(&path)? else { return Ok(None) };
-        if run.key() != key {
-            return Err(ClaimsError::malformed(path, "its name is not the hash of what is in it"));
-        }
-        Ok(Some(run))
     }
 
-    /// Stores a run; its key.
+    /// Adds a run to the stored ones; its key.
     ///
     /// # Errors
-    /// [`ClaimsError::File`].
+    /// [`ClaimsError::File`]; stored runs that are none.
     pub fn write_run(&self, run: &StoredRun) -> Result<String, ClaimsError> {
-        let key = run.key();
-        let path = self.run_path(&key);
-        let text = serde_json::to_string(run).map_err(|error| ClaimsError::malformed(&path, error))?;
-        write(&path, &(text + "\n"))?;
-        Ok(key)
+        self.change_runs(|runs| runs.insert(run).map_err(|error| ClaimsError::malformed(self.runs_path(), error)))
     }
 
     /// Writes a figure's series.
@@ -161,7 +119,7 @@ impl Store {
     /// # Errors
     /// [`ClaimsError::File`].
     pub fn write_figure(&self, scale: Scale, id: &str, text: &str) -> Result<(), ClaimsError> {
-        write(&self.figure_path(scale, id), text)
+        write(&self.figure_path(scale, id), text.as_bytes())
     }
 
     /// Where a figure's series are.
@@ -169,34 +127,41 @@ impl Store {
         self.folder.join(format!("figures-{}", scale.name())).join(format!("{id}.csv"))
     }
 
-    /// Deletes the stored runs that no findings name; how many.
+    /// Deletes those of the runs in `known` that no findings name; how many. A run that another command has stored meanwhile
+    /// stays: its findings are still to come.
     ///
     /// # Errors
-    /// [`ClaimsError::File`]; findings that are none.
-    pub fn prune(&self) -> Result<usize, ClaimsError> {
-        let mut named = Vec::new();
+    /// [`ClaimsError::File`]; findings or stored runs that are none.
+    pub fn prune(&self, known: &StoredRuns) -> Result<usize, ClaimsError> {
+        let mut named = BTreeSet::new();
         for scale in Scale::ALL {
             let findings = self.findings(scale)?;
             named.extend(findings.iter().flat_map(Findings::runs).filter_map(|(_, run)| run.key.clone()));
         }
-        let folder = self.folder.join("runs");
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            entries => entries.map_err(|error| ClaimsError::file(&folder, &error))?,
-        };
-        let mut pruned = 0;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            let key = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
-            if key.is_some_and(|key| named.iter().all(|named| named != key)) {
-                fs::remove_file(&path).map_err(|error| ClaimsError::file(&path, &error))?;
-                pruned += 1;
-            }
+        let is_kept = |key: &str| named.contains(key) || known.get(key).is_none();
+        if known.iter().all(|run| is_kept(&run.key())) {
+            return Ok(0);
         }
-        Ok(pruned)
+        self.change_runs(|runs| Ok(runs.retain(is_kept)))
     }
 
-    fn run_path(&self, key: &str) -> PathBuf {
-        self.folder.join("runs").join(format!("{key}.json"))
+    /// Reads the stored runs, changes them and writes them, all under the lock.
+    fn change_runs<T>(&self, change: impl FnOnce(&mut StoredRuns) -> Result<T, ClaimsError>) -> Result<T, ClaimsError> {
+        let beside = self.folder.join("runs.lock");
+        let lock = File::options().create(true).append(true).open(&beside);
+        let lock =
+            lock.and_then(|file| file.lock().map(|()| file)).map_err(|error| ClaimsError::file(&beside, &error))?;
+        let mut runs = self.runs()?;
+        let changed = change(&mut runs)?;
+        let path = self.runs_path();
+        let bytes = runs.to_bytes().map_err(|error| ClaimsError::file(&path, &error))?;
+        write(&path, &bytes)?;
+        drop(lock);
+        Ok(changed)
+    }
+
+    fn runs_path(&self) -> PathBuf {
+        self.folder.join("runs.jsonl.zst")
     }
 }
 
@@ -211,13 +176,14 @@ fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, ClaimsEr
     serde_json::from_slice(&bytes).map(Some).map_err(|error| ClaimsError::malformed(path, error))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), ClaimsError> {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ClaimsError> {
     let failed = |error: io::Error| ClaimsError::file(path, &error);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     // Two commands may write the same file at a time.
     let beside = path.with_extension(format!("{}.part", std::process::id()));
-    fs::write(&beside, text).map_err(failed)?;
+    let mut file = File::create(&beside).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
     fs::rename(&beside, path).map_err(failed)
 }

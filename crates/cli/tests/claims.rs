@@ -7,9 +7,11 @@
 mod common;
 
 use common::{phelsuma, prints, refused_with, words};
-use serde_json::Value;
+use phelsuma_claims::{Store, StoredRun};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const TINY: &str = r#"
 title = "A paper of this test's own"
@@ -109,8 +111,12 @@ fn verdicts(found: &Value) -> Vec<(String, String)> {
     all.iter().map(|claim| (text(&claim["id"]), text(&claim["verdict"]))).collect()
 }
 
+fn store(papers: &Path) -> Store {
+    Store::open(papers, "tiny").unwrap()
+}
+
 fn runs(papers: &Path) -> usize {
-    fs::read_dir(papers.join("tiny/runs")).unwrap().count()
+    store(papers).runs().unwrap().iter().count()
 }
 
 #[test]
@@ -146,15 +152,13 @@ fn verdicts_are_computed_stored_and_checked() {
     assert!(lines.last().unwrap().starts_with("sized_80,"));
 
     // Nothing is run twice: what is stored is taken, whatever it says.
-    let path = fs::read_dir(papers.join("tiny/runs")).unwrap().map(|f| f.unwrap().path());
     let key = found["claims"][0]["runs"]["page"]["key"].as_str().unwrap();
-    let path = path.filter(|path| path.file_stem().unwrap() == key).collect::<Vec<_>>().remove(0);
-    let run = fs::read_to_string(&path).unwrap();
-    let mut lie: Value = serde_json::from_str(&run).unwrap();
-    assert!(lie["result"].get("machine").is_none());
-    lie["result"]["write_amplification"]["total"] = 0.5.into();
-    lie["result"]["steady"] = false.into();
-    fs::write(&path, lie.to_string()).unwrap();
+    let run = store(&papers).runs().unwrap().get(key).unwrap().clone();
+    assert!(run.result.get("machine").is_none());
+    let mut lie = run.clone();
+    lie.result["write_amplification"]["total"] = 0.5.into();
+    lie.result["steady"] = false.into();
+    store(&papers).write_run(&lie).unwrap();
     let told = prints(&claims("run", &papers, "--only no-amplification"));
     assert!(told.contains("not steady, 1 of 1 runs: page"), "{told}");
     assert!(told.contains("1 claims: 1 hold, 0 do not hold here, 0 cannot be run here"), "{told}");
@@ -163,7 +167,7 @@ fn verdicts_are_computed_stored_and_checked() {
     assert_eq!(bad.status.code(), Some(1));
     let said = String::from_utf8(bad.stdout).unwrap();
     assert!(said.contains("all-programs: stored as 'holds', and it is 'does not hold here'"), "{said}");
-    fs::write(&path, run).unwrap();
+    store(&papers).write_run(&run).unwrap();
     prints(&claims("run", &papers, ""));
     let checked = prints(&claims("check", &papers, ""));
     assert_eq!(checked.lines().count(), 1);
@@ -174,7 +178,7 @@ fn verdicts_are_computed_stored_and_checked() {
 fn a_check_says_which_claims_stand_on_runs_of_other_sources() {
     let papers = papers("claims-sources", TINY);
     prints(&claims("run", &papers, ""));
-    common::make_older(&papers.join("tiny"), "page");
+    common::make_older(&papers, "tiny", "page");
     let told = prints(&claims("check", &papers, ""));
     let of_it = ["all-programs", "no-amplification", "no-such-number"];
     let says = format!("; 1 of 1 runs were done with other sources than these, for {}\n", of_it.join(", "));
@@ -244,7 +248,7 @@ fn a_check_notices_what_has_changed() {
     }
     // A run that is gone.
     fs::write(&document, TINY).unwrap();
-    fs::remove_dir_all(papers.join("tiny/runs")).unwrap();
+    fs::remove_file(papers.join("tiny/runs.jsonl.zst")).unwrap();
     assert!(problems().contains(&"all-programs: its run page is not stored".to_string()));
     // What no result names can be thrown away.
     prints(&claims("run", &papers, ""));
@@ -254,6 +258,52 @@ fn a_check_notices_what_has_changed() {
     prints(&claims("run", &papers, "--prune"));
     prints(&claims("check", &papers, ""));
     assert_eq!(runs(&papers), 3);
+}
+
+#[test]
+fn a_run_that_was_done_before_an_interrupt_is_not_lost() {
+    let claim = |id: &str, run: &str| {
+        format!(
+            "[[claims]]\nid = \"{id}\"\nat = \"1\"\nsays = \"\"\nmeasure = \"{run}.write_amplification.total\"\noperator = \"<\"\nvalue = 9\n"
+        )
+    };
+    let long = "run --ftl page --workload uniform --capacity 64MiB --passes 1000000";
+    let short = "run --ftl page --workload uniform --capacity 64MiB --warmup 0 --passes 0.1";
+    let text = format!(
+        "title = \"A\"\n[runs]\na = \"{short}\"\nb = \"{long}\"\n{}{}",
+        claim("short", "a"),
+        claim("long", "b")
+    );
+    let papers = papers("claims-interrupt", &text);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_phelsuma"));
+    let mut running = command.args(words(&claims("run", &papers, "--jobs 2"))).spawn().unwrap();
+    while !papers.join("tiny/runs.jsonl.zst").exists() {
+        assert!(running.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let stored = store(&papers).runs().unwrap();
+    assert_eq!(stored.iter().map(|run| run.command.as_str()).collect::<Vec<_>>(), [short]);
+}
+
+#[test]
+fn runs_that_several_store_at_a_time_are_all_there_and_others_do_not_prune_them() {
+    let papers = papers("claims-together", TINY);
+    let before = store(&papers).runs().unwrap();
+    let run = |n: u32| StoredRun::new(&format!("run {n}"), json!({"n": n}));
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let store = store(&papers);
+            scope.spawn(move || (0..8).for_each(|n| _ = store.write_run(&run(8 * thread + n)).unwrap()));
+        }
+    });
+    let stored = store(&papers).runs().unwrap();
+    assert!((0..32).all(|n| stored.get(&run(n).key()).is_some_and(|stored| stored.result["n"] == n)));
+    // No result names them, but whoever stored them may still be at work.
+    assert_eq!(store(&papers).prune(&before).unwrap(), 0);
+    assert_eq!(store(&papers).prune(&stored).unwrap(), 32);
+    assert_eq!(runs(&papers), 0);
 }
 
 #[test]
@@ -403,6 +453,11 @@ fn what_is_wrong_with_the_files_is_one_line() {
             assert!(error.contains("results-quick.json: ") && error.contains(says), "{error}");
         }
     }
+    fs::remove_file(&stored).unwrap();
+    let stored = papers.join("tiny/runs.jsonl.zst");
+    fs::write(&stored, "no runs").unwrap();
+    let error = refused_with(2, &words(&claims("run", &papers, "")));
+    assert!(error.contains("runs.jsonl.zst: "), "{error}");
     fs::remove_file(&stored).unwrap();
     let at = papers.display();
     for (line, says) in [

@@ -224,7 +224,7 @@ fn claims() {
     let line = |what: &str| format!("claims {what} tiny --papers {} --json", papers.display());
     check("phelsuma.claims/1", &[json(&line("run"))]);
     check("phelsuma.claims-list/1", &[json(&line("list"))]);
-    common::make_older(&papers.join("tiny"), "page");
+    common::make_older(&papers, "tiny", "page");
     std::fs::write(papers.join("tiny/claims.toml"), CLAIMS.replace("value = 2", "value = 1")).unwrap();
     let checked = common::phelsuma(&common::words(&line("check"))).stdout;
     check("phelsuma.claims-check/1", &[serde_json::from_slice(&checked).unwrap()]);

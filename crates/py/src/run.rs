@@ -79,7 +79,7 @@ pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// What tells apart engines of the same version: a hash of the sources that a run depends on.
+/// What tells apart engines of the same version: a hash of the code that a run depends on.
 #[pyfunction]
 pub(crate) fn sources() -> &'static str {
     phelsuma_claims::SOURCES

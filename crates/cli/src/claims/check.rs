@@ -4,7 +4,7 @@ use super::paper::{PaperArgs, ScaleArg, summary};
 use super::task::{Task, task};
 use crate::errors::{Failure, Outcome};
 use crate::output;
-use phelsuma_claims::{Claim, Finding, Kind, Plan, Results, SOURCES, Scale, Store, VERSION, Verdict, judge};
+use phelsuma_claims::{Claim, Finding, Kind, Plan, Results, SOURCES, Scale, StoredRuns, VERSION, Verdict, judge};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -59,6 +59,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             scale.name()
         )));
     };
+    let stored = store.runs()?;
     let mut problems = Vec::new();
     let mut untried = 0;
     let (mut runs, mut old) = (Runs::default(), Vec::new());
@@ -80,7 +81,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             }
             Some(finding) => {
                 let mut of_it = Runs::default();
-                let problem = problem_with(claim, finding, &plan, &store, &mut of_it)?;
+                let problem = problem_with(claim, finding, &plan, &stored, &mut of_it);
                 if !of_it.other.is_empty() {
                     old.push(claim.id.clone());
                 }
@@ -129,29 +130,23 @@ fn some(names: &[String]) -> String {
 }
 
 /// What is wrong with a finding, if anything is.
-fn problem_with(
-    claim: &Claim,
-    finding: &Finding,
-    plan: &Plan,
-    store: &Store,
-    runs: &mut Runs,
-) -> Outcome<Option<String>> {
+fn problem_with(claim: &Claim, finding: &Finding, plan: &Plan, stored: &StoredRuns, runs: &mut Runs) -> Option<String> {
     let mut results = Results::new();
     for name in plan.runs_of(&claim.id) {
         let command = plan.commands.get(name).cloned().flatten();
         let of_it = finding.runs.get(name).filter(|run| run.command == command.as_deref().unwrap_or_default());
-        let Some(run) = of_it else { return Ok(Some(format!("its run {name} is another now: run it again"))) };
+        let Some(run) = of_it else { return Some(format!("its run {name} is another now: run it again")) };
         let result = match &run.key {
             Some(key) => {
-                let Some(run) = store.run(key)? else { return Ok(Some(format!("its run {name} is not stored"))) };
+                let Some(run) = stored.get(key) else { return Some(format!("its run {name} is not stored")) };
                 if run.command != command.unwrap_or_default() {
-                    return Ok(Some(format!("the stored run {name} is of another command")));
+                    return Some(format!("the stored run {name} is of another command"));
                 }
                 runs.keys.insert(key.clone());
                 if (run.version.as_str(), run.sources.as_str()) != (VERSION, SOURCES) {
                     runs.other.insert(key.clone());
                 }
-                Ok((run.result, Some(key.clone())))
+                Ok((run.result.clone(), Some(key.clone())))
             }
             None => match task(command.as_deref(), plan.scale) {
                 Ok(Task::Formula(value)) => Ok((value, None)),
@@ -163,7 +158,7 @@ fn problem_with(
     }
     let now = judge(claim, plan, &results);
     let number = |finding: &Finding| finding.measured.map_or_else(|| "nothing".to_string(), |x| x.to_string());
-    Ok(if now.verdict != finding.verdict {
+    if now.verdict != finding.verdict {
         Some(format!("stored as '{}', and it is '{}'", finding.verdict.name(), now.verdict.name()))
     } else if !same(now.measured, finding.measured) {
         Some(format!("stored as measuring {}, and it measures {}", number(finding), number(&now)))
@@ -174,7 +169,7 @@ fn problem_with(
         Some(format!("stored as '{}', and it is '{}'", kind(finding), kind(&now)))
     } else {
         None
-    })
+    }
 }
 
 /// But for the last digits, which may differ between machines.

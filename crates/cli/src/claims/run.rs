@@ -6,8 +6,8 @@ use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::{output, table};
 use phelsuma_claims::{
-    Claim, Document, Figure, Finding, Findings, Kind, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun, VERSION,
-    csv, judge, key,
+    Claim, Document, Figure, Finding, Findings, Kind, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun,
+    StoredRuns, VERSION, csv, judge, key,
 };
 use phelsuma_drive::{RunConfig, RunError};
 use phelsuma_nand::Geometry;
@@ -53,6 +53,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let plan = document.plan(scale).map_err(Failure::Input)?;
     let chosen = document.chosen(&args.only)?;
     let earlier = store.findings(scale)?;
+    let runs = store.runs()?;
 
     let mut wanted: BTreeSet<&str> = chosen.claims.iter().flat_map(|claim| plan.runs_of(&claim.id)).collect();
     let lines = chosen.figures.iter().filter_map(|figure| plan.lines.get(&figure.id));
@@ -65,7 +66,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             Ok(Task::Trace(trace)) => {
                 let command = command.unwrap_or_default();
                 let known = earlier.as_ref().filter(|_| args.any_version);
-                match stored(&store, known, name, &command)? {
+                match stored(&runs, known, name, &command) {
                     Some(run) => Ok((run.result.clone(), Some(run.key()))),
                     None => match look_at(&trace) {
                         Ok(said) => {
@@ -81,7 +82,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             Ok(Task::Run(config, geometry)) => {
                 let command = command.unwrap_or_default();
                 let known = earlier.as_ref().filter(|_| args.any_version);
-                match stored(&store, known, name, &command)? {
+                match stored(&runs, known, name, &command) {
                     Some(run) => Ok((run.result.clone(), Some(run.key()))),
                     None => {
                         to_do.push(ToDo { name: name.to_string(), command, config, geometry });
@@ -102,7 +103,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     write_figures(args, &store, &document, &plan, &mut findings, &mut results)?;
     store.write_findings(&findings)?;
     if args.prune {
-        store.prune()?;
+        store.prune(&runs)?;
     }
     if args.paper.json {
         output::json(&Findings { claims: found, ..findings })?;
@@ -118,19 +119,13 @@ pub(super) fn main(args: &Args) -> Outcome {
     }
 }
 
-/// What a run gave before: with these sources, or with any that `known` names.
-fn stored(store: &Store, known: Option<&Findings>, name: &str, command: &str) -> Outcome<Option<StoredRun>> {
-    if let Some(run) = store.run(&key(command, VERSION, SOURCES))? {
-        return Ok(Some(run));
-    }
-    let runs = known.iter().flat_map(|findings| findings.runs());
-    let of_it = runs.filter(|(of, run)| *of == name && run.command == command);
-    for key in of_it.filter_map(|(_, run)| run.key.as_deref()) {
-        if let Some(run) = store.run(key)? {
-            return Ok(Some(run));
-        }
-    }
-    Ok(None)
+/// What a run gave before: with this code, or with any that `known` names.
+fn stored<'r>(runs: &'r StoredRuns, known: Option<&Findings>, name: &str, command: &str) -> Option<&'r StoredRun> {
+    let of_now = key(command, VERSION, SOURCES);
+    let named = known.iter().flat_map(|findings| findings.runs());
+    let of_it = named.filter(|(of, run)| *of == name && run.command == command);
+    let mut keys = std::iter::once(of_now.as_str()).chain(of_it.filter_map(|(_, run)| run.key.as_deref()));
+    keys.find_map(|key| runs.get(key))
 }
 
 /// Does what is to be done, and stores each run when it is done. What went wrong with one of them, if anything did.
@@ -191,13 +186,14 @@ fn write_figures(
     findings: &mut Findings,
     results: &mut Results,
 ) -> Outcome {
+    let runs = store.runs()?;
     findings.figures.retain(|id, _| document.figures.iter().any(|figure| figure.id == *id));
     for figure in &document.figures {
         let Some(lines) = plan.lines.get(&figure.id) else { continue };
         for name in lines {
             let Some(command) = plan.commands.get(name).and_then(Option::as_deref) else { continue };
             if !results.contains_key(name)
-                && let Some(run) = stored(store, args.any_version.then_some(&*findings), name, command)?
+                && let Some(run) = stored(&runs, args.any_version.then_some(&*findings), name, command)
             {
                 results.insert(name.clone(), Ok((run.result.clone(), Some(run.key()))));
             }

@@ -72,17 +72,15 @@ pub fn tiny_trace(name: &str) -> PathBuf {
 }
 
 /// Makes a stored run of a paper's first claim one of earlier sources.
-pub fn make_older(paper: &std::path::Path, run: &str) {
-    let read = |path: &std::path::Path| -> serde_json::Value {
-        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-    };
-    let results = paper.join("results-quick.json");
-    let found = read(&results);
-    let key = found["claims"][0]["runs"][run]["key"].as_str().unwrap();
-    let mut stored = read(&paper.join(format!("runs/{key}.json")));
-    stored["sources"] = "earlier".into();
-    let text = |key: &str| stored[key].as_str().unwrap();
-    let earlier = phelsuma_claims::key(text("command"), text("version"), "earlier");
-    std::fs::write(paper.join(format!("runs/{earlier}.json")), stored.to_string()).unwrap();
-    std::fs::write(&results, found.to_string().replace(key, &earlier)).unwrap();
+pub fn make_older(papers: &std::path::Path, paper: &str, run: &str) {
+    let store = phelsuma_claims::Store::open(papers, paper).unwrap();
+    let mut findings = store.findings(phelsuma_claims::Scale::Quick).unwrap().unwrap();
+    let of_it = findings.claims[0].runs.get_mut(run).unwrap();
+    let newer = store.runs().unwrap().get(of_it.key.as_deref().unwrap()).unwrap().clone();
+    let older = phelsuma_claims::StoredRun { sources: "earlier".into(), ..newer };
+    let key = std::mem::replace(&mut of_it.key, Some(store.write_run(&older).unwrap()));
+    for finding in &mut findings.claims {
+        finding.runs.values_mut().filter(|run| run.key == key).for_each(|run| run.key = Some(older.key()));
+    }
+    store.write_findings(&findings).unwrap();
 }
