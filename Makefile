@@ -26,7 +26,7 @@ THUMB := thumbv7em-none-eabihf
 I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
-	nbd-clients page-browser bench-page \
+	nbd-clients page-browser bench-page my-policy \
 	mutants mutants-table thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
 	thorough-tests thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
@@ -122,6 +122,7 @@ test:
 	@$(MAKE) --no-print-directory nbd-clients page-browser python-venv & fetching=$$!; \
 	$(MAKE) --no-print-directory lint no-std; checked=$$?; wait $$fetching && exit $$checked
 	$(CARGO) test --workspace --quiet
+	$(MAKE) --no-print-directory my-policy
 	$(MAKE) --no-print-directory test-python
 	$(MAKE) --no-print-directory mutants
 
@@ -129,6 +130,13 @@ test:
 mutants:
 	$(MUTANTS) test --quiet -p phelsuma-ftl mutants
 	$(MUTANTS) test --quiet -p phelsuma-drive --test mutants --test it mutants
+
+# A crate of somebody's own, outside the workspace, with policies that nothing here knows. It stands on what was built for
+# the other tests, with the same versions.
+my-policy:
+	@cp Cargo.lock examples/my_policy/Cargo.lock
+	CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) test --quiet \
+		--manifest-path examples/my_policy/Cargo.toml
 
 # Writes docs/MUTANTS.md: what caught each of them.
 mutants-table:

@@ -45,7 +45,7 @@ use open::OpenBlocks;
 pub(crate) use open::Spread;
 use phelsuma_nand::{Block, Geometry};
 pub(crate) use watch::Watch;
-pub(crate) use wear::{LOOKS_MAX, Wear};
+pub(crate) use wear::Wear;
 
 /// What a block is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

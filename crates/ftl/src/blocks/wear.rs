@@ -14,13 +14,11 @@
 //! rests on any of it.
 
 use super::{BlockUse, Blocks, Watch};
+use crate::config::LOOKS_MAX;
 use crate::medium::marks::SpareMarks;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, SpareRead, Time};
-
-/// The most free blocks that are looked at before one is opened.
-pub(crate) const LOOKS_MAX: u32 = 32;
 
 /// After a block was collected for its wear, so many host pages for each page moved before the next one is: levelling
 /// stays a small part of the drive's work also when many blocks fall behind at once.

@@ -22,7 +22,7 @@ pub use error::ConfigError;
 pub use log_block::{LastBackground, LastParts, LogInstances, LogParts, LogScheme, SuperblockParts};
 pub use page_parts::PageParts;
 pub use parameters::parameters;
-pub(crate) use parts::{B_TREE, GECKO, LAZY, MU_BITMAPS, MU_TREE, TIMEOUT_MS};
+pub(crate) use parts::{B_TREE, GECKO, LAZY, LOOKS_MAX, MU_BITMAPS, MU_TREE, TIMEOUT_MS};
 pub use parts::{
     DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PowerPart,
     Synchronize, ValidityPart, WearPart,

@@ -1,12 +1,12 @@
 //! The parts of a page-mapped FTL and their parameters, in the order in which an image keeps them.
 
+use super::parts::LOOKS_MAX;
 use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, MU_BITMAPS, MU_TREE, TIMEOUT_MS};
 use super::rows::{Open, Parts, Row, of, own, part, settings_of};
 use super::{
     ConfigError, DirectoryPart, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
     Synchronize, ValidityPart, WearPart,
 };
-use crate::blocks::LOOKS_MAX;
 use crate::policy::registered::{placements, victims};
 use crate::spec::{Number, Param};
 use alloc::string::ToString;

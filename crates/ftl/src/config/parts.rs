@@ -235,5 +235,8 @@ pub(crate) const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, wri
 /// Bitmap entries in the same tree with the default: 4 KiB of bitmap cache (µ-FTL figure 8).
 pub(crate) const MU_BITMAPS: ValidityPart = ValidityPart::MuTree { bitmap_cache: 1024 };
 
+/// The most free blocks that levelling looks at before one is opened.
+pub(crate) const LOOKS_MAX: u32 = 32;
+
 /// Levelling of wear with its defaults.
 pub(super) const LEVELLING: WearPart = WearPart::Levelling { threshold: 12, looks: 8 };

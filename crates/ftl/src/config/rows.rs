@@ -42,8 +42,11 @@ pub(super) struct Open<P> {
     /// The one that is there, with its parameters.
     pub(super) settings: fn(&P) -> Vec<(&'static str, String)>,
     /// Its parameter of this name, and where the numbers are.
-    pub(super) find: for<'a> fn(&'a mut P, &str) -> Option<(&'static Param, &'a mut [u32])>,
+    pub(super) find: for<'a> fn(&'a mut P, &str) -> Option<Numbers<'a>>,
 }
+
+/// A parameter, and the numbers of the part that has it.
+pub(super) type Numbers<'a> = (&'static Param, &'a mut [u32]);
 
 /// A part: which it can be, each with its defaults.
 macro_rules! part {

@@ -20,7 +20,7 @@
 //!   maximum". Where the blocks looked at are all of metadata it stays.
 //!
 //! **Purely random writes** (section V-B) are detected if asked for (`placement.on-random=greedy`; the paper says only
-//! that it could be done): `randomness.rs`. The victim part is then greedy (`victim/dual_greedy.rs`); pages go on being
+//! that it could be done): `randomness.rs`. The victim part is then greedy (`victims/dual_greedy.rs`); pages go on being
 //! sorted, which costs little where it does not matter.
 
 use super::randomness::Randomness;

@@ -6,7 +6,7 @@
 //! Windows are spaced as powers: window 0 is for pages that live on for less than a least lifetime, each window after it
 //! reaches `spread` times as far, and the last one is for all that live longer, and those of which nothing is known. What
 //! collection moves is sorted by what it has left then. With `victim=oracle` those blocks are collected whose pages have
-//! long to live and little space to them (`victim/oracle.rs`).
+//! long to live and little space to them (`victims/oracle.rs`).
 //!
 //! When pages die is kept in RAM by physical page (`policy/notes/deaths.rs`). After a power cut nothing is known, and
 //! everything that is not written again is in the last window.

@@ -9,7 +9,7 @@
 //! - **ℓ** is the mean lifespan, from its first write to its collection, of the last [`COLLECTED`] blocks of class 1 that
 //!   were collected; infinite until there were so many.
 //!
-//! The victim part of the paper is cost-benefit with the time since a block was closed (`victim/cost_age.rs`).
+//! The victim part of the paper is cost-benefit with the time since a block was closed (`victims/cost_age.rs`).
 //!
 //! Where this differs, and what is left open:
 //! - **How a lifespan is known** (`sepbit.page-times`). The paper keeps a queue of the pages written last, as long as ℓ, and

@@ -1,4 +1,4 @@
-//! MiDAS's victims: groups of blocks of which each has a size (`placement/midas`). A block is collected from the group that
+//! MiDAS's victims: groups of blocks of which each has a size (`placements/midas`). A block is collected from the group that
 //! is over its size by most, there the one that was closed first; where none is over, from the last group, there the one
 //! with the fewest live pages.
 //!

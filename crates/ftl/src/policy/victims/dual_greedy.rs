@@ -13,7 +13,7 @@
 //! - **A block that has lost no page is not chosen for its stability.** Figure 6 (b) has the level of full blocks among
 //!   the others, and none of its blocks has a latest invalidation. Collecting one gains nothing.
 //! - **Purely random writes** (section V-B: "could switch to the greedy policy when it detects that"): where the
-//!   placement part has found that, if it is asked to look (`placement/dual_greedy.rs`), the mode is utilization.
+//!   placement part has found that, if it is asked to look (`placements/dual_greedy.rs`), the mode is utilization.
 
 use crate::blocks::{View, Wants};
 use crate::policy::notes::PurelyRandom;

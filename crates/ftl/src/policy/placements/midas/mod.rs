@@ -6,7 +6,7 @@
 //! Markov chain of the groups (MCAM, `chain.rs`) predicts what each would move, and a search over configurations (GCS,
 //! `search.rs`) takes the best.
 //!
-//! Stream 0 is the HOT group, stream g the g-th of the chain. The victim part is `victim/chain.rs`: the block that was
+//! Stream 0 is the HOT group, stream g the g-th of the chain. The victim part is `victims/chain.rs`: the block that was
 //! closed first in the group that is over its size, and the emptiest of the last group where none is.
 //!
 //! **As in the paper**, as far as its abstract, talk and the public description of its simulator say: the chain and its
