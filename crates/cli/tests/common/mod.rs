@@ -78,7 +78,7 @@ pub fn make_older(papers: &std::path::Path, paper: &str, run: &str) {
     let of_it = findings.claims[0].runs.get_mut(run).unwrap();
     let newer = store.runs().unwrap().get(of_it.key.as_deref().unwrap()).unwrap().clone();
     let older = phelsuma_claims::StoredRun { sources: "earlier".into(), ..newer };
-    let key = std::mem::replace(&mut of_it.key, Some(store.write_run(&older).unwrap()));
+    let key = of_it.key.replace(store.write_run(&older).unwrap());
     for finding in &mut findings.claims {
         finding.runs.values_mut().filter(|run| run.key == key).for_each(|run| run.key = Some(older.key()));
     }

@@ -53,7 +53,7 @@ enum Copy {
     OtherVersion(u32),
     Broken,
     Absurd(ImageError),
-    Good(Header),
+    Good(Box<Header>),
 }
 
 impl Header {
@@ -95,7 +95,7 @@ impl Header {
         for copy in copies.map(decode) {
             match copy {
                 Copy::Good(header) if found.as_ref().is_none_or(|other| other.sequence < header.sequence) => {
-                    found = Some(header);
+                    found = Some(*header);
                 }
                 Copy::Good(_) | Copy::Nothing => {}
                 // What is said of one copy is better than that the other one is broken as well.
@@ -125,7 +125,7 @@ fn decode(bytes: &[u8; HEADER_BYTES]) -> Copy {
     if crc32fast::hash(&bytes[..CRC_AT]) != u32_at(bytes, CRC_AT) {
         return Copy::Broken;
     }
-    fields(bytes).map_or_else(Copy::Absurd, Copy::Good)
+    fields(bytes).map_or_else(Copy::Absurd, |header| Copy::Good(Box::new(header)))
 }
 
 fn fields(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ImageError> {
