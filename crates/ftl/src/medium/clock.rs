@@ -55,6 +55,7 @@ impl Clock {
     #[inline]
     pub(crate) fn next_program(&mut self, at: Time) -> (u64, Time) {
         self.seq += 1;
+        debug_assert!(self.seq <= phelsuma_nand::CLOCK_MAX, "program order has run out of numbers");
         let window = self.in_flight.len() as u64;
         let slot = if window == 1 { 0 } else { (self.seq % window) as usize };
         (self.seq, at.max(self.in_flight[slot]))

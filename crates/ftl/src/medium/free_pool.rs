@@ -50,6 +50,7 @@ impl FreePool {
     pub(crate) fn put(&mut self, block: Block, horizon: Time) {
         self.queues[self.geometry.die_of(block) as usize].push_back(block);
         self.len += 1;
+        debug_assert!(self.len < self.geometry.blocks(), "a block is free twice");
         self.safe = self.safe.max(horizon);
     }
 
@@ -57,6 +58,10 @@ impl FreePool {
     pub(crate) fn take(&mut self, die: u32, place: usize) -> Option<Block> {
         let queue = &mut self.queues[die as usize];
         let block = if place == 0 { queue.pop_front() } else { queue.remove(place) };
+        debug_assert!(
+            block.is_none_or(|block| self.geometry.die_of(block) == die),
+            "a block is in another die's queue"
+        );
         self.len -= u32::from(block.is_some());
         block
     }

@@ -16,7 +16,7 @@ use phelsuma_nand::{Geometry, Time};
 
 /// A random log block that is being written.
 #[derive(Clone, Debug)]
-pub(super) struct Open {
+pub(super) struct OpenLogBlock {
     /// [`NONE`] where there is none.
     pub(super) slot: u32,
     /// By page: the version of what was written there, for the summary.
@@ -41,7 +41,7 @@ pub(in super::super) struct Last {
     /// By slot: the channel that it was opened for. Its block may be of another one, where that had none free.
     pub(super) opened_for: Vec<u32>,
     /// By partition and channel.
-    pub(super) open: Vec<Open>,
+    pub(super) open: Vec<OpenLogBlock>,
     /// The channels, the one written least recently first.
     pub(super) written: Order,
     /// By channel: pages that the host wrote there.
@@ -62,7 +62,7 @@ impl Last {
         let mut written = Order::default();
         (0..channels).for_each(|channel| written.touch(channel));
         let pages = geometry.pages_per_block();
-        let nothing = || Open { slot: NONE, versions: Vec::with_capacity(pages as usize) };
+        let nothing = || OpenLogBlock { slot: NONE, versions: Vec::with_capacity(pages as usize) };
         Self {
             parts: *parts,
             channels,
@@ -122,7 +122,7 @@ impl Last {
         ledger.structure("last.channels", u64::from(self.channels) * 8);
         let versions: usize = self.open.iter().map(|open| open.versions.capacity() * 8).sum();
         ledger.index("buffer.summary", versions as u64);
-        let open = self.open.capacity() * size_of::<Open>() + self.opened_for.capacity() * 4;
+        let open = self.open.capacity() * size_of::<OpenLogBlock>() + self.opened_for.capacity() * 4;
         let channels = (self.quota.capacity() + self.random.capacity()) * 4
             + self.pages_on.capacity() * 8
             + self.written.bytes() as usize;

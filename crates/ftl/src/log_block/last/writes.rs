@@ -3,7 +3,7 @@
 
 use super::page_table::UPDATES_MAX;
 use super::room::Need;
-use super::state::{Last, Open};
+use super::state::{Last, OpenLogBlock};
 use super::tables::Tables;
 use crate::FtlError;
 use crate::log_block::ground::Ground;
@@ -94,7 +94,7 @@ impl Last {
                 let (slot, ready) = ground.open_log_block_as(nand, NOBODY, role, Some(channel), at)?;
                 at = ready;
                 self.opened(slot, channel, role);
-                self.open[open] = Open { slot, versions: core::mem::take(&mut self.open[open].versions) };
+                self.open[open] = OpenLogBlock { slot, versions: core::mem::take(&mut self.open[open].versions) };
                 self.open[open].versions.clear();
             }
             let slot = self.open[open].slot;
