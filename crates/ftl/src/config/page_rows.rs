@@ -1,7 +1,6 @@
 //! The parts of a page-mapped FTL and their parameters, in the order in which an image keeps them.
 
-use super::parts::LOOKS_MAX;
-use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, MU_BITMAPS, MU_TREE, TIMEOUT_MS};
+use super::parts::{B_TREE, CACHE_MIN, GECKO, LAZY, LEVELLING, LOOKS_MAX, MU_BITMAPS, MU_TREE, TIMEOUT_MS};
 use super::rows::{Open, Parts, Row, of, own, part, settings_of};
 use super::{
     ConfigError, DirectoryPart, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
