@@ -17,7 +17,7 @@ pub(crate) const NOT_COUNTED: u16 = 0x7fff;
 /// smaller than those of all others, so the least key is greedy's victim.
 ///
 /// Where RAM holds a sample alone, there are no keys but while a recovery is at work, and being a candidate is the
-/// business of [`Blocks`](super::Blocks).
+/// business of `Blocks`.
 #[derive(Clone, Debug)]
 pub struct Counters {
     keys: Vec<u16>,

@@ -1,7 +1,7 @@
 //! The memory of a policy: what the ledger counts, and nothing else compiles.
 //!
 //! A policy owns no memory but what is [`State`]: values that can be copied bit by bit, which have none besides their own
-//! bytes, and [`Table`]s, which say how large they are. A struct of these is made with [`state!`](super::state), which
+//! bytes, and [`Table`]s, which say how large they are. A struct of these is made with `state!`, which
 //! asks that of each field and enters each in the ledger. So nobody has to declare a byte, and a field that the ledger
 //! would not count, such as a `Vec`, is an error of the compiler that names it.
 //!
@@ -16,7 +16,7 @@ use alloc::vec;
 use core::ops::{Deref, DerefMut};
 
 /// Memory that the ledger counts. It is implemented for all that is `Copy`, for [`Table`] and for
-/// [`GroupMinima`](super::GroupMinima), and by [`state!`](super::state) for a struct of these.
+/// [`GroupMinima`](super::GroupMinima), and by `state!` for a struct of these.
 #[diagnostic::on_unimplemented(
     message = "the RAM ledger would not count `{Self}`",
     label = "a policy may keep values that are `Copy`, and `policy::Table`",
