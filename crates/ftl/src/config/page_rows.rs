@@ -57,7 +57,7 @@ static ROWS: [Row<PageParts>; 25] = [
     of!(mapping: MappingPart::Paged { cache_entries }, "only the mapping part paged has a cache", Param::number_or_default(
         "mapping.cache", CACHE_MIN, u32::MAX, "1/512 of the table, at least 1024",
         "mapping entries cached by paged, at 8 bytes each",
-    ).unit("entries").said("it can be 0 for the default, or a whole number of entries from {least}")),
+    ).unit("entries").no_number("it can be a whole number of entries")),
     of!(mapping: MappingPart::Paged { on_miss }, "only the mapping part paged misses",
         Param::words("mapping.on-miss", OnMiss::WORDS, "what a write does whose entry is not cached")),
     own(

@@ -172,7 +172,7 @@ impl<P> Row<P> {
                 let read = own.param.read(value, &mut number);
                 // Which part has it is said before what is wrong with the value.
                 if !read && (own.get)(parts).is_some() {
-                    return Err(Refused::Value(own.param.right()));
+                    return Err(Refused::Value(own.param.right_for(value)));
                 }
                 let set = (own.only_if)(parts, number[0]).and_then(|()| (own.set)(parts, number[0]));
                 set.map_err(|only| Refused::Part(only.to_string()))?;
@@ -189,7 +189,11 @@ impl<P> Row<P> {
             }
             Self::Open(open) => {
                 if let Some((param, numbers)) = (open.find)(parts, name) {
-                    return if param.read(value, numbers) { Ok(()) } else { Err(Refused::Value(param.right())) };
+                    return if param.read(value, numbers) {
+                        Ok(())
+                    } else {
+                        Err(Refused::Value(param.right_for(value)))
+                    };
                 }
                 let all = (open.all)();
                 let owners = all.iter().filter(|spec| spec.params.iter().any(|param| param.name == name));

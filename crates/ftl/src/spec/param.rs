@@ -55,6 +55,7 @@ pub struct Param {
     unit: &'static str,
     default_means: &'static str,
     said: &'static str,
+    no_number: &'static str,
     lacks: &'static str,
     label: &'static str,
 }
@@ -94,8 +95,8 @@ impl Param {
     }
 
     const fn new(name: &'static str, domain: Domain, default: u32, about: &'static str) -> Self {
-        let (shown, unit, default_means, said, lacks, label) = (Shown::Changed, "", "", "", "", "");
-        Self { name, about, domain, default, shown, unit, default_means, said, lacks, label }
+        let (shown, unit, default_means, said, no_number, lacks, label) = (Shown::Changed, "", "", "", "", "", "");
+        Self { name, about, domain, default, shown, unit, default_means, said, no_number, lacks, label }
     }
 
     /// What is counted, in the plural: "percent", "milliseconds".
@@ -136,6 +137,11 @@ impl Param {
     /// What would be right, where a value is not; `{least}` and `{most}` stand for numbers.
     pub(crate) const fn said(self, said: &'static str) -> Self {
         Self { said, ..self }
+    }
+
+    /// What would be right, where a value is no number that can be read.
+    pub(crate) const fn no_number(self, no_number: &'static str) -> Self {
+        Self { no_number, ..self }
     }
 
     /// Its name.
@@ -211,8 +217,14 @@ impl Param {
         format!("{label}={}", self.written(numbers))
     }
 
+    /// What would be right instead of this value.
+    pub(crate) fn right_for(&self, value: &str) -> String {
+        let unread = !self.no_number.is_empty() && value.parse::<u32>().is_err();
+        if unread { self.no_number.to_string() } else { self.right() }
+    }
+
     /// What would be right, where a value is not.
-    pub(crate) fn right(&self) -> String {
+    fn right(&self) -> String {
         let of = |numbers: &str| match self.unit {
             "" => numbers.to_string(),
             unit => format!("{numbers} of {unit}"),
