@@ -10,9 +10,10 @@
 //! - the order of items in a module, and of methods in an `impl`;
 //! - whether a module is `name.rs`, `name/mod.rs` or in braces.
 //!
-//! `tests`, `benches` and `Cargo.toml` are not read. All else counts: a constant, an operator, a string, the name of a
-//! private function, and the module that an item stands in. Only a compiler can tell whether an item that moved still means
-//! the same. If a hash took what moved for the same, it could call a run good that is not. The other error costs a run.
+//! `tests`, `benches`, `Cargo.toml` and crates from elsewhere are not read. All else counts: a constant, an operator, a
+//! string, the name of a private function, and the module that an item stands in. Only a compiler can tell whether an item
+//! that moved still means the same. If a hash took what moved for the same, it could call a run good that is not. The other
+//! error costs a run.
 
 mod written;
 
