@@ -60,8 +60,7 @@ pub(crate) const LIMITS: &[Limit] = &[
         |house| measure::names_given_twice(house.ftl()).len(),
         "28",
         0,
-    )
-    .until(6),
+    ),
 ];
 
 /// The table, and below it what the numbers are of.

@@ -1,10 +1,12 @@
 //! Putting a drive together: a blank one, and one of which nothing is known yet.
 
 use super::collecting::{Collecting, Sampling};
-use super::durability::{Battery, Durability, Fast, GeckoRec, Integrity, ScanFrom, Survival, Synchronize, YoungBlocks};
+use super::durability::{
+    Battery, Durability, FastRecovery, GeckoRec, Integrity, ScanFrom, Survival, Synchronizing, YoungBlocks,
+};
 use super::mapping::{AnyMapping, Mapping, MuMapping, PagedMapping, RamMapping};
 use super::mending::Mending;
-use super::parts::{Config, PageMapped, PageTally};
+use super::parts::{PageConfig, PageMapped, PageTally};
 use super::shape::{cache_entries, layout_of_tree};
 use super::sorting::{Sorting, context};
 use super::streams::Streams;
@@ -24,7 +26,11 @@ use phelsuma_nand::{Block, Geometry, Nand, Time};
 ///
 /// # Errors
 /// It does not fit, or what the flash refuses.
-pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<dyn Ftl<N>>, Time), FtlError> {
+pub(crate) fn format<N: Nand>(
+    nand: &mut N,
+    config: &PageConfig,
+    at: Time,
+) -> Result<(Box<dyn Ftl<N>>, Time), FtlError> {
     let (ftl, done) = PageMapped::format(nand, config, at)?;
     Ok((ftl.boxed(config), done))
 }
@@ -35,7 +41,7 @@ pub(crate) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result
 /// It is none of this configuration, or what the flash refuses.
 pub(crate) fn recover<N: Nand>(
     nand: &mut N,
-    config: &Config,
+    config: &PageConfig,
     at: Time,
 ) -> Result<(Box<dyn Ftl<N>>, RecoveryReport), FtlError> {
     let (ftl, report) = PageMapped::recover(nand, config, at)?;
@@ -44,7 +50,7 @@ pub(crate) fn recover<N: Nand>(
 
 impl PageMapped {
     /// It, and what mends it.
-    fn boxed<N: Nand>(self, config: &Config) -> Box<dyn Ftl<N>> {
+    fn boxed<N: Nand>(self, config: &PageConfig) -> Box<dyn Ftl<N>> {
         match config.composition.mapping {
             MappingPart::MuTree { .. } => Box::new(Mending::new(self, config)),
             MappingPart::RamTable | MappingPart::Paged { .. } => Box::new(self),
@@ -52,7 +58,7 @@ impl PageMapped {
     }
 
     /// A blank drive.
-    pub(super) fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Self, Time), FtlError> {
+    pub(super) fn format<N: Nand>(nand: &mut N, config: &PageConfig, at: Time) -> Result<(Self, Time), FtlError> {
         let geometry = *nand.geometry();
         let bad = |nand: &N| (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u32;
         Self::shape_that_fits(&geometry, config, bad(nand))?;
@@ -75,7 +81,7 @@ impl PageMapped {
     /// A drive with nothing in it and nothing in the pool.
     pub(super) fn empty(
         geometry: &Geometry,
-        config: &Config,
+        config: &PageConfig,
         anchors: Vec<Block>,
         clock: Clock,
     ) -> Result<Self, FtlError> {
@@ -156,7 +162,7 @@ impl PageMapped {
     /// What a drive's scheme keeps, and what it asks of the mapping and the validity store.
     fn scheme_of(
         geometry: &Geometry,
-        config: &Config,
+        config: &PageConfig,
         mapping: &mut AnyMapping,
         validity: &mut AnyValidity,
     ) -> Result<Survival, FtlError> {
@@ -172,10 +178,10 @@ impl PageMapped {
             (PowerPart::Synchronize, AnyMapping::Paged(paged), AnyValidity::Log(log)) => {
                 paged.name_trimmed();
                 log.tell_of_leaving();
-                Survival::Synchronize(Synchronize::ByLog(YoungBlocks::new(geometry, barriers)))
+                Survival::Synchronize(Synchronizing::ByLog(YoungBlocks::new(geometry, barriers)))
             }
-            (PowerPart::Synchronize, ..) => Survival::Synchronize(Synchronize::ByTable),
-            (PowerPart::Fast, ..) => Survival::Fast(Fast::new(geometry.pages_per_block())),
+            (PowerPart::Synchronize, ..) => Survival::Synchronize(Synchronizing::ByTable),
+            (PowerPart::Fast, ..) => Survival::Fast(FastRecovery::new(geometry.pages_per_block())),
             (PowerPart::GeckoRec | PowerPart::Nothing, ..) => Survival::Nothing,
         })
     }

@@ -1,6 +1,6 @@
 //! Flushing translation pages that need not go yet (`durability/integrity.rs` has why).
 
-use super::durability::{Fast, FlushCause};
+use super::durability::{FastRecovery, FlushCause};
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;
 use super::parts::{PageMapped, mapping_io};
@@ -88,10 +88,10 @@ impl PageMapped {
             // Those that cannot be flushed now stay for the next victim: this one may come again.
             while let Some(part) = self.durability.fast().and_then(|fast| fast.next()) {
                 self.flush_now(nand, part, FlushCause::Collection, at)?;
-                self.durability.fast().into_iter().for_each(Fast::flushed);
+                self.durability.fast().into_iter().for_each(FastRecovery::flushed);
             }
         }
-        self.durability.fast().into_iter().for_each(Fast::released);
+        self.durability.fast().into_iter().for_each(FastRecovery::released);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! once more. A trim is written through for this: what is on flash alone counts then.
 
 use super::mapping::{Mapping, Place, TREE_UNREADABLE};
-use super::parts::{Config, PageMapped};
+use super::parts::{PageConfig, PageMapped};
 use crate::barriers::Barriers;
 use crate::ftl::{Ftl, ReadSink, Shape, Step, WriteRequest};
 use crate::medium::host_read::{self, FindPages, Sought};
@@ -19,7 +19,7 @@ use phelsuma_nand::{Block, LogicalPage, Nand, Purpose, Time};
 pub(super) struct Mending {
     ftl: PageMapped,
     /// What it is mounted with.
-    config: Config,
+    config: PageConfig,
     /// What counters had come to before, where they began anew.
     carried: Vec<Counter>,
     trees_written_anew: u64,
@@ -28,7 +28,7 @@ pub(super) struct Mending {
 }
 
 impl Mending {
-    pub(super) fn new(ftl: PageMapped, config: &Config) -> Self {
+    pub(super) fn new(ftl: PageMapped, config: &PageConfig) -> Self {
         Self { ftl, config: config.clone(), carried: Vec::new(), trees_written_anew: 0, bytes_max: 0 }
     }
 

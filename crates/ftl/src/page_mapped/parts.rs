@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Page};
 
 /// The configuration of an FTL of this family.
-pub(super) type Config = crate::Config<PageParts>;
+pub(super) type PageConfig = crate::Config<PageParts>;
 
 /// What a page-mapped FTL counts besides flash operations.
 #[derive(Clone, Copy, Default, Debug)]

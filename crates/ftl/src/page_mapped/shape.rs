@@ -3,7 +3,7 @@
 use super::durability::{Integrity, held_blocks, young_blocks};
 use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
-use super::parts::{Config, PageMapped};
+use super::parts::{PageConfig, PageMapped};
 use super::saved::counters_and_seal;
 use super::sorting::context;
 use super::streams::Streams;
@@ -31,7 +31,7 @@ pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
 }
 
 /// What the mapping needs on a drive of so many logical pages.
-fn mapping_needs(geometry: &Geometry, config: &Config, logical_pages: u32) -> Needs {
+fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -> Needs {
     match config.composition.mapping {
         MappingPart::RamTable => RamMapping::needs(geometry, logical_pages),
         MappingPart::MuTree { write_pages, record_bits, .. } => {
@@ -52,7 +52,7 @@ fn mapping_needs(geometry: &Geometry, config: &Config, logical_pages: u32) -> Ne
 
 /// Pages that are programmed on battery on a drive of so many logical pages: each entry in the cache may be dirty, and
 /// each of another translation page; and what else is saved (`saved.rs`).
-fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> Result<u64, FtlError> {
+fn battery_pages(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -> Result<u64, FtlError> {
     if !config.composition.has_battery() {
         return Ok(0);
     }
@@ -66,7 +66,7 @@ fn battery_pages(geometry: &Geometry, config: &Config, logical_pages: u32) -> Re
 impl Streams {
     /// # Errors
     /// A placement that has no stream, or more than a spare area can name.
-    pub(super) fn of(geometry: &Geometry, config: &Config) -> Result<Self, FtlError> {
+    pub(super) fn of(geometry: &Geometry, config: &PageConfig) -> Result<Self, FtlError> {
         let part = config.composition.placement;
         let placement = part.streams(&context(geometry, config));
         if !(1..=STREAMS_MAX).contains(&placement) {
@@ -85,21 +85,21 @@ impl Streams {
 ///
 /// # Errors
 /// Pages are too small, or their numbers too large.
-pub(super) fn layout_of_tree(geometry: &Geometry, config: &Config) -> Result<Layout, FtlError> {
+pub(super) fn layout_of_tree(geometry: &Geometry, config: &PageConfig) -> Result<Layout, FtlError> {
     match config.composition.mapping {
         MappingPart::MuTree { record_bits, .. } => MuMapping::layout(geometry, record_bits),
         _ => Err(FtlError::Unsupported("there is no µ-Tree")),
     }
 }
 
-fn write_pages_of_tree(config: &Config) -> u32 {
+fn write_pages_of_tree(config: &PageConfig) -> u32 {
     match config.composition.mapping {
         MappingPart::MuTree { write_pages, .. } => write_pages,
         _ => 0,
     }
 }
 
-fn has_validity_on_flash(config: &Config) -> bool {
+fn has_validity_on_flash(config: &PageConfig) -> bool {
     !matches!(config.composition.validity, ValidityPart::RamBitmap | ValidityPart::MuTree { .. })
 }
 
@@ -107,7 +107,7 @@ fn has_validity_on_flash(config: &Config) -> bool {
 /// may have to begin first.
 fn validity_needs(
     geometry: &Geometry,
-    config: &Config,
+    config: &PageConfig,
     reports: u64,
     synchronizations: Option<u64>,
 ) -> Result<Needs, FtlError> {
@@ -125,7 +125,7 @@ fn validity_needs(
 }
 
 /// What all parts together need.
-fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
+fn needs(geometry: &Geometry, config: &PageConfig) -> Result<Needs, FtlError> {
     // Counted as if the drive were all logical pages, so that what fits does not depend on what was asked for.
     let most = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
     let composition = &config.composition;
@@ -145,7 +145,7 @@ fn needs(geometry: &Geometry, config: &Config) -> Result<Needs, FtlError> {
 
 /// Blocks that the battery needs if nothing fails. The block that is open may have no room; on several dies each die
 /// opens one, and each stream that is written to has its own.
-fn battery_blocks(geometry: &Geometry, config: &Config, needs: &Needs) -> u32 {
+fn battery_blocks(geometry: &Geometry, config: &PageConfig, needs: &Needs) -> u32 {
     let streams = 1 + u32::from(has_validity_on_flash(config));
     let blocks = needs.battery.div_ceil(u64::from(geometry.pages_per_block()));
     if needs.battery == 0 {
@@ -164,7 +164,7 @@ fn battery_blocks(geometry: &Geometry, config: &Config, needs: &Needs) -> u32 {
 /// - The last page of each block is read in full, and once more if it is copied, and each page of metadata with those
 ///   versions.
 /// - Last pages are copied, and metadata are written anew.
-pub(super) fn recovery_bound(geometry: &Geometry, config: &Config) -> Result<RecoveryBound, FtlError> {
+pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result<RecoveryBound, FtlError> {
     let live = mapping_needs(geometry, config, config.logical_pages).and(validity_needs(geometry, config, 0, None)?);
     let live = live.live_pages + u64::from(ANCHOR_BLOCKS);
     let blocks = u64::from(geometry.blocks());
@@ -188,7 +188,7 @@ impl PageMapped {
     ///
     /// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. What its
     /// entries make stale a bitmap in flash is told page by page.
-    pub(super) fn least_free(geometry: &Geometry, config: &Config) -> Result<u32, FtlError> {
+    pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32, FtlError> {
         let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
         let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };
         let at_once = 2 + reports.div_ceil(geometry.pages_per_block());
@@ -196,7 +196,7 @@ impl PageMapped {
     }
 
     /// How the flash is divided.
-    pub(super) fn shape_of(geometry: &Geometry, config: &Config) -> Result<Shape, FtlError> {
+    pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape, FtlError> {
         let needs = needs(geometry, config)?;
         let block = u64::from(geometry.pages_per_block());
         let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
@@ -245,7 +245,7 @@ impl PageMapped {
     }
 
     /// How the flash is divided, or why it cannot be.
-    pub(super) fn shape_that_fits(geometry: &Geometry, config: &Config, bad: u32) -> Result<Shape, FtlError> {
+    pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32) -> Result<Shape, FtlError> {
         let shape = Self::shape_of(geometry, config)?;
         let mut usable_pages = Self::usable_pages(geometry, &shape, bad);
         if matches!(config.composition.mapping, MappingPart::MuTree { .. }) {

@@ -4,7 +4,7 @@
 use super::collect::Why;
 use super::mapping::{Mapping, Place};
 use super::move_buffer::Moving;
-use super::parts::{Config, PageMapped};
+use super::parts::{PageConfig, PageMapped};
 use crate::ftl::Hint;
 use crate::policy::{Asks, Context, HostWrite, MovedPage, OldCopy, Source};
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
@@ -16,7 +16,7 @@ pub(super) struct Sorting {
 }
 
 /// What a drive's policies are made for. A drive may be asked for that cannot be: it has no more logical pages than pages.
-pub(super) fn context(geometry: &Geometry, config: &Config) -> Context {
+pub(super) fn context(geometry: &Geometry, config: &PageConfig) -> Context {
     Context {
         blocks: geometry.blocks(),
         pages_per_block: geometry.pages_per_block(),

@@ -3,7 +3,7 @@
 
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;
-use super::parts::{Config, PageMapped, mapping_io};
+use super::parts::{PageConfig, PageMapped, mapping_io};
 use super::shape::layout_of_tree;
 use super::shared_tree::SharedTree;
 use crate::blocks::BlockUse;
@@ -16,7 +16,7 @@ use phelsuma_nand::{Block, Geometry, Nand, Page, Time};
 
 impl PageMapped {
     /// The tree that its parts need, if they do; empty.
-    pub(super) fn tree_of(geometry: &Geometry, config: &Config) -> Result<Option<SharedTree>, FtlError> {
+    pub(super) fn tree_of(geometry: &Geometry, config: &PageConfig) -> Result<Option<SharedTree>, FtlError> {
         match config.composition.mapping {
             MappingPart::MuTree { read_pages, write_pages, .. } => {
                 let layout = layout_of_tree(geometry, config)?;

@@ -10,7 +10,7 @@
 //! As the paper has it, REQ makes a request atomic. That is so where its entries stand on one translation page; where
 //! they stand on several, each of these switches alone.
 
-use super::fast::Fast;
+use super::fast::FastRecovery;
 use crate::config::{IntegrityPart, PowerPart};
 use crate::{Counter, PageParts, RamLedger};
 use alloc::vec::Vec;
@@ -174,7 +174,7 @@ impl Integrity {
         if self.is_plain() {
             return;
         }
-        ledger.structure("mapping.integrity", (size_of::<Self>() + size_of::<Fast>()) as u64);
+        ledger.structure("mapping.integrity", (size_of::<Self>() + size_of::<FastRecovery>()) as u64);
         ledger.index("buffer.moved_translation_pages", moved);
     }
 

@@ -26,12 +26,12 @@ mod scan_from;
 mod synchronize;
 
 pub(crate) use battery::Battery;
-pub(crate) use fast::Fast;
+pub(crate) use fast::FastRecovery;
 pub(crate) use gecko_rec::{GeckoRec, held_blocks};
 pub(crate) use integrity::{FlushCause, Integrity};
 pub(crate) use mounting::{Mounting, Unreported};
 pub(crate) use scan_from::ScanFrom;
-pub(crate) use synchronize::{Synchronize, YoungBlocks, young_blocks};
+pub(crate) use synchronize::{Synchronizing, YoungBlocks, young_blocks};
 
 use crate::RamLedger;
 use crate::blocks::{Blocks, Watch};
@@ -47,8 +47,8 @@ pub(crate) enum Survival {
     Scan,
     Battery(Battery),
     GeckoRec(GeckoRec),
-    Synchronize(Synchronize),
-    Fast(Fast),
+    Synchronize(Synchronizing),
+    Fast(FastRecovery),
 }
 
 /// How a drive survives a power cut: by which scheme, and what a recovery keeps in mind while it is at work.
@@ -95,7 +95,7 @@ impl Durability {
     }
 
     /// The share of a recovery from translation pages alone, if that is the scheme.
-    pub(crate) fn fast(&mut self) -> Option<&mut Fast> {
+    pub(crate) fn fast(&mut self) -> Option<&mut FastRecovery> {
         match &mut self.scheme {
             Survival::Fast(fast) => Some(fast),
             _ => None,
@@ -116,7 +116,7 @@ impl Durability {
     #[inline]
     fn young(&mut self) -> Option<&mut YoungBlocks> {
         match &mut self.scheme {
-            Survival::Synchronize(Synchronize::ByLog(young)) => Some(young),
+            Survival::Synchronize(Synchronizing::ByLog(young)) => Some(young),
             _ => None,
         }
     }
@@ -124,7 +124,7 @@ impl Durability {
     /// Whether user pages name in their spare areas what they made stale, so that a recovery can tell the validity store.
     #[inline]
     pub(crate) fn points_back(&self) -> bool {
-        matches!(self.scheme, Survival::Synchronize(Synchronize::ByLog(_)))
+        matches!(self.scheme, Survival::Synchronize(Synchronizing::ByLog(_)))
     }
 
     /// What is programmed after `seq` makes pages stale of which the validity store is going to hear.
@@ -148,7 +148,7 @@ impl Durability {
     pub(crate) fn reported(&mut self) {
         match &mut self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.reported(),
-            Survival::Synchronize(Synchronize::ByLog(young)) => young.reported(),
+            Survival::Synchronize(Synchronizing::ByLog(young)) => young.reported(),
             _ => {}
         }
     }
@@ -158,21 +158,21 @@ impl Durability {
     pub(crate) fn wants_checkpoint(&self, blocks: &Blocks) -> bool {
         match &self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.wants_checkpoint(blocks),
-            Survival::Synchronize(Synchronize::ByLog(young)) => young.wants_checkpoint(),
+            Survival::Synchronize(Synchronizing::ByLog(young)) => young.wants_checkpoint(),
             _ => false,
         }
     }
 
     /// Whether the validity store must be flushed before a block is released.
     pub(crate) fn needs_checkpoint_before(&self, block: Block) -> bool {
-        matches!(&self.scheme, Survival::Synchronize(Synchronize::ByLog(young)) if young.contains(block))
+        matches!(&self.scheme, Survival::Synchronize(Synchronizing::ByLog(young)) if young.contains(block))
     }
 
     /// A block has no live pages: it goes into the pool, or is held until it may.
     pub(crate) fn release(&mut self, blocks: &mut Blocks, block: Block) {
         match &mut self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.release(blocks, block),
-            Survival::Synchronize(Synchronize::ByLog(_)) if !blocks.is_metadata(blocks.stream_of(block)) => {
+            Survival::Synchronize(Synchronizing::ByLog(_)) if !blocks.is_metadata(blocks.stream_of(block)) => {
                 // Should the power fail before it is erased, the log knows.
                 blocks.news.freed(block);
                 blocks.release(block);
@@ -193,7 +193,7 @@ impl Durability {
     pub(crate) fn synchronized(&mut self, blocks: &Blocks, version: u64) {
         match &mut self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.synchronized(version),
-            Survival::Synchronize(Synchronize::ByLog(_)) => self.begin_reporting(blocks, version - 1),
+            Survival::Synchronize(Synchronizing::ByLog(_)) => self.begin_reporting(blocks, version - 1),
             _ => {}
         }
     }
@@ -210,7 +210,7 @@ impl Durability {
     pub(crate) fn flush_marks(&self, blocks: &Blocks) -> (u64, ScanFrom) {
         match &self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.flush_marks(blocks),
-            Survival::Synchronize(Synchronize::ByLog(young)) => {
+            Survival::Synchronize(Synchronizing::ByLog(young)) => {
                 let from = young.freezes(blocks);
                 (from.after, from)
             }
@@ -222,7 +222,7 @@ impl Durability {
     pub(crate) fn flushed(&mut self, blocks: &mut Blocks) {
         match &mut self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.flushed(blocks),
-            Survival::Synchronize(Synchronize::ByLog(young)) => young.flushed(),
+            Survival::Synchronize(Synchronizing::ByLog(young)) => young.flushed(),
             _ => {}
         }
     }
@@ -231,7 +231,7 @@ impl Durability {
         let mut moved = 0;
         match &self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.ram(ledger),
-            Survival::Synchronize(Synchronize::ByLog(young)) => young.ram(ledger),
+            Survival::Synchronize(Synchronizing::ByLog(young)) => young.ram(ledger),
             Survival::Fast(fast) => moved = fast.bytes(),
             _ => {}
         }

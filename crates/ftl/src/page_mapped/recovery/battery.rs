@@ -31,7 +31,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::medium::Clock;
 use crate::page_mapped::mapping::{AnyMapping, Mapping};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::parts::Config;
+use crate::page_mapped::parts::PageConfig;
 use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::validity::{AnyValidity, RamBitmap, Validity, saved_bytes};
 use crate::recovery_report::RecoveryReport;
@@ -166,7 +166,7 @@ impl PageMapped {
     /// Brings a drive up from the translation pages that are on flash.
     pub(super) fn recover_from_battery<N: Nand>(
         nand: &mut N,
-        config: &Config,
+        config: &PageConfig,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();

@@ -24,7 +24,7 @@ mod tree;
 
 use super::mapping::{AnyMapping, Mapping, Place, RamMapping};
 use super::meta_io::MetaIo;
-use super::parts::{Config, PageMapped};
+use super::parts::{PageConfig, PageMapped};
 use super::shape::recovery_bound;
 use crate::barriers::Barrier;
 use crate::blocks::{RECOVERY_STREAM, Spread};
@@ -90,7 +90,7 @@ impl PageMapped {
     /// Brings a drive up from what is on flash.
     pub(crate) fn recover<N: Nand>(
         nand: &mut N,
-        config: &Config,
+        config: &PageConfig,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let (mut ftl, mut report) = match config.composition.power {
@@ -116,7 +116,7 @@ impl PageMapped {
     /// What every recovery begins with: the drive's description, an FTL that knows nothing yet, and the blocks it may use.
     fn find_description<N: Nand>(
         nand: &mut N,
-        config: &Config,
+        config: &PageConfig,
         at: Time,
     ) -> Result<(Self, Vec<Block>, Steps), FtlError> {
         let geometry = *nand.geometry();
@@ -136,7 +136,7 @@ impl PageMapped {
 
     fn recover_by_scanning<N: Nand>(
         nand: &mut N,
-        config: &Config,
+        config: &PageConfig,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();

@@ -18,12 +18,12 @@ use alloc::vec::Vec;
 
 /// What is to be flushed before a victim is released.
 #[derive(Clone, Debug)]
-pub(crate) struct Fast {
+pub(crate) struct FastRecovery {
     /// Translation pages of what was moved out of victims and is not flushed.
     moved: Vec<u32>,
 }
 
-impl Fast {
+impl FastRecovery {
     pub(crate) fn new(pages_per_block: u32) -> Self {
         Self { moved: Vec::with_capacity(pages_per_block as usize) }
     }

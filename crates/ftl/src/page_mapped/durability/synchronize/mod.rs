@@ -10,7 +10,7 @@ pub(crate) use young::{YoungBlocks, young_blocks};
 
 /// What tells which pages are live, and what is kept for it while the drive serves.
 #[derive(Clone, Debug)]
-pub(crate) enum Synchronize {
+pub(crate) enum Synchronizing {
     /// The translation table: it is read as a whole.
     ByTable,
     /// A page validity log.

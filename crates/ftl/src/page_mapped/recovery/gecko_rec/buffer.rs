@@ -1,7 +1,7 @@
 //! Step 4 of GeckoRec: what Gecko's buffer knew (GeckoFTL appendix C.2).
 
 use super::Gathered;
-use super::translation::{TranslationPages, Version};
+use super::translation::{TranslationPages, TranslationVersion};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::mapping::AnyMapping;
@@ -123,7 +123,7 @@ pub(super) fn stale_by<N: Nand>(
     ftl: &mut PageMapped,
     nand: &mut N,
     steps: &mut Steps,
-    (part, before, version): (u32, Page, &Version),
+    (part, before, version): (u32, Page, &TranslationVersion),
     is_the_same: impl Fn(SpareRead, u32, u64) -> bool,
 ) -> Vec<(Page, SpareRead)> {
     let mut read = |page| ftl.read_translation_page(nand, steps, part, page);

@@ -15,7 +15,7 @@ use phelsuma_nand::Page;
 
 /// A version of a translation page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Version {
+pub(super) struct TranslationVersion {
     pub(super) page: Page,
     /// When it was synchronized, in program order.
     pub(super) synchronized: u64,
@@ -25,7 +25,7 @@ pub(super) struct Version {
     tells_of_damage: bool,
 }
 
-impl Version {
+impl TranslationVersion {
     fn order(&self) -> (u64, u64) {
         (self.synchronized, self.seq)
     }
@@ -45,9 +45,9 @@ impl Version {
 pub(super) struct TranslationPages {
     frozen: u64,
     /// By translation page: the newest that the last flush had heard of.
-    before: Vec<Option<Version>>,
+    before: Vec<Option<TranslationVersion>>,
     /// The newest since: of which translation page, and the version.
-    since: Vec<(u32, Version)>,
+    since: Vec<(u32, TranslationVersion)>,
     /// Whether wear is levelled.
     has_erase_counts: bool,
     barriers: Barriers,
@@ -63,7 +63,7 @@ impl TranslationPages {
         let Some(before) = self.before.get_mut(found.spare.key as usize) else { return };
         let Found { page, spare } = *found;
         let tells_of_damage = SpareMarks::of(&spare).tells_of_damage(self.has_erase_counts);
-        let version = Version { page, synchronized: spare.version, seq: spare.seq, tells_of_damage };
+        let version = TranslationVersion { page, synchronized: spare.version, seq: spare.seq, tells_of_damage };
         if version.synchronized > self.frozen {
             self.since.push((found.spare.key, version));
         } else if before.is_none_or(|other| other.order() < version.order())
@@ -93,7 +93,7 @@ impl TranslationPages {
     }
 
     /// The newest version of a translation page. None of one that the table has not: a spare area may name any.
-    pub(super) fn newest_of(&self, part: u32) -> Option<Version> {
+    pub(super) fn newest_of(&self, part: u32) -> Option<TranslationVersion> {
         let since = self.since.binary_search_by_key(&part, |(part, _)| *part);
         since.map(|at| self.since[at].1).ok().or_else(|| self.before.get(part as usize).copied().flatten())
     }
@@ -110,15 +110,16 @@ impl TranslationPages {
 
     /// What was synchronized since the last flush: the newest version, and the one that the flush had heard of, if there
     /// was one.
-    pub(super) fn replaced(&self) -> impl Iterator<Item = (u32, Option<Version>, Version)> + '_ {
+    pub(super) fn replaced(&self) -> impl Iterator<Item = (u32, Option<TranslationVersion>, TranslationVersion)> + '_ {
         self.since.iter().map(|(part, version)| (*part, self.before[*part as usize], *version))
     }
 
     /// Of what was synchronized since the last flush those of which the version that it had heard of may have been one
     /// that has gone bad, which was programmed before that moment.
     pub(super) fn replaced_in_doubt(&self, gone_bad: u64) -> impl Iterator<Item = u32> + '_ {
-        let may_have =
-            move |before: &Option<Version>| before.is_none_or(|before| before.is_programmed_before(gone_bad));
+        let may_have = move |before: &Option<TranslationVersion>| {
+            before.is_none_or(|before| before.is_programmed_before(gone_bad))
+        };
         let replaced = self.replaced().filter(|_| self.frozen > 0);
         replaced.filter(move |(_, before, _)| may_have(before)).map(|(part, ..)| part)
     }
@@ -129,7 +130,7 @@ impl TranslationPages {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        (self.before.capacity() * size_of::<Option<Version>>() + self.since.capacity() * size_of::<(u32, Version)>())
-            as u64
+        (self.before.capacity() * size_of::<Option<TranslationVersion>>()
+            + self.since.capacity() * size_of::<(u32, TranslationVersion)>()) as u64
     }
 }

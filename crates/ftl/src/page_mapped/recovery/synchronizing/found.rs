@@ -117,14 +117,14 @@ pub(super) struct Candidate {
 
 /// An entry that no translation page knows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct FoundEntry {
     pub(super) key: u32,
     pub(super) place: Place,
     /// When its page was programmed; a copy that recovery makes of it counts as being from then.
     seq: u64,
 }
 
-impl Entry {
+impl FoundEntry {
     pub(super) fn page(&self) -> Option<Page> {
         match self.place {
             Place::At(page) => Some(page),
@@ -146,7 +146,7 @@ pub(super) struct FoundEntries {
     /// By logical page, the newest first.
     candidates: Vec<Candidate>,
     /// By logical page.
-    entries: Vec<Entry>,
+    entries: Vec<FoundEntry>,
     /// The first and the last seq of the blocks looked at.
     blocks: Vec<(u64, u64)>,
 }
@@ -171,7 +171,7 @@ impl FoundEntries {
             let part = ftl.paged().part_of(LogicalPage(candidates[0].key));
             let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
             let newest = candidates.iter().find(|c| c.seq > synchronized || resurrects);
-            self.entries.extend(newest.map(|c| Entry { key: c.key, place: Place::At(c.page), seq: c.seq }));
+            self.entries.extend(newest.map(|c| FoundEntry { key: c.key, place: Place::At(c.page), seq: c.seq }));
         }
     }
 
@@ -188,7 +188,7 @@ impl FoundEntries {
     }
 
     /// The entries of a range of logical pages.
-    pub(super) fn of(&self, keys: Range<u32>) -> &[Entry] {
+    pub(super) fn of(&self, keys: Range<u32>) -> &[FoundEntry] {
         let from = self.entries.partition_point(|entry| entry.key < keys.start);
         let until = self.entries.partition_point(|entry| entry.key < keys.end);
         &self.entries[from..until]
@@ -216,7 +216,7 @@ impl FoundEntries {
     }
 
     /// All entries.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &FoundEntry> {
         self.entries.iter()
     }
 
@@ -224,7 +224,7 @@ impl FoundEntries {
     pub(super) fn add_lost(&mut self, keys: &[u32]) {
         let oldest = self.scan_from.after + 1;
         self.entries.retain(|entry| keys.binary_search(&entry.key).is_err());
-        self.entries.extend(keys.iter().map(|key| Entry { key: *key, place: Place::Lost, seq: oldest }));
+        self.entries.extend(keys.iter().map(|key| FoundEntry { key: *key, place: Place::Lost, seq: oldest }));
         self.entries.sort_unstable_by_key(|entry| entry.key);
     }
 
@@ -242,7 +242,7 @@ impl FoundEntries {
     }
 
     /// The entries of a group.
-    pub(super) fn in_group(&self, group: &Group) -> &[Entry] {
+    pub(super) fn in_group(&self, group: &Group) -> &[FoundEntry] {
         &self.entries[group.entries.clone()]
     }
 
@@ -255,7 +255,7 @@ impl FoundEntries {
 
     pub(super) fn bytes(&self) -> u64 {
         let candidates = self.candidates.capacity() * size_of::<Candidate>();
-        let entries = self.entries.capacity() * size_of::<Entry>();
+        let entries = self.entries.capacity() * size_of::<FoundEntry>();
         (candidates + entries + self.blocks.capacity() * 16) as u64
     }
 }

@@ -44,7 +44,7 @@ use crate::medium::marks::SpareMarks;
 use crate::page_mapped::durability::{ScanFrom, Survival};
 use crate::page_mapped::mapping::{AnyMapping, Mapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::parts::Config;
+use crate::page_mapped::parts::PageConfig;
 use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::validity::{AnyValidity, Validity};
 use crate::recovery_report::RecoveryReport;
@@ -88,7 +88,7 @@ impl PageMapped {
     /// Brings a drive up from what is on flash.
     pub(super) fn recover_by_synchronizing<N: Nand>(
         nand: &mut N,
-        config: &Config,
+        config: &PageConfig,
         at: Time,
     ) -> Result<(Self, RecoveryReport), FtlError> {
         let geometry = *nand.geometry();

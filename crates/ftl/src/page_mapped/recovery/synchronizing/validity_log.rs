@@ -20,7 +20,7 @@ use super::{Found, Gathered, Steps};
 use crate::FtlError;
 use crate::blocks::{BlockUse, RECOVERY_STREAM};
 use crate::medium::marks::{PointsBack, SpareMarks};
-use crate::page_mapped::durability::{ScanFrom, Survival, Synchronize, YoungBlocks};
+use crate::page_mapped::durability::{ScanFrom, Survival, Synchronizing, YoungBlocks};
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::parts::PageMapped;
@@ -525,7 +525,7 @@ impl Gathered {
             young.closed(*block, *last_seq);
         }
         young.begin_reporting(log.heard_until);
-        ftl.durability.begin(Survival::Synchronize(Synchronize::ByLog(young)));
+        ftl.durability.begin(Survival::Synchronize(Synchronizing::ByLog(young)));
     }
 
     /// Tells the log, once the copies of what may have been in flight are safe: then the blocks that were kept for it

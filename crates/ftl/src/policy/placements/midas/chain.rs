@@ -10,7 +10,7 @@
 //! not written for so long that no interval was seen go round there too, all the time. Greedy does a little better than
 //! the order of closing there; the prediction is for the latter.
 
-use super::intervals::{Survival, alive_after, alive_at};
+use super::intervals::{SurvivalCurve, alive_after, alive_at};
 use crate::policy::notes::GROUPS_MAX;
 
 /// How often the last group may be gone round while a page lives, at the most: the rest is an integral.
@@ -70,8 +70,8 @@ impl Times {
 
 /// How long pages live, those of HOT and the others, and how much room there is.
 pub(super) struct Pages<'a> {
-    pub(super) hot: &'a Survival,
-    pub(super) others: &'a Survival,
+    pub(super) hot: &'a SurvivalCurve,
+    pub(super) others: &'a SurvivalCurve,
     /// Pages of written blocks.
     pub(super) room: f64,
     /// Of which these are live.

@@ -101,7 +101,7 @@ pub(super) struct Distribution<'a> {
 }
 
 /// By step, and one more that is 0: the share of the pages written that live longer than where the step begins.
-pub(super) type Survival = [f64; STEPS + 1];
+pub(super) type SurvivalCurve = [f64; STEPS + 1];
 
 impl Distribution<'_> {
     /// The interval at which an earlier step begins.
@@ -110,7 +110,7 @@ impl Distribution<'_> {
     }
 
     /// Of pages that go to HOT, whose last interval is below the threshold, and of the others. Together they begin with 1.
-    pub(super) fn split(&self, earlier_steps: usize) -> (Survival, Survival) {
+    pub(super) fn split(&self, earlier_steps: usize) -> (SurvivalCurve, SurvivalCurve) {
         let survival = |rows: core::ops::Range<usize>| {
             let mut survival = [0.0; STEPS + 1];
             for row in rows {
@@ -130,7 +130,7 @@ impl Distribution<'_> {
 }
 
 /// The share that lives longer than `age`, between the steps in proportion.
-pub(super) fn alive_at(survival: &Survival, age: f64) -> f64 {
+pub(super) fn alive_at(survival: &SurvivalCurve, age: f64) -> f64 {
     if age < 1.0 {
         return survival[0];
     }
@@ -141,7 +141,7 @@ pub(super) fn alive_at(survival: &Survival, age: f64) -> f64 {
 }
 
 /// The mean of what is left after `age`, of those that live longer: the integral of the survival from there on.
-pub(super) fn alive_after(survival: &Survival, age: f64) -> f64 {
+pub(super) fn alive_after(survival: &SurvivalCurve, age: f64) -> f64 {
     let mut at = step(age.max(1.0) as u64, FINE);
     let (mut from, mut alive) = (age, alive_at(survival, age));
     let mut sum = 0.0;

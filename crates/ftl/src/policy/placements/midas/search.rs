@@ -6,7 +6,7 @@
 //! group, since each has an open block of its own.
 
 use super::chain::{Configuration, Outcome, Pages, Times};
-use super::intervals::{Distribution, EARLIER_STEPS, Survival};
+use super::intervals::{Distribution, EARLIER_STEPS, SurvivalCurve};
 
 /// A group must save so much of the write amplification.
 const WORTHWHILE: f64 = 0.003;
@@ -27,8 +27,8 @@ pub(super) struct Drive {
 
 struct Search<'a> {
     drive: &'a Drive,
-    hot: Survival,
-    others: Survival,
+    hot: SurvivalCurve,
+    others: SurvivalCurve,
 }
 
 impl Search<'_> {
