@@ -1,6 +1,7 @@
 //! A part by its statement, and a part that was chosen: the statement and the numbers of its parameters.
 
 use super::{PARAM_NUMBERS_MAX, Param, Shown};
+#[cfg(feature = "std")]
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -35,6 +36,7 @@ impl Spec {
     }
 
     /// Whether it can be, or what would be right.
+    #[cfg(feature = "std")]
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_name = |name: &str| {
             name.starts_with(|c: char| c.is_ascii_lowercase())
