@@ -48,10 +48,9 @@ impl FreePool {
 
     /// A block is free. It may be erased once everything that is programmed by now is on flash, at `horizon`.
     pub(crate) fn put(&mut self, block: Block, horizon: Time) {
-        let queue = &mut self.queues[self.geometry.die_of(block) as usize];
-        queue.push_back(block);
+        self.queues[self.geometry.die_of(block) as usize].push_back(block);
         self.len += 1;
-        debug_assert!(queue.len() <= self.geometry.blocks_per_die() as usize, "a block is free twice");
+        debug_assert!(self.len <= self.geometry.blocks(), "a block is free twice");
         self.safe = self.safe.max(horizon);
     }
 
