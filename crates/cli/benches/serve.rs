@@ -7,9 +7,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
-#[path = "../tests/nbd/mod.rs"]
+#[path = "../tests/it/nbd/mod.rs"]
 mod nbd;
 
 use common::prints;

@@ -1,6 +1,6 @@
 //! A tiny trace of every format runs to its end, and every request of it completes.
 
-#[path = "../../../trace/tests/samples/mod.rs"]
+#[path = "../../../trace/tests/it/samples/mod.rs"]
 mod samples;
 
 use phelsuma_drive::{FoldChoice, Input, RunConfig, run};

@@ -1,0 +1,19 @@
+//! The command as its users meet it, in one program.
+
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod claims;
+mod common;
+mod filesystem;
+mod image;
+mod image_cuts;
+mod json_keys;
+mod mid_request;
+mod nbd;
+mod output;
+mod page;
+mod public_traces;
+mod search;
+mod serve;
+mod serve_image;

@@ -1,0 +1,16 @@
+//! What only several parts of the crate together can show, in one program: formats, folds and workloads.
+
+#![allow(clippy::unwrap_used)]
+
+mod file_workloads;
+mod fold;
+#[cfg(feature = "zstd")]
+mod formats;
+mod found_by_fuzzing;
+mod info;
+mod public_traces;
+mod robustness;
+#[cfg(feature = "zstd")]
+mod roundtrip;
+mod samples;
+mod workloads;

@@ -1,0 +1,191 @@
+//! Bytes that nobody wrote as a trace: never a panic, never a request out of bounds, always an end.
+
+use std::io::Cursor;
+
+use phelsuma_trace::fold::FoldOptions;
+use phelsuma_trace::{
+    BlkparseEvent, END_BYTES_MAX, Fold, Format, InfoOptions, Op, OpenOptions, PageSource, SIZE_BYTES_MAX, Source,
+    TimeUnit, TraceInfo, Workload, reader_from,
+};
+use proptest::prelude::*;
+
+/// Reads everything and checks what every reader promises.
+fn read_all(bytes: &[u8], options: &OpenOptions) {
+    let mut reader = match reader_from(Cursor::new(bytes.to_vec()), "t", options) {
+        Ok(reader) => reader,
+        Err(error) => return assert!(!error.to_string().contains('\n')),
+    };
+    let mut yielded = 0;
+    for request in &mut reader {
+        match request {
+            Ok(request) => {
+                yielded += 1;
+                assert_eq!(request.size_bytes == 0, request.op == Op::Flush, "{request:?}");
+                assert!(request.offset_bytes + request.size_bytes <= END_BYTES_MAX, "{request:?}");
+                assert!(request.op == Op::Trim || request.size_bytes <= SIZE_BYTES_MAX, "{request:?}");
+            }
+            Err(error) => {
+                let error = error.to_string();
+                assert!(!error.contains('\n') && error.len() < 1000, "{error}");
+            }
+        }
+    }
+    assert!(reader.next().is_none());
+    assert_eq!(reader.requests(), yielded);
+    // No reader makes more of the file than it holds.
+    assert!(yielded + reader.skipped().total() <= bytes.len() as u64 + 1);
+}
+
+fn read_as_everything(bytes: &[u8]) {
+    read_all(bytes, &OpenOptions::default());
+    for &format in Format::all() {
+        let options = OpenOptions {
+            format: Some(format),
+            time_unit: Some(TimeUnit::S),
+            blkparse_event: Some(BlkparseEvent::Queued),
+        };
+        read_all(bytes, &options);
+        read_all(bytes, &OpenOptions { format: Some(format), ..OpenOptions::default() });
+    }
+}
+
+/// A change to a file: overwrite, insert or remove some bytes.
+#[derive(Debug, Clone)]
+enum Change {
+    Overwrite(prop::sample::Index, Vec<u8>),
+    Insert(prop::sample::Index, Vec<u8>),
+    Remove(prop::sample::Index, usize),
+    Repeat(prop::sample::Index, usize),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let piece = prop_oneof![
+        prop::collection::vec(any::<u8>(), 1..6),
+        Just(b"-".to_vec()),
+        Just(b"\n".to_vec()),
+        Just(b"\t".to_vec()),
+        Just(b"0".to_vec()),
+        Just(b".".to_vec()),
+        Just(b",".to_vec()),
+        Just(b"1e300".to_vec()),
+        Just(b"18446744073709551615".to_vec()),
+        Just(b"18446744073709551616".to_vec()),
+        Just(vec![0xff; 8]),
+        Just(vec![0; 8]),
+    ];
+    let index = any::<prop::sample::Index>;
+    prop_oneof![
+        (index(), piece.clone()).prop_map(|(at, piece)| Change::Overwrite(at, piece)),
+        (index(), piece).prop_map(|(at, piece)| Change::Insert(at, piece)),
+        (index(), 1..40usize).prop_map(|(at, count)| Change::Remove(at, count)),
+        (index(), 1..40usize).prop_map(|(at, count)| Change::Repeat(at, count)),
+    ]
+}
+
+fn apply(bytes: &mut Vec<u8>, change: &Change) {
+    let at = |index: &prop::sample::Index| index.index(bytes.len() + 1);
+    match change {
+        Change::Overwrite(index, piece) => {
+            let at = at(index);
+            let end = (at + piece.len()).min(bytes.len());
+            bytes.splice(at..end, piece.iter().copied());
+        }
+        Change::Insert(index, piece) => {
+            let at = at(index);
+            bytes.splice(at..at, piece.iter().copied());
+        }
+        Change::Remove(index, count) => {
+            let at = at(index);
+            bytes.drain(at..(at + count).min(bytes.len()));
+        }
+        Change::Repeat(index, count) => {
+            let at = at(index);
+            let piece = bytes[at..(at + count).min(bytes.len())].to_vec();
+            bytes.splice(at..at, piece.repeat(3));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn arbitrary_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        read_as_everything(&bytes);
+    }
+
+    #[test]
+    fn arbitrary_text_is_refused_or_read(text in "([0-9]{1,4}[ ,\t.-]){0,8}[RWDC]?\n?([0-9a-zA-Z]{0,9}[ ,\t+\n]){0,60}") {
+        read_as_everything(text.as_bytes());
+    }
+
+    #[test]
+    fn arbitrary_bytes_behind_a_magic_are_refused_or_read(
+        magic in prop::sample::select(vec![
+            &b"$$TR_IOREC"[..], b"$$TR_IOREC\x0c\0\0\08\0\x04\0\x01", b"\x07tae", b"eta\x07", b"\x1f\x8b\x08\0",
+            b"\x28\xb5\x2f\xfd", b"fio version 2 iolog\n", b"fio version 3 iolog\n",
+            b"time_us,device,op,offset_bytes,size_bytes\n", b"Timestamp,Response,IOType,LUN,Offset,Size\n",
+        ]),
+        bytes in prop::collection::vec(any::<u8>(), 0..600),
+    ) {
+        read_as_everything(&[magic, &bytes].concat());
+    }
+
+    #[test]
+    fn mutated_traces_are_refused_or_read(
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec(change(), 1..5),
+    ) {
+        let samples = crate::samples::all();
+        let sample = &samples[which.index(samples.len())];
+        let mut bytes = sample.bytes.clone();
+        for change in &changes {
+            apply(&mut bytes, change);
+        }
+        read_all(&bytes, &OpenOptions::default());
+        read_all(&bytes, &OpenOptions { format: Some(sample.format), ..OpenOptions::default() });
+    }
+
+    #[test]
+    fn mutated_traces_fold_and_are_summarised_without_losing_a_request(
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec(change(), 1..3),
+        logical_pages in 1..5000u64,
+    ) {
+        let samples = crate::samples::all();
+        let mut bytes = samples[which.index(samples.len())].bytes.clone();
+        for change in &changes {
+            apply(&mut bytes, change);
+        }
+        let open = move || reader_from(Cursor::new(bytes.clone()), "t", &OpenOptions::default());
+        if let Ok(mut trace) = open() {
+            let _ = TraceInfo::gather(&mut trace, &InfoOptions { page_bytes: 65536, warmup_pages: 0 });
+        }
+        for fold in [Fold::Compact, Fold::Wrap { logical_pages }] {
+            let options = FoldOptions { page_bytes: 65536, fold, loops: 2 };
+            let Ok(mut source) = PageSource::from_opener(Box::new(open.clone()), options) else { continue };
+            while let Some(request) = source.next_request().unwrap() {
+                prop_assert!(request.first + u64::from(request.pages) <= source.logical_pages());
+            }
+            source.counts().assert_balanced();
+            prop_assert_eq!(source.counts().read, 2 * source.requests_per_loop());
+        }
+    }
+
+    #[test]
+    fn arbitrary_workload_specifications_are_refused_or_run(
+        spec in "(mixed:)?((read|trim|flush|pages|bytes)=[0-9.-]{0,6},?){0,3}:?(uniform|sequential|zipf|hotcold|media|desktop)?:?(pic|mov|,?trim|,rounds=)?[0-9./]{0,8}",
+        pages in 0..100u64,
+    ) {
+        if let Ok(workload) = Workload::parse(&spec) {
+            let again = Workload::parse(&workload.to_string());
+            prop_assert_eq!(again.as_ref(), Ok(&workload));
+            let mut source = workload.source(pages, 4096, 1);
+            for _ in 0..50 {
+                let Ok(Some(request)) = source.next_request() else { break };
+                prop_assert!(request.first + u64::from(request.pages) <= pages);
+                prop_assert_eq!(request.pages == 0, request.op == Op::Flush);
+            }
+        }
+    }
+}
