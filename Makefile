@@ -129,7 +129,7 @@ test:
 # The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.
 mutants:
 	$(MUTANTS) test --quiet -p phelsuma-ftl mutants
-	$(MUTANTS) test --quiet -p phelsuma-drive --test mutants --test it mutants
+	$(MUTANTS) test --quiet -p phelsuma-drive --test it mutants
 
 # A crate of somebody's own, outside the workspace, with policies that nothing here knows. It stands on what was built for
 # the other tests, with the same versions.
@@ -140,7 +140,7 @@ my-policy:
 
 # Writes docs/MUTANTS.md: what caught each of them.
 mutants-table:
-	PHELSUMA_UPDATE_MUTANTS=1 $(MUTANTS) test --quiet -p phelsuma-drive --test mutants
+	PHELSUMA_UPDATE_MUTANTS=1 $(MUTANTS) test --quiet -p phelsuma-drive --test it mutants
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
 PARTS := tests python crash defects dies determinism plug
@@ -216,7 +216,7 @@ thorough-dies:
 PLUGS := what_was_acknowledged_before_a a_drive_whose_battery files_and_transactions
 thorough-plug: nbd-clients
 	PHELSUMA_THOROUGH=1 PHELSUMA_FTLS=$(PLUG) $(CARGO) test -p phelsuma-cli \
-		--test serve_image --test image_cuts --test filesystem -- --nocapture \
+		--test it -- --nocapture \
 		$(PLUGS)
 
 lint:
@@ -236,7 +236,7 @@ no-std:
 	$(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
 
 # Debug, release and 32-bit builds come to the same flash, figures and crash reports.
-DETERMINISM := -p phelsuma-drive --test determinism --quiet
+DETERMINISM := -p phelsuma-drive --test it --quiet determinism
 determinism: determinism-32
 	$(CARGO) test $(DETERMINISM)
 	$(CARGO) test --release $(DETERMINISM)
@@ -244,7 +244,7 @@ determinism: determinism-32
 determinism-32:
 	@rustup target list --installed 2>/dev/null | grep -qx $(I686) || rustup target add $(I686)
 	CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
-		$(CARGO) test $(DETERMINISM) --no-default-features --target $(I686)
+		$(CARGO) test --no-default-features --target $(I686) $(DETERMINISM)
 
 # What the page costs the drive that it shows; docs/PERFORMANCE.md says how to read it.
 bench-page:

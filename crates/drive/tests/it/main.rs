@@ -1,10 +1,11 @@
-//! Tests of whole drives in simulated time: one binary, and the time of one to build. Those that write files which are
-//! stored have binaries of their own.
+//! Tests of whole drives in simulated time, in one program: what FTLs are on one kind of flash is compiled once.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod crash_lab;
 mod crash_workloads;
+#[cfg(phelsuma_mutants)]
+mod mutants;
 #[cfg_attr(phelsuma_mutants, allow(dead_code))]
 mod room;
 mod run;
@@ -20,6 +21,8 @@ mod crash_compositions;
 mod curve;
 #[cfg(not(phelsuma_mutants))]
 mod defects;
+#[cfg(not(phelsuma_mutants))]
+mod determinism;
 #[cfg(not(phelsuma_mutants))]
 mod distributions;
 #[cfg(not(phelsuma_mutants))]
@@ -40,6 +43,8 @@ mod log_block;
 mod policies;
 #[cfg(not(phelsuma_mutants))]
 mod positive_control;
+#[cfg(not(phelsuma_mutants))]
+mod promises;
 #[cfg(not(phelsuma_mutants))]
 mod recovery_bound;
 #[cfg(not(phelsuma_mutants))]

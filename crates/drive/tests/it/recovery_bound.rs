@@ -29,11 +29,11 @@ impl Subject for Boasting {
     }
 
     fn format(&self, nand: &mut CutNand, at: Time) -> Ready<Time> {
-        phelsuma_ftl::format(nand, &self.of, at)
+        self.of.format(nand, at)
     }
 
     fn recover(&self, nand: &mut CutNand, at: Time) -> Ready<RecoveryReport> {
-        let (ftl, mut report) = phelsuma_ftl::recover(nand, &self.of, at)?;
+        let (ftl, mut report) = self.of.recover(nand, at)?;
         assert!(report.is_within_bound());
         match self.how {
             How::States => report.bound.spare_reads = report.total().spare_reads - 1,

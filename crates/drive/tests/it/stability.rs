@@ -7,12 +7,11 @@
 //!
 //! Not tested: that it is so on other workloads and at other ratios.
 
-use phelsuma_ftl::{Config, Hint, HostData, Preset, WriteRequest, format};
+use phelsuma_drive::{Arrival, Drive};
+use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{
-    Action, Event, Geometry, Kind, LogicalPage, Observer, Page, Purpose, SimNand, Spare, Time, Timing,
-};
-use phelsuma_trace::{Op, Source, Workload};
+use phelsuma_nand::{Action, Event, Geometry, Kind, Observer, Page, Purpose, SimNand, Spare, Timing};
+use phelsuma_trace::{Op, PageRequest, Source, Workload};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -156,7 +155,6 @@ fn watched(settings: &[(&str, &str)], workload: &str, bytes: u64) -> (f64, Seen)
     let mut composition = Preset::named("dual-greedy").unwrap().composition;
     composition.set_all(settings).unwrap();
     let config = Config::new("dual-greedy", composition, logical_pages, 1);
-    let (mut ftl, _) = format(&mut nand, &config, Time::ZERO).unwrap();
     let (blocks, pages) = (geometry.blocks() as usize, logical_pages as usize);
     let watch = Watch(Arc::new(Mutex::new(Seen {
         geometry: Some(geometry),
@@ -167,26 +165,25 @@ fn watched(settings: &[(&str, &str)], workload: &str, bytes: u64) -> (f64, Seen)
         ..Seen::default()
     })));
     nand.observe(Some(Box::new(watch.clone())));
-    let mut write = |nand: &mut SimNand, first: u64, pages: u32| {
-        let (first, data) = (LogicalPage(first as u32), HostData::Hollow(0));
-        ftl.write(nand, &WriteRequest { first, pages, data, hint: Hint::None }, Time::ZERO).unwrap();
-    };
-    (0..u64::from(logical_pages)).for_each(|page| write(&mut nand, page, 1));
+    let mut drive = Drive::format(nand, &config, Arrival::QueueDepth(1)).unwrap();
+    let write =
+        |first| PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false };
+    (0..u64::from(logical_pages)).for_each(|page| drive.submit(&write(page)).unwrap());
     let workload: Workload = workload.parse().unwrap();
     let mut source = workload.source(logical_pages.into(), 4096, 1);
     let (mut written, mut programs_before) = (0, 0);
     while written < 3 * u64::from(logical_pages) {
         if written >= 2 * u64::from(logical_pages) && programs_before == 0 {
             watch.0.lock().unwrap().counts = true;
-            programs_before = programs(&nand);
+            programs_before = programs(drive.nand());
         }
         let request = source.next_request().unwrap().unwrap();
         if request.op == Op::Write {
-            write(&mut nand, request.first, request.pages);
+            drive.submit(&request).unwrap();
             written += u64::from(request.pages);
         }
     }
-    let wa = (programs(&nand) - programs_before) as f64 / f64::from(logical_pages);
+    let wa = (programs(drive.nand()) - programs_before) as f64 / f64::from(logical_pages);
     let seen = watch.0.lock().unwrap().clone();
     (wa, seen)
 }

@@ -10,8 +10,6 @@
 //!
 //! Not covered: big-endian machines, traces that are compressed with zstd, and what a run costs the machine.
 
-#![allow(clippy::unwrap_used)]
-
 use phelsuma_drive::lab::{Fault, LabConfig, Points, Sweep, Workload};
 use phelsuma_drive::{Arrival, Input, RunConfig, run};
 use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, Knowledge, PRESETS, Preset, WriteRequest, format, recover};

@@ -3,9 +3,6 @@
 //!
 //! `make mutants` runs it, and `make mutants-table` writes `docs/MUTANTS.md`. No other build has such FTLs.
 
-#![cfg(phelsuma_mutants)]
-#![allow(clippy::unwrap_used)]
-
 mod experiments;
 mod table;
 mod trap;

@@ -1,8 +1,6 @@
 //! The table of promises in docs/TESTING.md is what the code says (`Subject::promise`). With `PHELSUMA_UPDATE_PROMISES`
 //! set it is written anew.
 
-#![allow(clippy::unwrap_used)]
-
 use phelsuma_drive::lab::{Fault, Promise, Subject};
 use phelsuma_ftl::{Config, PRESETS};
 use std::fmt::Write;
