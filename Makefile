@@ -17,8 +17,9 @@ BATTERY := dftl,mu-ftl-pvb
 # The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
 # that GeckoFTL's paper takes, and far fewer than the 72,721 pages that the trace touches.
 DEMO := page,dftl,geckoftl
-# FTLs that forget a rule are in a build of their own, which shares with the others what is not of the workspace.
-MUTANTS := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/ftl/mutants-rustc $(CARGO)
+# What is tested is built so that an FTL can be told to forget a rule: the harness proves itself with such FTLs. No release
+# can be built so. One build serves all tests.
+TESTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/ftl/mutants-rustc $(CARGO)
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
@@ -83,7 +84,7 @@ PY_PACKAGE = $(shell $(PY_VENV)/bin/python -c "import sysconfig; print(sysconfig
 put-package = ! $(PY_VENV)/bin/python $(PY_HAS_ALL) || { rm -rf $(PY_PACKAGE) && cp -r python/phelsuma $(PY_PACKAGE) && \
 	cp $(or $(CARGO_TARGET_DIR),target)/$(1)/libphelsuma_engine.so $(PY_PACKAGE)/_engine.abi3.so; }
 python-package: python-venv
-	$(CARGO) build --workspace --quiet
+	$(TESTED) build --workspace --quiet
 	@$(call put-package,debug)
 
 # It against the command; skipped where pip has nothing.
@@ -121,15 +122,13 @@ python-checks:
 test:
 	@$(MAKE) --no-print-directory nbd-clients page-browser python-venv & fetching=$$!; \
 	$(MAKE) --no-print-directory lint no-std; checked=$$?; wait $$fetching && exit $$checked
-	$(CARGO) test --workspace --quiet
+	$(TESTED) test --workspace --quiet
 	$(MAKE) --no-print-directory my-policy
 	$(MAKE) --no-print-directory test-python
-	$(MAKE) --no-print-directory mutants
 
-# The harness proves itself: FTLs that each forget one rule are caught, each. They are in this build alone.
+# The harness proves itself: FTLs that each forget one rule are caught, each. These are the tests for that alone.
 mutants:
-	$(MUTANTS) test --quiet -p phelsuma-ftl mutants
-	$(MUTANTS) test --quiet -p phelsuma-drive --test it mutants
+	$(TESTED) test --quiet -p phelsuma-ftl -p phelsuma-drive --lib --test it mutants
 
 # A crate of somebody's own, outside the workspace, with policies that nothing here knows. It stands on what was built for
 # the other tests, with the same versions.
@@ -140,7 +139,7 @@ my-policy:
 
 # Writes docs/MUTANTS.md: what caught each of them.
 mutants-table:
-	PHELSUMA_UPDATE_MUTANTS=1 $(MUTANTS) test --quiet -p phelsuma-drive --test it mutants
+	PHELSUMA_UPDATE_MUTANTS=1 $(TESTED) test --quiet -p phelsuma-drive --test it mutants
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
 PARTS := tests python crash defects dies determinism plug
@@ -152,7 +151,7 @@ thorough-determinism: determinism
 
 # Every test with its long mode on, but for those of `plug`.
 thorough-tests:
-	PHELSUMA_THOROUGH=1 $(CARGO) test --workspace --quiet -- $(addprefix --skip ,$(PLUGS))
+	PHELSUMA_THOROUGH=1 $(TESTED) test --workspace --quiet -- $(addprefix --skip ,$(PLUGS))
 
 # The package as a user installs it, in an environment of its own.
 PY_FRESH := $(or $(CARGO_TARGET_DIR),target)/python-fresh
@@ -221,9 +220,7 @@ thorough-plug: nbd-clients
 
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/mutants $(CARGO) clippy -p phelsuma-ftl -p phelsuma-drive \
-		--all-targets --quiet -- -D warnings --cfg phelsuma_mutants
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings --cfg phelsuma_mutants
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 # Circles of files, walls between folders, and counts of the code against their limits; tests hold them.

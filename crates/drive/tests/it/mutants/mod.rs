@@ -1,7 +1,7 @@
 //! The harness proves itself: FTLs that each forget one of the rules that their data stand on, and the experiment of the
 //! crash laboratory that catches each (`experiments.rs`), which finds nothing on the FTL that forgets none.
 //!
-//! `make mutants` runs it, and `make mutants-table` writes `docs/MUTANTS.md`. No other build has such FTLs.
+//! `make test` and `make mutants` run it, and `make mutants-table` writes `docs/MUTANTS.md`. A release has no such FTLs.
 
 mod experiments;
 mod table;

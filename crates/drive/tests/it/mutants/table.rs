@@ -14,8 +14,8 @@ const INTRODUCTION: &str = "\
 
 The crash laboratory is itself tried: FTLs are built that each forget one rule, at the one spot where the code keeps it, and
 an experiment must catch each, and must find nothing on the FTL that forgets none. `make mutants` does that with
-`--cfg phelsuma_mutants`, in a build of its own; a release with it does not compile. **This document is generated**
-(`make mutants-table`), and a test fails where it is not what the experiments give.
+`--cfg phelsuma_mutants`, which `make test` builds with as well; a release with it does not compile. **This document is
+generated** (`make mutants-table`), and a test fails where it is not what the experiments give.
 
 A *sweep* is named by its workload; the power is cut at operations spread over it, with each fault, and a cut counts for
 each fault tried. In a *soak* drives live through random cuts, and it counts how many there were until the mutant was
