@@ -29,7 +29,7 @@ I686  := i686-unknown-linux-musl
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
 	mutants mutants-table thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
-	thorough-tests thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
+	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
@@ -123,15 +123,14 @@ test:
 	@$(MAKE) --no-print-directory nbd-clients page-browser python-venv & fetching=$$!; \
 	$(MAKE) --no-print-directory lint no-std; checked=$$?; wait $$fetching && exit $$checked
 	$(TESTED) test --workspace --quiet
-	$(MAKE) --no-print-directory my-policy
 	$(MAKE) --no-print-directory test-python
 
 # The harness proves itself: FTLs that each forget one rule are caught, each. These are the tests for that alone.
 mutants:
 	$(TESTED) test --quiet -p phelsuma-ftl -p phelsuma-drive --lib --test it mutants
 
-# A crate of somebody's own, outside the workspace, with policies that nothing here knows. It stands on what was built for
-# the other tests, with the same versions.
+# A crate of somebody's own, outside the workspace, with policies that nothing here knows, built as its author builds it: all
+# crates once more. `make test` has the same tests run against it as an example of the command's.
 my-policy:
 	@cp Cargo.lock examples/my_policy/Cargo.lock
 	CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) test --quiet \
@@ -142,7 +141,7 @@ mutants-table:
 	PHELSUMA_UPDATE_MUTANTS=1 $(TESTED) test --quiet -p phelsuma-drive --test it mutants
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
-PARTS := tests python crash defects dies determinism plug
+PARTS := tests my-policy python crash defects dies determinism plug
 PART  ?= $(PARTS)
 thorough:
 	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done
@@ -152,6 +151,8 @@ thorough-determinism: determinism
 # Every test with its long mode on, but for those of `plug`.
 thorough-tests:
 	PHELSUMA_THOROUGH=1 $(TESTED) test --workspace --quiet -- $(addprefix --skip ,$(PLUGS))
+
+thorough-my-policy: my-policy
 
 # The package as a user installs it, in an environment of its own.
 PY_FRESH := $(or $(CARGO_TARGET_DIR),target)/python-fresh

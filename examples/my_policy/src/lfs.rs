@@ -10,7 +10,7 @@ const _: () = assert!(policy::VERSION == 1);
 const OLDEST: Param = Param::number("lfs.oldest", 1, 1_000_000, 1_000, "collections beyond which all ages are alike");
 
 /// What it says of itself, and how it is made for a drive.
-pub static SPEC: VictimSpec = VictimSpec::new("lfs", "benefit to cost as LFS has it", |context| {
+pub(crate) static SPEC: VictimSpec = VictimSpec::new("lfs", "benefit to cost as LFS has it", |context| {
     Box::new(Lfs {
         closed: Table::new("victim.closed_at", context.blocks as usize, 0),
         collections: 0,

@@ -10,13 +10,18 @@ const _: () = assert!(policy::VERSION == 1);
 const HOT: Param = Param::number("write-count.hot", 1, 255, 2, "writes from which on a page is hot").always_shown();
 
 /// What it says of itself, how many streams it has, and how it is made for a drive.
-pub static SPEC: PlacementSpec = PlacementSpec::new(
+pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
     "write-count",
     "hot by how often pages were written",
     |_| 3,
     |context| {
         let writes = Table::new("placement.write_counts", context.logical_pages as usize, 0);
-        Box::new(WriteCount { writes, until_halved: context.logical_pages, hot: context.number(&HOT) as u8, hot_pages: 0 })
+        Box::new(WriteCount {
+            writes,
+            until_halved: context.logical_pages,
+            hot: context.number(&HOT) as u8,
+            hot_pages: 0,
+        })
     },
 )
 .params(&[HOT])

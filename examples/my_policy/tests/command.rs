@@ -1,10 +1,21 @@
 //! The whole command with policies that its crate knows nothing of.
 
 use serde_json::Value;
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
+/// The command. Phelsuma's own workspace builds it as an example, for which cargo has no name: it lies beside its tests.
+fn command() -> PathBuf {
+    let example = || std::env::current_exe().unwrap().parent().unwrap().join("../examples/my-policy");
+    option_env!("CARGO_BIN_EXE_my-policy").map_or_else(example, PathBuf::from)
+}
+
 fn ran(words: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_my-policy")).args(words.split_whitespace()).output().unwrap()
+    let command = command();
+    let ran = Command::new(&command).args(words.split_whitespace()).output();
+    ran.unwrap_or_else(|error| {
+        panic!("{} (cargo test builds it, unless told what to build): {error}", command.display())
+    })
 }
 
 fn text(words: &str) -> String {
@@ -21,7 +32,8 @@ const SMALL: &str = "--capacity 32MiB --pages-per-block 32 --workload zipf:0.9 -
 
 #[test]
 fn it_runs_and_shows_in_the_result_the_ledger_and_the_counters() {
-    let result = json(&format!("run --ftl page --set victim=lfs --set lfs.oldest=50 --set placement=write-count {SMALL}"));
+    let result =
+        json(&format!("run --ftl page --set victim=lfs --set lfs.oldest=50 --set placement=write-count {SMALL}"));
     assert_eq!(result["composition"]["victim"], "lfs(oldest=50)");
     assert_eq!(result["composition"]["placement"], "write-count(hot=2)");
     let ram = &result["ram_bytes"]["papers"];

@@ -10,6 +10,8 @@ mod image;
 mod image_cuts;
 mod json_keys;
 mod mid_request;
+#[path = "../../../../examples/my_policy/tests/command.rs"]
+mod my_policy;
 mod nbd;
 mod output;
 mod page;
