@@ -105,7 +105,7 @@ impl Sum {
     }
 }
 
-/// `cuts` of each. Not in the long mode it is a sample: each workload with one composition.
+/// `cuts` of each. Not in the long mode it is a sample: each composition under one workload, or two.
 fn sweep_all(
     what: &str,
     (ftl, compositions): (&str, &[Settings]),
@@ -118,7 +118,7 @@ fn sweep_all(
     for (number, settings) in compositions.iter().copied().enumerate() {
         let mut sum = Sum::default();
         for (_, workload) in
-            Workload::ALL.into_iter().enumerate().filter(|(w, _)| thorough() || w % compositions.len() == number)
+            Workload::ALL.into_iter().enumerate().filter(|(w, _)| thorough() || w % compositions.len().max(9) == number)
         {
             let points = Points::Some(of(cuts));
             let config = LabConfig { points, ..config(ftl, settings, workload, of(writes), depth, dies) };

@@ -28,10 +28,17 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
 }
 
 /// The FTLs that any cut may meet, but for oracles, which no data are kept with; of these the one that `PHELSUMA_FTL`
-/// names, if it does.
+/// names, if it does. Not in the long mode `page` and `dac` alone stand for those with a table of pages: the others recover by
+/// the same code, and `crash_workloads` cuts each of them.
 fn scanned() -> impl Iterator<Item = &'static Preset> {
     let only = std::env::var("PHELSUMA_FTL").ok();
-    let wanted = move |preset: &&Preset| only.as_deref().is_none_or(|name| name == preset.name);
+    let wanted = move |preset: &&Preset| match only.as_deref() {
+        Some(name) => name == preset.name,
+        None => {
+            let alone = preset.composition.page_mapped().is_none() && !preset.composition.is_per_channel();
+            thorough() || alone || ["page", "dac"].contains(&preset.name)
+        }
+    };
     let scanned = PRESETS.iter().filter(|preset| preset.composition.power() == Some(PowerPart::Scan));
     scanned.filter(|preset| preset.composition.knowledge().is_none()).filter(wanted)
 }
@@ -125,7 +132,7 @@ fn the_experiments_in_which_a_forgotten_barrier_is_noticed_find_nothing_on_an_ft
         for experiment in [usual, recoveries_meet_suspects, trims_stay_pending] {
             let mut config = experiment(dies);
             if !thorough() {
-                config.points = Points::Some(if config.depth > 1 { 15 } else { 150 });
+                config.points = Points::Some(if config.depth > 1 { 6 } else { 60 });
             }
             assert_sound(&run(&config));
         }
@@ -136,15 +143,13 @@ fn the_experiments_in_which_a_forgotten_barrier_is_noticed_find_nothing_on_an_ft
 fn report_on_any_number_of_threads(config: &LabConfig) -> String {
     let json = |threads| serde_json::to_string(&run(&LabConfig { threads, ..config.clone() })).unwrap();
     let one = json(1);
-    for threads in [2, 5] {
-        assert_eq!(one, json(threads));
-    }
+    assert_eq!(one, json(3));
     one
 }
 
 #[test]
 fn the_same_experiment_gives_the_same_report_on_any_number_of_threads() {
-    let healthy = LabConfig { points: Points::Some(25), ..config("page", 170, 2, (1, 1)) };
+    let healthy = LabConfig { points: Points::Some(10), ..config("page", 170, 2, (1, 1)) };
     let report = report_on_any_number_of_threads(&healthy);
     assert!(!report.contains("message"), "{report}");
 }

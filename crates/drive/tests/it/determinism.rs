@@ -305,9 +305,7 @@ fn crash(config: &Config, geometry: Geometry) -> Value {
         serde_json::to_value(Sweep::new(&config).run().unwrap()).unwrap()
     };
     let one = sweep(1);
-    for threads in [2, 5] {
-        assert_eq!(one, sweep(threads), "{threads} threads");
-    }
+    assert_eq!(one, sweep(3), "on three threads");
     one
 }
 
