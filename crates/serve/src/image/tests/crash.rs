@@ -5,7 +5,7 @@
 use super::Forgets;
 use super::drive::{Expected, Formatted, formatted, up, verify, work};
 use super::recorder::{Crash, Recorder, Replay};
-use crate::image::{CreateOptions, Durability, FaultPlan, ImageError, ImageNand, Storage};
+use crate::image::{CreateOptions, Durability, FaultPlan, ImageError, ImageNand};
 use phelsuma_ftl::{Config, FtlError, Hint, HostData, PRESETS, PowerPart, WriteRequest, recover};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, Purpose, Spare, SpareRead, Time};
@@ -149,34 +149,14 @@ fn what_was_acknowledged_survives_the_plug_with_every_fault_and_again_in_the_rec
     }
 }
 
-/// A file on a disk that is full from some write on.
-struct Full(Vec<u8>, u32);
-
-impl Storage for Full {
-    fn len(&self) -> std::io::Result<u64> {
-        Storage::len(&self.0)
-    }
-
-    fn read_at(&self, at: u64, out: &mut [u8]) -> std::io::Result<()> {
-        self.0.read_at(at, out)
-    }
-
-    fn write_at(&mut self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
-        let Some(left) = self.1.checked_sub(1) else { return Err(std::io::ErrorKind::StorageFull.into()) };
-        self.1 = left;
-        self.0.write_at(at, bytes)
-    }
-
-    fn sync(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn a_file_that_cannot_be_written_puts_the_image_off_and_retires_no_block() {
     let drive = formatted("page", 4);
     for writes in [0, 1, 2, 100, 101, 500] {
-        let mut nand = match ImageNand::open_on(Full(drive.image.clone(), writes), Durability::Flush) {
+        let mut nand = match ImageNand::open_on(
+            Recorder { room: Some(writes), ..Recorder::new(drive.image.clone()) },
+            Durability::Flush,
+        ) {
             Ok(nand) => nand,
             Err(error) => {
                 assert!(writes == 0 && matches!(error, ImageError::Io { .. }), "{error}");
@@ -196,8 +176,8 @@ fn a_file_that_cannot_be_written_puts_the_image_off_and_retires_no_block() {
         assert!(matches!(error, Some(FtlError::Program(_) | FtlError::Erase(_))), "{error:?}");
         assert!(nand.is_off() && matches!(nand.failure(), Some(ImageError::Io { .. })));
         assert!(nand.sync().is_err());
-        let bytes = nand.into_storage().0;
-        let mut nand = ImageNand::open_on(bytes, Durability::Flush).unwrap();
+        let bytes = nand.into_storage().bytes;
+        let mut nand = ImageNand::open_on(Recorder::new(bytes), Durability::Flush).unwrap();
         assert!((0..nand.geometry().blocks()).all(|block| !nand.is_bad(Block(block))));
         let (mut ftl, _) = recover(&mut nand, &drive.config, Time::ZERO).unwrap();
         assert_eq!(ftl.check(&mut nand), []);
@@ -209,7 +189,7 @@ fn a_mark_of_a_bad_block_is_never_there_without_what_it_rests_on_and_never_lost(
     let geometry = Geometry::new(512, 8, 16, 1, 1).unwrap();
     let config = Config::new("page", PRESETS[0].composition, 8, 1);
     let options = CreateOptions { spare_slots: Some(2), ..CreateOptions::default() };
-    let base = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
+    let base = vec![0; ImageNand::<Recorder>::file_bytes_of(&geometry, &options).unwrap() as usize];
     let mut nand = ImageNand::create_on(Recorder::new(base.clone()), &geometry, &config, &options).unwrap();
     let created = nand.storage.events.len();
     let op = Op::new(Time::ZERO, Purpose::Host);
@@ -231,7 +211,8 @@ fn a_mark_of_a_bad_block_is_never_there_without_what_it_rests_on_and_never_lost(
     for cut in created..events.len() {
         replay.go_to(cut);
         for crash in [Crash::Process].iter().chain(&Crash::OF_HOST).cycle().take(30) {
-            let mut nand = ImageNand::open_on(replay.crash(*crash, &mut rng), Durability::Flush).unwrap();
+            let mut nand =
+                ImageNand::open_on(Recorder::new(replay.crash(*crash, &mut rng)), Durability::Flush).unwrap();
             let is_bad = nand.is_bad(Block(9));
             found[usize::from(is_bad)] += 1;
             assert!(is_bad || cut < marked, "{crash:?} at {cut}: the mark is lost");

@@ -2,7 +2,7 @@
 
 use super::Forgets;
 use super::recorder::Recorder;
-use crate::image::{CreateOptions, Durability, ImageNand, Storage};
+use crate::image::{CreateOptions, Durability, ImageNand};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, Preset, WriteRequest, format, recover};
 use phelsuma_nand::{Content, Geometry, LogicalPage, Purpose, Time};
 use rand_core::{RngCore, SeedableRng};
@@ -87,7 +87,7 @@ impl Expected {
     }
 }
 
-type Drive<S> = (ImageNand<S>, Box<dyn Ftl<ImageNand<S>>>);
+type Drive = (ImageNand<Recorder>, Box<dyn Ftl<ImageNand<Recorder>>>);
 
 /// The description of a drive, and its image as it was closed after formatting.
 pub(super) struct Formatted {
@@ -106,12 +106,12 @@ pub(super) fn formatted(preset: &str, spare_slots: u32) -> Formatted {
         let geometry = Geometry::new(PAGE as u32, 8, blocks, channels, 1).unwrap();
         let logical_pages = (geometry.pages() / 2) as u32;
         let config = Config::new(preset, parts, logical_pages, 7);
-        let bytes = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
-        let mut nand = ImageNand::create_on(bytes, &geometry, &config, &options).unwrap();
+        let bytes = vec![0; ImageNand::<Recorder>::file_bytes_of(&geometry, &options).unwrap() as usize];
+        let mut nand = ImageNand::create_on(Recorder::new(bytes), &geometry, &config, &options).unwrap();
         match format(&mut nand, &config, Time::ZERO) {
             Ok((mut ftl, _)) => {
                 ftl.close(&mut nand, Time::ZERO).unwrap();
-                return Formatted { config, image: nand.close().unwrap() };
+                return Formatted { config, image: nand.close().unwrap().bytes };
             }
             Err(FtlError::DoesNotFit { .. }) => blocks += 8,
             Err(error) => panic!("{error}"),
@@ -119,14 +119,14 @@ pub(super) fn formatted(preset: &str, spare_slots: u32) -> Formatted {
     }
 }
 
-pub(super) fn up<S: Storage>(storage: S, forgets: Forgets) -> Result<Drive<S>, String> {
+pub(super) fn up(storage: Recorder, forgets: Forgets) -> Result<Drive, String> {
     let mut nand = ImageNand::open_with(storage, Durability::Flush, forgets).map_err(|error| error.to_string())?;
     let config = nand.config().clone();
     let (ftl, _) = recover(&mut nand, &config, Time::ZERO).map_err(|error| error.to_string())?;
     Ok((nand, ftl))
 }
 
-fn write<S: Storage>((nand, ftl): &mut Drive<S>, first: u32, pages: u32, tag: u64) -> Result<(), String> {
+fn write((nand, ftl): &mut Drive, first: u32, pages: u32, tag: u64) -> Result<(), String> {
     let bytes: Vec<u8> = (0..u64::from(pages)).flat_map(|n| fill(tag + n)).collect();
     let data = HostData::Bytes(&bytes);
     let request = WriteRequest { first: LogicalPage(first), pages, data, hint: Hint::None };
@@ -134,7 +134,7 @@ fn write<S: Storage>((nand, ftl): &mut Drive<S>, first: u32, pages: u32, tag: u6
 }
 
 /// What every page reads as, by its tag.
-fn read<S: Storage>((nand, ftl): &mut Drive<S>, logical_pages: u32) -> Result<Vec<u64>, String> {
+fn read((nand, ftl): &mut Drive, logical_pages: u32) -> Result<Vec<u64>, String> {
     let mut tags = Vec::new();
     let mut wrong = None;
     let mut sink = |page: LogicalPage, data: HostPage<'_>| match data {
@@ -157,13 +157,7 @@ fn read<S: Storage>((nand, ftl): &mut Drive<S>, logical_pages: u32) -> Result<Ve
 }
 
 /// Requests of chance, one in `flush_each` of them a flush, until the image is off; what they did.
-pub(super) fn work(
-    drive: &mut Drive<Recorder>,
-    logical_pages: u32,
-    requests: u32,
-    flush_each: u64,
-    seed: u64,
-) -> Vec<Done> {
+pub(super) fn work(drive: &mut Drive, logical_pages: u32, requests: u32, flush_each: u64, seed: u64) -> Vec<Done> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut tag = 1;
     let mut log = Vec::new();
@@ -192,7 +186,7 @@ pub(super) fn work(
     log
 }
 
-fn ask<S: Storage>(drive: &mut Drive<S>, what: What) -> Result<(), String> {
+fn ask(drive: &mut Drive, what: What) -> Result<(), String> {
     let (nand, ftl) = drive;
     let done = match what {
         What::Write { first, pages, tag } => return write(drive, first, pages, tag),
@@ -209,7 +203,7 @@ fn ask<S: Storage>(drive: &mut Drive<S>, what: What) -> Result<(), String> {
 /// Brings up what a crash has left, and holds it against what the host may find; then uses the drive in full.
 pub(super) fn verify(image: Vec<u8>, expected: &Expected, forgets: Forgets) -> Result<(), String> {
     let logical_pages = expected.0.len() as u32;
-    let mut drive = up(image, forgets)?;
+    let mut drive = up(Recorder::new(image), forgets)?;
     checked(&mut drive, "after the crash")?;
     let found = read(&mut drive, logical_pages)?;
     for (page, (tag, allowed)) in found.iter().zip(&expected.0).enumerate() {
@@ -232,7 +226,7 @@ pub(super) fn verify(image: Vec<u8>, expected: &Expected, forgets: Forgets) -> R
     checked(&mut drive, "opened again")
 }
 
-fn checked<S: Storage>((nand, ftl): &mut Drive<S>, when: &str) -> Result<(), String> {
+fn checked((nand, ftl): &mut Drive, when: &str) -> Result<(), String> {
     let findings = ftl.check(nand);
     if let Some(error) = nand.failure() {
         return Err(format!("{when}: {error}"));

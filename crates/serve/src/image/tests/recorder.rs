@@ -1,4 +1,5 @@
-//! A file in memory that notes what is written to it, and what a crash leaves of that.
+//! A file in memory that notes what is written to it, and what a crash leaves of that. All tests beside this one have their
+//! image on it: FTLs are compiled for one kind of image.
 
 use crate::image::Storage;
 use rand_core::RngCore;
@@ -18,11 +19,13 @@ pub(super) enum Event {
 pub(super) struct Recorder {
     pub(super) bytes: Vec<u8>,
     pub(super) events: Vec<Event>,
+    /// Writes until the disk is full.
+    pub(super) room: Option<u32>,
 }
 
 impl Recorder {
     pub(super) fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, events: Vec::new() }
+        Self { bytes, events: Vec::new(), room: None }
     }
 }
 
@@ -36,6 +39,9 @@ impl Storage for Recorder {
     }
 
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        if let Some(room) = &mut self.room {
+            *room = room.checked_sub(1).ok_or(io::ErrorKind::StorageFull)?;
+        }
         self.bytes.write_at(at, bytes)?;
         self.events.push(Event::Write { at, bytes: bytes.to_vec() });
         Ok(())
