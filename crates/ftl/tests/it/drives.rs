@@ -1,6 +1,6 @@
 //! What recovery makes of flash that is no drive, half a drive, or somebody else's.
 
-use crate::common::{Host, Step, chips, config, small, surviving};
+use crate::common::{Host, Plug, Step, chips, config, plugged, small, surviving};
 use phelsuma_ftl::{Config, FtlError, format, recover};
 use phelsuma_nand::sim::{Decay, ProgramFault};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
@@ -11,7 +11,7 @@ fn op() -> Op {
 
 fn error_of(nand: &mut SimNand, config: &Config) -> FtlError {
     nand.power_cycle();
-    match recover(nand, config, Time::ZERO) {
+    match recover(&mut Plug::from(nand.clone()), config, Time::ZERO) {
         Err(error) => error,
         Ok(_) => panic!("it recovered"),
     }
@@ -59,11 +59,13 @@ fn flash_with_data_and_neither_copy_of_the_description_is_lost() {
             };
             for block in [Block(0), Block(1)] {
                 destroy(&mut nand, block);
-                nand.power_cycle();
+                let mut plug = Plug::from(nand);
+                plug.sim().power_cycle();
                 assert!(
-                    recover(&mut nand, &config, Time::ZERO).is_ok(),
+                    recover(&mut plug, &config, Time::ZERO).is_ok(),
                     "one copy is enough, and makes the other anew"
                 );
+                nand = plug.copy();
             }
             destroy(&mut nand, Block(0));
             destroy(&mut nand, Block(1));
@@ -112,9 +114,9 @@ fn a_drive_of_another_shape_or_ftl_is_told_by_what_differs() {
         (here, config("fifo", 60), "the FTL", "fifo", "page"),
     ];
     for (geometry, other, what, found, expected) in others {
-        let mut there = chips(geometry);
+        let mut there = plugged(geometry);
         format(&mut there, &other, Time::ZERO).unwrap();
-        let (mut bytes, spare) = description(&mut there, Block(0));
+        let (mut bytes, spare) = description(there.sim(), Block(0));
         bytes.resize(512, 0);
         let content = Content::Bytes(&bytes);
         let mut nand = chips(here);
@@ -157,8 +159,8 @@ fn every_preset_refuses_every_other_ones_drive_and_leaves_it_alone() {
     for preset in surviving() {
         let nand = drive(preset.name, geometry);
         for other in surviving() {
-            let mut copy = nand.clone();
-            copy.power_cycle();
+            let mut copy = Plug::from(nand.clone());
+            copy.sim().power_cycle();
             let result = recover(&mut copy, &config(other.name, 300), Time::ZERO);
             if other.name == preset.name {
                 assert!(result.is_ok());
@@ -174,9 +176,9 @@ fn every_preset_refuses_every_other_ones_drive_and_leaves_it_alone() {
 #[test]
 fn a_format_wipes_a_drive_that_was_there() {
     let geometry = small(32, 40, 1, 1);
-    let mut nand = drive("fifo", geometry);
-    format(&mut nand, &config("page", 250), Time::ZERO).unwrap();
-    let mut host = Host::new(nand, config("page", 250), 1);
+    let mut plug = Plug::from(drive("fifo", geometry));
+    format(&mut plug, &config("page", 250), Time::ZERO).unwrap();
+    let mut host = Host::new(plug.copy(), config("page", 250), 1);
     host.step(&Step::Cut).unwrap();
     assert!(host.read(0, 250).iter().all(|tag| *tag == 0));
 }
@@ -187,7 +189,7 @@ fn a_format_cut_anywhere_leaves_a_drive_that_can_be_formatted() {
     let config = config("page", 300);
     for seed in 0..8 {
         for operations in 0..42 {
-            let mut plug = crate::common::Plug::new(drive("page", geometry), seed);
+            let mut plug = Plug::new(drive("page", geometry), seed);
             plug.arm(operations);
             assert!(format(&mut plug, &config, Time::ZERO).is_err());
             plug.restore();
@@ -211,7 +213,7 @@ fn a_drive_that_came_up_once_comes_up_again_however_its_format_was_cut() {
     let geometry = small(32, 40, 1, 1);
     for fault in ProgramFault::ALL {
         for operations in 40..42 {
-            let mut plug = crate::common::Plug::new(chips(geometry), 1);
+            let mut plug = Plug::new(chips(geometry), 1);
             plug.program_faults = vec![*fault];
             let config = config("page", 300);
             plug.arm(operations);

@@ -1,6 +1,6 @@
 //! FTL-MM: where the pages of a request go, what they cost, and that channels have nothing to do with each other.
 
-use crate::common::{Host, Plug, Step, below, chips, config, most_pages, small};
+use crate::common::{Host, Plug, Step, below, chips, config, most_pages, plugged, small};
 use phelsuma_ftl::{Config, FtlError, Hint, HostData, HostPage, PRESETS, WriteRequest, format, recover};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Op, Purpose, SimNand, SpareRead, Time, Timing};
@@ -17,7 +17,7 @@ fn request(first: u32, pages: u32, data: HostData<'_>) -> WriteRequest<'_> {
 }
 
 /// Every user page on flash: its block, its key, what it holds.
-fn user_pages(nand: &mut SimNand) -> Vec<(Block, u32, u64)> {
+fn user_pages(nand: &mut Plug) -> Vec<(Block, u32, u64)> {
     let geometry = *nand.geometry();
     let op = Op::new(Time::ZERO, Purpose::Recovery);
     let mut found = Vec::new();
@@ -50,7 +50,7 @@ fn logical_page_l_is_on_channel_l_mod_channels() {
         .flat_map(|geometry| presets().map(move |of| (geometry, of)))
     {
         let pages = most_pages(ftl, geometry).min(200);
-        let mut nand = chips(geometry);
+        let mut nand = plugged(geometry);
         let (mut drive, mut at) = format(&mut nand, &config(ftl, pages), Time::ZERO).unwrap();
         // Page 7 is not written. Tags are 1000 and the page.
         for (first, count) in [(0, 7), (8, 1), (9, pages - 9)] {
@@ -75,7 +75,7 @@ fn logical_page_l_is_on_channel_l_mod_channels() {
 #[test]
 fn each_page_of_a_request_gets_its_own_bytes_and_is_read_in_order() {
     for (ftl, _) in presets() {
-        let mut nand = chips(small(16, 96, 3, 1));
+        let mut nand = plugged(small(16, 96, 3, 1));
         let (mut drive, at) = format(&mut nand, &config(ftl, 200), Time::ZERO).unwrap();
         let byte_of = |page: u32| (page * 7 + 3) as u8;
         let bytes: Vec<u8> = (50..61).flat_map(|page| [byte_of(page); 512]).collect();
@@ -127,7 +127,7 @@ fn a_request_takes_as_long_as_what_falls_to_one_channel() {
     let program = Timing::preset("gecko").unwrap().program_ns;
     for (ftl, of) in presets().filter(|(_, of)| *of != "block") {
         for (channels, pages, programs) in [(1, 8, 8), (4, 8, 2), (4, 9, 3), (4, 1, 1), (8, 8, 1), (8, 16, 2)] {
-            let mut nand = chips(small(32, 32 * u64::from(channels), channels, 1));
+            let mut nand = plugged(small(32, 32 * u64::from(channels), channels, 1));
             let (mut drive, at) = format(&mut nand, &config(ftl, 300), Time::ZERO).unwrap();
             // The blocks that the next pages go to are begun.
             let at = drive.write(&mut nand, &request(0, 8 * channels, HostData::Hollow(1)), at).unwrap();
@@ -145,7 +145,7 @@ fn on_one_channel_it_is_the_ftl_that_it_is_made_of() {
         let named = |preset: &str| Config { name: "same".into(), ..config(preset, 350) };
         let sim = || {
             let timing = Timing::preset("gecko").unwrap();
-            SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(geometry, timing) })
+            Plug::from(SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(geometry, timing) }))
         };
         let run = |config: &Config| {
             let mut nand = sim();
@@ -168,7 +168,7 @@ fn on_one_channel_it_is_the_ftl_that_it_is_made_of() {
                     Step::Wait | Step::Cut => {}
                 }
                 if n % 1_000 == 999 {
-                    nand.power_cycle();
+                    nand.sim().power_cycle();
                     let (again, recovered) = recover(&mut nand, config, at).unwrap();
                     (drive, at) = (again, recovered.done);
                     report = Some(recovered);
@@ -190,7 +190,7 @@ fn on_one_channel_it_is_the_ftl_that_it_is_made_of() {
 fn on_several_channels_it_is_another_drive() {
     for (name, of) in presets() {
         let named = |preset: &str| Config { name: "same".into(), ..config(preset, 300) };
-        let mut nand = chips(small(16, 64, 2, 1));
+        let mut nand = plugged(small(16, 64, 2, 1));
         for (one, other) in [(name, of), (of, name)] {
             format(&mut nand, &named(one), Time::ZERO).unwrap();
             let refused = recover(&mut nand, &named(other), Time::ZERO).map(|_| ());
@@ -275,7 +275,7 @@ fn what_fits_is_what_the_tightest_channel_bears() {
             let flash = || {
                 let mut nand = chips(geometry);
                 bad.iter().for_each(|block| nand.mark_bad(Block(*block)));
-                nand
+                Plug::from(nand)
             };
             let asked = |pages| format(&mut flash(), &config(ftl, pages), Time::ZERO).map(|_| ());
             let Err(FtlError::DoesNotFit { usable_pages, largest_ratio, logical_pages: u32::MAX, .. }) =
@@ -289,11 +289,11 @@ fn what_fits_is_what_the_tightest_channel_bears() {
             assert!(asked((largest_ratio * geometry.pages() as f64) as u32).is_ok());
             assert!(f64::from(most) / geometry.pages() as f64 - largest_ratio < 0.0001);
         }
-        let refused = format(&mut chips(small(16, 96, 3, 1)), &config(ftl, 2), Time::ZERO).map(|_| ());
+        let refused = format(&mut plugged(small(16, 96, 3, 1)), &config(ftl, 2), Time::ZERO).map(|_| ());
         assert!(matches!(refused, Err(FtlError::Unsupported(_))), "{refused:?}");
-        let refused = format(&mut chips(small(16, 96, 3, 1)), &config(ftl, 0), Time::ZERO).map(|_| ());
+        let refused = format(&mut plugged(small(16, 96, 3, 1)), &config(ftl, 0), Time::ZERO).map(|_| ());
         assert!(matches!(refused, Err(FtlError::DoesNotFit { .. })), "{refused:?}");
-        let refused = format(&mut chips(small(16, 15, 4, 1)), &config(ftl, 20), Time::ZERO).map(|_| ());
+        let refused = format(&mut plugged(small(16, 15, 4, 1)), &config(ftl, 20), Time::ZERO).map(|_| ());
         assert!(matches!(refused, Err(FtlError::Unsupported(_))), "{refused:?}");
     }
 }
@@ -304,11 +304,11 @@ fn a_format_that_is_cut_never_leaves_half_a_drive() {
     let geometry = small(8, 64, 2, 1);
     let config = config("ftl-mm:fast", 120);
     let drive = || {
-        let mut nand = chips(geometry);
+        let mut nand = plugged(geometry);
         let (mut ftl, at) = format(&mut nand, &config, Time::ZERO).unwrap();
         let at = ftl.write(&mut nand, &request(0, 120, HostData::Hollow(9)), at).unwrap();
         ftl.flush(&mut nand, at).unwrap();
-        nand
+        nand.copy()
     };
     let (mut came_up, mut refused) = (0, 0);
     for operations in 0..70 {

@@ -1,6 +1,6 @@
 //! Metadata that are wrong behind checksums that fit: the drive comes up, is read and looked at, and nobody panics.
 
-use crate::common::{Host, small};
+use crate::common::{Host, Plug, small};
 use phelsuma_ftl::{HostPage, recover};
 use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, SpareRead, Time};
 
@@ -63,7 +63,7 @@ fn written(preset: &str) -> Host {
 
 /// It is read and looked at.
 fn is_read(host: &Host) {
-    let mut sim = host.plug.copy();
+    let mut sim = Plug::from(host.plug.copy());
     let (mut ftl, _) = recover(&mut sim, &host.config, Time::ZERO).unwrap();
     ftl.check(&mut sim);
     let mut pages = 0;

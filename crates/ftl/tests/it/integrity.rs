@@ -1,9 +1,9 @@
 //! The integrity methods of DFTL (LAST++ section 5.3): how many translation pages each writes, computed here, and what
 //! a recovery from translation pages alone brings back.
 
-use crate::common::{Host, chips, config, small};
+use crate::common::{Host, Plug, chips, config, plugged, small};
 use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover};
-use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Op, Purpose, SimNand, SpareRead, Time};
+use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Op, Purpose, SpareRead, Time};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -13,8 +13,8 @@ const ENTRIES: u32 = 128;
 /// 640 logical pages, which are five translation pages, on 1,024; and a cache for all entries, so that none must go.
 struct Drive {
     config: Config,
-    ftl: Box<dyn Ftl<SimNand>>,
-    nand: SimNand,
+    ftl: Box<dyn Ftl<Plug>>,
+    nand: Plug,
     at: Time,
     tag: u64,
 }
@@ -24,7 +24,7 @@ impl Drive {
         let mut config = config(ftl, 5 * ENTRIES);
         config.composition.set("mapping.cache", "640").unwrap();
         config.composition.set_all(settings).unwrap();
-        let mut nand = chips(small(16, 64, 1, 1));
+        let mut nand = plugged(small(16, 64, 1, 1));
         let (ftl, at) = format(&mut nand, &config, Time::ZERO).unwrap();
         Self { config, ftl, nand, at, tag: 0 }
     }
@@ -59,7 +59,7 @@ impl Drive {
 
     /// The power fails at rest, and is back.
     fn cut(&mut self) -> RecoveryReport {
-        self.nand.power_cycle();
+        self.nand.sim().power_cycle();
         let (ftl, report) = recover(&mut self.nand, &self.config, Time::ZERO).unwrap();
         assert!(report.is_within_bound());
         (self.ftl, self.at) = (ftl, report.done);
@@ -78,7 +78,7 @@ impl Drive {
     fn share_a_block(&mut self, a: u32, b: u32) -> bool {
         let geometry = *self.nand.geometry();
         (0..geometry.blocks()).map(Block).any(|block| {
-            let holds = |nand: &mut SimNand, key: u32| {
+            let holds = |nand: &mut Plug, key: u32| {
                 (0..geometry.pages_per_block()).any(|index| {
                     let spare = nand.read_spare(geometry.page(block, index), Op::new(Time::ZERO, Purpose::Recovery)).0;
                     matches!(spare, SpareRead::Written(spare) if (spare.kind, spare.key) == (Kind::User, key))
@@ -270,7 +270,7 @@ fn a_drive_that_loses_what_is_not_flushed_says_so() {
 fn a_drive_keeps_its_kind_of_recovery() {
     let mut drive = Drive::new("dftl-noflush", &[("power", "fast")]);
     drive.write(0, 1);
-    drive.nand.power_cycle();
+    drive.nand.sim().power_cycle();
     drive.config.composition.set("power", "synchronize").unwrap();
     assert!(recover(&mut drive.nand, &drive.config, Time::ZERO).is_err());
 }

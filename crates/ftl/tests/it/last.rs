@@ -1,6 +1,6 @@
 //! LAST++, made by hand on blocks of four pages over four channels, as the paper's figures have them.
 
-use crate::common::{Host, chips, config, parts_of, small};
+use crate::common::{Host, chips, config, parts_of, plugged, small};
 use phelsuma_ftl::{Config, FtlError, Step, format};
 use phelsuma_nand::{Purpose, Time};
 
@@ -505,7 +505,7 @@ fn a_drive_without_a_sequential_and_two_random_log_blocks_on_each_channel_is_ref
     assert!(composition.set("last.threshold", "0").is_err());
     // A logical block takes a whole one, and a segment one on each channel.
     let config = config("last++", u32::MAX);
-    let fits = format(&mut chips(small(4, 128, 4, 1)), &config, Time::ZERO).err().unwrap();
+    let fits = format(&mut plugged(small(4, 128, 4, 1)), &config, Time::ZERO).err().unwrap();
     assert!(matches!(fits, FtlError::DoesNotFit { usable_pages, .. } if usable_pages % 16 == 0), "{fits}");
 }
 

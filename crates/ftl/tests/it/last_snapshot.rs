@@ -1,6 +1,6 @@
 //! The snapshot that LAST++ writes when it is closed, and when a start believes it.
 
-use crate::common::{Host, below, chips, config, most_pages, scaled, small};
+use crate::common::{Host, Plug, below, chips, config, most_pages, scaled, small};
 use phelsuma_ftl::{Config, FtlError, HostPage, RecoveryReport, recover};
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, Time};
@@ -197,6 +197,7 @@ fn whatever_a_snapshot_says_it_is_believed_or_not_and_nobody_panics() {
             let spare = Spare { data_crc: content.crc(), seq, version: spare.version + 100, ..*spare };
             sim.program(geometry.page(block, index as u32), content, &spare, AT).unwrap();
         }
+        let mut sim = Plug::from(sim);
         let Ok((mut ftl, report)) = recover(&mut sim, &host.config, Time::ZERO) else { continue };
         believed += u32::from(is_from_snapshot(&report));
         assert!(edits > 0 || is_from_snapshot(&report), "{report:?}");

@@ -1,6 +1,6 @@
 //! µ-FTL by hand: what becomes of extents, of what is stale, of partitions, and of a tree that goes bad.
 
-use crate::common::{Host, chips, config, small};
+use crate::common::{Host, chips, config, plugged, small};
 use phelsuma_ftl::FtlError;
 use phelsuma_nand::{Kind, Nand, Op, Purpose, SpareRead, Time};
 use std::collections::BTreeSet;
@@ -235,7 +235,7 @@ fn collections_in_the_order_of_writing_come_to_an_end() {
 #[test]
 fn a_drive_has_no_more_pages_than_its_tree_has_room_for_however_they_come() {
     let geometry = small(32, 1600, 1, 1);
-    let format = |pages| phelsuma_ftl::format(&mut chips(geometry), &config("mu-ftl", pages), Time::ZERO).map(drop);
+    let format = |pages| phelsuma_ftl::format(&mut plugged(geometry), &config("mu-ftl", pages), Time::ZERO).map(drop);
     let Err(FtlError::DoesNotFit { usable_pages, .. }) = format(3_000) else { panic!("a tree of pages of 512 bytes") };
     // Half-full nodes of 15, 7 and 3 entries below a root of 7, and an entry for what is stale in each block.
     assert_eq!(usable_pages, 15 * 7 * 3 * 6 - 1600);

@@ -1,6 +1,6 @@
 //! Policies that answer with what cannot be: nothing is lost by it, the drive goes on, and it is counted.
 
-use crate::common::{Host, Step, chips, parts_of, small};
+use crate::common::{Host, Step, chips, parts_of, plugged, small};
 use phelsuma_ftl::policy::{
     Asks, Block, Choice, Context, Counters, HostWrite, MovedPage, Placement, PlacementSpec, Table, Victim, VictimSpec,
     View, Wants, state,
@@ -86,7 +86,7 @@ fn host(ftl: &str, change: impl Fn(PageParts) -> PageParts) -> Host {
     let composition = Composition::PageMapped(change(parts));
     let mut config = Config::new(ftl, composition, u32::MAX, 1);
     let geometry = small(16, 192, 1, 1);
-    let Err(FtlError::DoesNotFit { usable_pages, .. }) = format(&mut chips(geometry), &config, Time::ZERO) else {
+    let Err(FtlError::DoesNotFit { usable_pages, .. }) = format(&mut plugged(geometry), &config, Time::ZERO) else {
         panic!("{ftl}")
     };
     config.logical_pages = usable_pages as u32 / 2;
@@ -145,7 +145,7 @@ fn a_placement_without_a_stream_is_refused() {
     for placement in [&NONE, &MANY] {
         let parts = PageParts { placement: placement.chosen(), ..PageParts::PAGE };
         let config = Config::new("page", Composition::PageMapped(parts), 100, 1);
-        let error = format(&mut chips(small(16, 64, 1, 1)), &config, Time::ZERO).map(|_| ()).unwrap_err();
+        let error = format(&mut plugged(small(16, 64, 1, 1)), &config, Time::ZERO).map(|_| ()).unwrap_err();
         assert!(matches!(error, FtlError::Unsupported(_)), "{error}");
     }
 }

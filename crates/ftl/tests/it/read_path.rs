@@ -2,9 +2,9 @@
 //!
 //! Tests neither times nor power cuts.
 
+use crate::common::plugged;
 use phelsuma_ftl::{Config, Hint, HostData, HostPage, Preset, WriteRequest, format};
-use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Geometry, LogicalPage, Purpose, SimNand, TIMINGS, Time};
+use phelsuma_nand::{Geometry, LogicalPage, Purpose, Time};
 
 /// The drive writes until a collection is due, and every entry is cached: reading collects nothing and looks nothing up.
 #[test]
@@ -13,7 +13,7 @@ fn a_read_whose_entry_is_cached_reads_its_page_and_nothing_else() {
     let mut composition = Preset::named("dftl").unwrap().composition;
     composition.set("mapping.cache", "4096").unwrap();
     let config = Config::new("dftl", composition, 512, 1);
-    let mut nand = SimNand::new(&SimConfig::new(geometry, TIMINGS[0].2));
+    let mut nand = plugged(geometry);
     let (mut ftl, mut at) = format(&mut nand, &config, Time::ZERO).unwrap();
     let mut due = 0;
     for n in 0..20_000u32 {

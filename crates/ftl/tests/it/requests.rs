@@ -1,6 +1,6 @@
 //! Requests at the edges: nothing that is refused does anything, and nothing that fits is refused.
 
-use crate::common::{Host, Step, chips, config, large_enough, most_pages, small, surviving, with_metadata};
+use crate::common::{Host, Step, chips, config, large_enough, most_pages, plugged, small, surviving, with_metadata};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, MappingPart, WriteRequest, format};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, Time};
 
@@ -138,7 +138,7 @@ fn what_does_not_fit_names_the_largest_ratio_that_does() {
                 for blocks in [32, 41, 64, 150, 400] {
                     let geometry = small(pages_per_block, blocks, channels, dies);
                     let formats =
-                        |logical: u32| format(&mut chips(geometry), &config(preset.name, logical), Time::ZERO);
+                        |logical: u32| format(&mut plugged(geometry), &config(preset.name, logical), Time::ZERO);
                     let Err(FtlError::DoesNotFit { usable_pages, largest_ratio, logical_pages, .. }) =
                         formats(u32::MAX)
                     else {
@@ -248,8 +248,8 @@ fn pl_greedy_never_programs_for_host_and_collection_into_one_block() {
         }
     }
     let geometry = small(32, 60, 2, 1);
-    let mut nand = chips(geometry);
-    nand.observe(Some(Box::new(Watch(Owners::default(), geometry))));
+    let mut nand = plugged(geometry);
+    nand.sim().observe(Some(Box::new(Watch(Owners::default(), geometry))));
     let logical = most_pages("pl-greedy", geometry);
     let (mut ftl, mut at) = format(&mut nand, &config("pl-greedy", logical), Time::ZERO).unwrap();
     for n in 0..20 * u64::from(logical) {

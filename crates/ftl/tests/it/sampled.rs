@@ -5,7 +5,7 @@
 //! be counted, that no block is emptier than a member of the sample that is sure to be the emptiest, and the sum.
 
 use crate::common::{
-    Host, SAMPLE, Step, chips, composition, config, large_enough, most_pages, most_pages_of, scaled, small,
+    Host, SAMPLE, Step, chips, composition, config, large_enough, most_pages, most_pages_of, plugged, scaled, small,
 };
 use phelsuma_ftl::{Config, RamLedger, format};
 use phelsuma_nand::{Geometry, Purpose, Time};
@@ -171,7 +171,7 @@ fn a_sample_of_all_is_greedy() {
 fn ledger_of(preset: &str, geometry: Geometry, parameters: &[(&str, &str)]) -> RamLedger {
     let mut config = config(preset, 200_000);
     parameters.iter().for_each(|(name, value)| config.composition.set(name, value).unwrap());
-    format(&mut chips(geometry), &config, Time::ZERO).unwrap().0.ram()
+    format(&mut plugged(geometry), &config, Time::ZERO).unwrap().0.ram()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a battery saves besides mapping entries, and when a recovery believes it.
 
-use crate::common::{Host, Step, chips, composition, most_pages_of, scaled, small};
+use crate::common::{Host, Step, chips, composition, most_pages_of, plugged, scaled, small};
 use phelsuma_ftl::{Composition, Config, Preset, format, recover};
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Geometry, Kind, Page, Purpose, SimNand, Spare, Time, Timing};
@@ -153,7 +153,7 @@ fn a_tree_takes_less_ram_than_a_directory() {
     let ram = |directory: &str| {
         let parts = [("mapping", "paged"), ("mapping.directory", directory), ("power", "battery")];
         let config = Config::new("any", composition(&parts), 600_000, 1);
-        let mut nand = SimNand::new(&phelsuma_nand::sim::SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
+        let mut nand = plugged(geometry);
         let (ftl, _) = format(&mut nand, &config, Time::ZERO).unwrap();
         let ledger = ftl.ram();
         let of = |name: &str| ledger.papers().find(|(other, _)| *other == name).map(|(_, bytes)| bytes);

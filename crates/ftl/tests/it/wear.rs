@@ -1,7 +1,7 @@
 //! Blocks that grow bad, and drives that wear out.
 
 use crate::common::{
-    Host, Step, below, chips, config, most_pages, most_pages_of, scaled, small, surviving, with_metadata,
+    Host, Plug, Step, below, chips, config, most_pages, most_pages_of, scaled, small, surviving, with_metadata,
 };
 use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};
 use phelsuma_nand::sim::SimConfig;
@@ -205,7 +205,7 @@ fn a_drive_born_with_bad_blocks_is_refused_or_can_be_filled() {
             for block in 0..bad {
                 nand.mark_bad(Block(1 + 3 * block));
             }
-            match phelsuma_ftl::format(&mut nand.clone(), &config, phelsuma_nand::Time::ZERO) {
+            match phelsuma_ftl::format(&mut Plug::from(nand.clone()), &config, phelsuma_nand::Time::ZERO) {
                 Err(FtlError::DoesNotFit { .. } | FtlError::Full { .. }) => continue,
                 Err(error) => panic!("{error}"),
                 Ok(_) => {}

@@ -1,45 +1,10 @@
 //! How much can be in flight: what recovery takes for suspects rests on it.
 
-use crate::common::{below, chips, config, most_pages, scanned, small};
+use crate::common::{below, config, most_pages, plugged, scanned, small};
 use phelsuma_ftl::{Hint, HostData, WriteRequest, format};
-use phelsuma_nand::{
-    Block, Content, EraseError, Geometry, LogicalPage, Nand, Op, Page, PageRead, ProgramError, SimNand, Spare,
-    SpareRead, Time,
-};
+use phelsuma_nand::{LogicalPage, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// Writes down every program: its seq, when it may start, and when it is done.
-struct Recorder {
-    nand: SimNand,
-    programs: Vec<(u64, Time, Time)>,
-}
-
-impl Nand for Recorder {
-    fn geometry(&self) -> &Geometry {
-        self.nand.geometry()
-    }
-    fn read(&mut self, page: Page, op: Op) -> (PageRead<'_>, Time) {
-        self.nand.read(page, op)
-    }
-    fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {
-        self.nand.read_spare(page, op)
-    }
-    fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
-        let done = self.nand.program(page, content, spare, op)?;
-        self.programs.push((spare.seq, op.at, done));
-        Ok(done)
-    }
-    fn erase(&mut self, block: Block, op: Op) -> Result<Time, EraseError> {
-        self.nand.erase(block, op)
-    }
-    fn is_bad(&self, block: Block) -> bool {
-        self.nand.is_bad(block)
-    }
-    fn mark_bad(&mut self, block: Block) {
-        self.nand.mark_bad(block);
-    }
-}
 
 #[test]
 fn when_a_program_starts_all_but_the_last_few_before_it_are_done() {
@@ -47,9 +12,9 @@ fn when_a_program_starts_all_but_the_last_few_before_it_are_done() {
         for (channels, dies) in [(1, 1), (1, 4), (2, 2), (4, 2)] {
             let geometry = small(16, 40 + 24 * u64::from(channels * dies), channels, dies);
             let logical = most_pages(preset.name, geometry);
-            let mut nand = Recorder { nand: chips(geometry), programs: Vec::new() };
+            let mut nand = plugged(geometry);
             let (mut ftl, mut at) = format(&mut nand, &config(preset.name, logical), Time::ZERO).unwrap();
-            nand.programs.clear();
+            nand.programs = Some(Vec::new());
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             for _ in 0..4 * logical {
                 let first = LogicalPage(below(&mut rng, u64::from(logical - 4)) as u32);
@@ -64,9 +29,10 @@ fn when_a_program_starts_all_but_the_last_few_before_it_are_done() {
             // What a cut can meet at once: twice the dies, or one on a single die.
             let window = if geometry.dies() == 1 { 1 } else { 2 * geometry.dies() as usize };
             let mut done_before = Time::ZERO;
-            for n in window..nand.programs.len() {
-                done_before = done_before.max(nand.programs[n - window].2);
-                let (seq, start, _) = nand.programs[n];
+            let programs = nand.programs.unwrap();
+            for n in window..programs.len() {
+                done_before = done_before.max(programs[n - window].2);
+                let (seq, start, _) = programs[n];
                 assert!(
                     done_before <= start,
                     "{} on {channels} x {dies} dies: the program with seq {seq} may start at {start}, and one at least {window} \

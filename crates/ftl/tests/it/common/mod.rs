@@ -32,6 +32,11 @@ pub(crate) fn chips(geometry: Geometry) -> SimNand {
     SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(geometry, Timing::preset("gecko").unwrap()) })
 }
 
+/// The same with a plug that nobody pulls.
+pub(crate) fn plugged(geometry: Geometry) -> Plug {
+    chips(geometry).into()
+}
+
 /// With a cache that is small for a small drive, where there is one.
 fn small_cache(mut composition: Composition) -> Composition {
     if composition.has_cache() {
@@ -155,7 +160,7 @@ pub(crate) fn most_pages(preset: &str, geometry: Geometry) -> u32 {
 
 /// The most logical pages that an FTL of these parts takes on this geometry.
 pub(crate) fn most_pages_of(composition: Composition, geometry: Geometry) -> u32 {
-    match format(&mut chips(geometry), &Config::new("any", composition, u32::MAX, 7), Time::ZERO) {
+    match format(&mut plugged(geometry), &Config::new("any", composition, u32::MAX, 7), Time::ZERO) {
         Err(FtlError::DoesNotFit { usable_pages, .. }) => u32::try_from(usable_pages).unwrap(),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("four billion pages fit {geometry:?}"),

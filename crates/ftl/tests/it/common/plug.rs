@@ -3,6 +3,8 @@
 //! The power can be cut at any program or erase. What a cut then leaves follows the contract of [`Nand`] alone:
 //! operations that had completed by the moment of the cut are done; those that were not to start before it are not;
 //! each of the others becomes, by chance, any of the named faults. The FTL that still runs meets nothing but errors.
+//!
+//! All drives of these tests are on one, whether their power is cut or not: FTLs are compiled for one kind of flash.
 
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{
@@ -12,6 +14,7 @@ use phelsuma_nand::{
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::Deref;
 
 /// More operations than can overlap on the drives of these tests.
 const FLIGHT_MAX: usize = 256;
@@ -52,6 +55,24 @@ pub(crate) struct Plug {
     pub(crate) spoiled_data: BTreeSet<Page>,
     /// So many programs on battery fail from now on, and their blocks are bad.
     pub(crate) failing_on_battery: u32,
+    /// Of each program its seq, when it may start, and when it is done; where that is to be noted.
+    pub(crate) programs: Option<Vec<(u64, Time, Time)>>,
+}
+
+impl From<SimNand> for Plug {
+    /// Nobody pulls it.
+    fn from(sim: SimNand) -> Self {
+        Self::new(sim, 0)
+    }
+}
+
+/// What the flash has seen.
+impl Deref for Plug {
+    type Target = SimNand;
+
+    fn deref(&self) -> &SimNand {
+        &self.seen
+    }
 }
 
 impl Plug {
@@ -71,6 +92,7 @@ impl Plug {
             spoiled: BTreeSet::new(),
             spoiled_data: BTreeSet::new(),
             failing_on_battery: 0,
+            programs: None,
         }
     }
 
@@ -278,6 +300,9 @@ impl Nand for Plug {
             return result;
         }
         let done = result.unwrap_or(op.at);
+        if let Some(programs) = &mut self.programs {
+            programs.push((spare.seq, op.at, done));
+        }
         let what = match content {
             Content::Hollow(tag) => What::Hollow(page, tag, *spare),
             Content::Bytes(bytes) => What::Bytes(page, bytes.to_vec(), *spare),
