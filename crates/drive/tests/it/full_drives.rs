@@ -90,7 +90,10 @@ fn a_drive_as_full_as_it_goes_with_every_trim_region_touched_can_be_rewritten() 
     // The others keep their mapping on flash, and trims with it.
     let parts = PRESETS.iter().filter_map(|preset| Some((preset.name, preset.composition.page_mapped()?)));
     let in_ram = parts.filter(|(_, parts)| parts.mapping == MappingPart::RamTable);
-    assert_rewritten(in_ram.map(|(name, parts)| {
+    // Not in the long mode some: which trims are written back does not depend on the policy.
+    let all = std::env::var_os("PHELSUMA_THOROUGH").is_some();
+    let tried = in_ram.filter(|(name, _)| all || ["page", "dual-greedy", "dac", "midas"].contains(name));
+    assert_rewritten(tried.map(|(name, parts)| {
         let looks_at_few = ["greedy", "fifo", "d-choices", "dual-greedy"].contains(&parts.victim.name());
         (name, CAPACITIES[usize::from(looks_at_few)])
     }));

@@ -40,7 +40,7 @@ fn assert_sound(report: &CrashReport) {
 
 #[test]
 fn geckoftl_survives_every_cut_of_a_workload() {
-    assert_sound(&run(&config(if thorough() { 2_000 } else { 150 }, 1, (1, 1))));
+    assert_sound(&run(&config(if thorough() { 2_000 } else { 60 }, 1, (1, 1))));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn geckoftl_survives_cuts_of_its_recoveries() {
 #[test]
 fn geckoftl_survives_cuts_that_meet_operations_on_several_dies() {
     for dies in [(2, 1), (2, 2)] {
-        let points = Points::Some(if thorough() { 200 } else { 15 });
+        let points = Points::Some(if thorough() { 200 } else { 8 });
         assert_sound(&run(&LabConfig { points, ..config(300, 1, dies) }));
     }
 }

@@ -46,7 +46,7 @@ fn assert_sound(report: &CrashReport) {
 #[test]
 fn they_survive_every_cut_of_a_workload() {
     for ftl in FTLS {
-        let points = if thorough() { Points::Every } else { Points::Some(100) };
+        let points = if thorough() { Points::Every } else { Points::Some(50) };
         assert_sound(&run(&LabConfig { points, ..config(ftl, if thorough() { 600 } else { 300 }, 1, (1, 1)) }));
     }
 }
@@ -54,7 +54,7 @@ fn they_survive_every_cut_of_a_workload() {
 #[test]
 fn they_survive_cuts_of_their_recoveries() {
     for ftl in FTLS {
-        for seed in 1..=if thorough() { 5 } else { 2 } {
+        for seed in 1..=if thorough() { 5 } else { 1 } {
             let points = Points::Some(if thorough() { 20 } else { 3 });
             let report = run(&LabConfig { points, seed, ..config(ftl, 400, 2, (1, 1)) });
             assert_sound(&report);
@@ -67,7 +67,7 @@ fn they_survive_cuts_of_their_recoveries() {
 fn they_survive_cuts_that_meet_operations_on_several_dies() {
     for ftl in FTLS {
         for dies in [(2, 1), (2, 2)] {
-            let points = Points::Some(if thorough() { 200 } else { 15 });
+            let points = Points::Some(if thorough() { 200 } else { 8 });
             assert_sound(&run(&LabConfig { points, ..config(ftl, 300, 1, dies) }));
         }
     }
