@@ -80,7 +80,7 @@ fn storms(geometry: Geometry, share: f64, overlap: bool) {
                 preset: preset.name,
                 geometry,
                 share,
-                cuts: scaled(500, 10_000),
+                cuts: scaled(200, 10_000),
                 operations_max,
                 overlap,
                 seed,
@@ -254,7 +254,7 @@ fn the_worst_cut_each_time_leaves_free_blocks() {
     for preset in scanned().iter().map(|preset| preset.name).chain(["page+sample"]) {
         for (geometry, seed) in [(small(16, 60, 1, 1), 1), (small(16, 100, 2, 2), 2)] {
             let geometry = with_metadata(preset, geometry);
-            worst_cuts(preset, geometry, scaled(10, 100), seed);
+            worst_cuts(preset, geometry, scaled(4, 100), seed);
         }
     }
 }

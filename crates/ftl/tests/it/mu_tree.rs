@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
+use std::sync::{LazyLock, Mutex};
 
 /// Pages in memory, each with its bytes while it counts. Nothing is written twice, and nothing stale is read.
 struct Memory {
@@ -165,8 +166,8 @@ proptest! {
 }
 
 /// A million keys: in order, or by chance.
-fn million(reads: usize, writes: usize, by_chance: bool) -> (MuTree, Memory, BTreeMap<u32, u64>) {
-    let (mut store, mut tree, mut model) = (Memory::new(), tree(4096, reads, writes), BTreeMap::new());
+fn million(writes: usize, by_chance: bool) -> (MuTree, Memory, BTreeMap<u32, u64>) {
+    let (mut store, mut tree, mut model) = (Memory::new(), tree(4096, 16, writes), BTreeMap::new());
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for n in 0..1_000_000 {
         let key = if by_chance { rng.next_u32() } else { n * 3 };
@@ -176,21 +177,24 @@ fn million(reads: usize, writes: usize, by_chance: bool) -> (MuTree, Memory, BTr
     (tree, store, model)
 }
 
+/// By chance, without a write cache.
+static MILLION: LazyLock<Mutex<(MuTree, Memory, BTreeMap<u32, u64>)>> = LazyLock::new(|| Mutex::new(million(0, true)));
+
 #[test]
 fn without_a_write_cache_a_million_keys_take_a_program_each_and_one_for_each_split() {
-    let (mut tree, mut store, model) = million(16, 0, true);
+    let (tree, store, model) = &mut *MILLION.lock().unwrap();
     let counts = tree.counts();
     assert_eq!(counts.programs, counts.updates + counts.splits);
     assert_eq!(store.programs, counts.programs);
     assert_eq!(counts.updates, 1_000_000);
     assert_eq!(tree.height(), 3);
-    check(&mut tree, &mut store, &model);
+    check(tree, store, model);
 }
 
 #[test]
 fn with_a_write_cache_a_million_keys_take_fewer_programs_than_updates() {
     for (by_chance, share) in [(false, 0.005), (true, 1.0)] {
-        let (mut tree, mut store, model) = million(16, 16, by_chance);
+        let (mut tree, mut store, model) = million(16, by_chance);
         tree.flush(&mut store).unwrap();
         let counts = tree.counts();
         assert!(counts.programs as f64 <= counts.updates as f64 * share, "{counts:?}");
@@ -200,12 +204,12 @@ fn with_a_write_cache_a_million_keys_take_fewer_programs_than_updates() {
 
 #[test]
 fn a_lookup_reads_no_more_pages_than_the_tree_is_high() {
-    let (built, mut store, model) = million(16, 0, true);
+    let (built, store, model) = &mut *MILLION.lock().unwrap();
     // Nothing is cached but the page that is looked at.
-    let mut tree = tree(4096, 1, 0).open(&mut store, built.root().unwrap()).unwrap();
+    let mut tree = tree(4096, 1, 0).open(store, built.root().unwrap()).unwrap();
     for (key, record) in model.iter().step_by(997) {
         let before = store.reads;
-        assert_eq!(tree.get(&mut store, *key).unwrap(), Some(*record));
+        assert_eq!(tree.get(store, *key).unwrap(), Some(*record));
         assert!(store.reads - before <= tree.height() as u64);
     }
 }

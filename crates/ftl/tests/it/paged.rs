@@ -1,7 +1,7 @@
 //! Every mapping with every validity store, against a plain map: random requests on small drives with small caches,
 //! with metadata collection busy, and the FTL's own check all along.
 
-use crate::common::{Host, Step, chips, composition, config, most_pages, most_pages_of, scaled, small};
+use crate::common::{Host, Step, chips, composition, config, most_pages, most_pages_of, scaled, small, thorough};
 use phelsuma_ftl::{Composition, Config, MappingPart, MetadataPart, ValidityPart};
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Block, Kind, Nand, Op, Page, Purpose, SpareRead, Time};
@@ -60,7 +60,8 @@ fn every_composition_is_a_map() {
         for composition in compositions() {
             let most = most_pages_of(composition, geometry);
             assert!(most > 500, "{:?} leaves {most} pages", composition.names());
-            for logical_pages in [most, most / 2] {
+            let half = thorough().then_some(most / 2);
+            for logical_pages in std::iter::once(most).chain(half) {
                 let mut host = Host::new(chips(geometry), Config::new("any", composition, logical_pages, 7), 1);
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(u64::from(logical_pages));
                 let context = |n: u32| format!("{:?} with {logical_pages} pages, step {n}", composition.names());

@@ -1,6 +1,8 @@
 //! Requests at the edges: nothing that is refused does anything, and nothing that fits is refused.
 
-use crate::common::{Host, Step, chips, config, large_enough, most_pages, plugged, small, surviving, with_metadata};
+use crate::common::{
+    Host, Step, chips, config, large_enough, most_pages, plugged, small, surviving, thorough, with_metadata,
+};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, HostPage, MappingPart, WriteRequest, format};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, Time};
 
@@ -170,7 +172,7 @@ fn what_fits_can_really_be_written_over() {
     for preset in surviving() {
         for pages_per_block in [4, 16, 100] {
             for (channels, dies) in [(1, 1), (2, 2), (8, 1)] {
-                for blocks in [41, 100] {
+                for blocks in [41, 100].into_iter().take(if thorough() { 2 } else { 1 }) {
                     let geometry = small(pages_per_block, blocks, channels, dies);
                     let most = most_pages(preset.name, geometry);
                     if most == 0 {

@@ -94,7 +94,7 @@ fn whatever_of_it_goes_bad_the_table_still_tells_all() {
     for mut host in hosts() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
         host.overwrite().unwrap();
-        for round in 0..scaled(4, 40) {
+        for round in 0..scaled(3, 40) {
             work(&mut host, &mut rng, 150);
             let at = host.ftl.as_mut().unwrap().power_fail(&mut host.plug, host.at).unwrap();
             host.at = host.at.max(at);
@@ -173,7 +173,7 @@ fn a_cut_announced_to_nobody_ends_in_a_drive_that_works() {
     for mut host in hosts() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
         host.overwrite().unwrap();
-        for round in 0..scaled(3, 30) {
+        for round in 0..scaled(2, 30) {
             let pages = host.logical_pages();
             host.plug.arm(u64::from(round) * 97 + 5);
             while host.plug.cut_at().is_none() {
