@@ -17,15 +17,17 @@ fn scaled(quick: usize, thorough: usize) -> usize {
     if std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1") { thorough } else { quick }
 }
 
-/// The names of those that any cut may meet. Of those with an FTL for each channel one, or all in the long mode: an image
-/// knows nothing of channels.
+/// Not in the long mode: one with a table of pages, those that come up from pages of metadata, and log blocks.
+const SOME: [&str; 8] = ["page", "geckoftl", "lazyftl", "ib-ftl", "fast", "superblock", "last++", "ftl-mm:fast"];
+
+/// The names of those that any cut may meet, or some of them: an image knows nothing of FTLs.
 fn presets() -> impl Iterator<Item = &'static str> {
     let any_cut = [PowerPart::Scan, PowerPart::GeckoRec, PowerPart::Synchronize, PowerPart::Fast];
     PRESETS
         .iter()
         .filter(move |preset| preset.composition.power().is_none_or(|power| any_cut.contains(&power)))
         .filter(|preset| !preset.composition.may_lose_what_is_not_flushed())
-        .filter(|preset| !preset.composition.is_per_channel() || scaled(0, 1) == 1 || preset.name == "ftl-mm:fast")
+        .filter(|preset| scaled(0, 1) == 1 || SOME.contains(&preset.name))
         .map(|preset| preset.name)
 }
 
