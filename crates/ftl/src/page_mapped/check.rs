@@ -8,6 +8,7 @@ use super::validity::{Answer, Validity};
 use crate::blocks::BlockUse;
 use crate::finding::{Disagreement, Finding};
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
@@ -45,102 +46,167 @@ impl PageSet {
     }
 }
 
+/// What the check gathers on its way.
+struct Checked {
+    geometry: Geometry,
+    findings: Vec<Finding>,
+    /// Pages that may count as live, by what the mapping says.
+    mapped: PageSet,
+    /// How many of them, and pages of metadata, are in each block.
+    live: Vec<u16>,
+    /// Of these, the ones that may have been given up (`recount.rs`) before their blocks are collected.
+    given_up: Vec<u16>,
+}
+
+impl Checked {
+    fn new(geometry: Geometry) -> Self {
+        let none = vec![0u16; geometry.blocks() as usize];
+        let mapped = PageSet::new(&geometry);
+        Self { geometry, findings: Vec::new(), mapped, live: none.clone(), given_up: none }
+    }
+
+    /// A page counts as live. Whether it had not before.
+    fn count(&mut self, page: Page) -> bool {
+        let is_new = self.mapped.insert(page);
+        *self.live_in_block_of(page) += u16::from(is_new);
+        is_new
+    }
+
+    fn live_in_block_of(&mut self, page: Page) -> &mut u16 {
+        &mut self.live[self.geometry.block_of(page).index()]
+    }
+
+    /// What the mapping or the validity store named may have been given up.
+    fn may_be_given_up(&mut self, page: Page) {
+        self.given_up[self.geometry.block_of(page).index()] += 1;
+    }
+
+    fn find(&mut self, line: String) {
+        self.findings.push(line.into());
+    }
+}
+
+/// What a spare area says, as it stands.
+fn spare_of<N: Nand>(nand: &mut N, page: Page) -> SpareRead {
+    nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0
+}
+
 impl PageMapped {
     /// A finding for each disagreement between its structures, or between them and the flash.
     pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<Finding> {
-        let mut findings = Vec::<Finding>::new();
-        let geometry = *nand.geometry();
-        let mut live = vec![0u16; geometry.blocks() as usize];
-        // What a lost part of the table named may have been given up (`recount.rs`) before its blocks are collected.
-        let mut given_up = vec![0u16; geometry.blocks() as usize];
-        let mut mapped = PageSet::new(&geometry);
-        for key in (0..self.shape.logical_pages).map(LogicalPage) {
-            if let Place::At(page) = self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) {
-                // A table on flash may say anything, with a checksum that fits.
-                if !geometry.contains(page) {
-                    findings.push(format!("{key} is mapped to {page}, and the drive has no such page").into());
-                    continue;
-                }
-                if mapped.insert(page) {
-                    live[geometry.block_of(page).index()] += 1;
-                } else {
-                    findings.push(format!("{page} is mapped twice, the second time by {key}").into());
-                }
-                match nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
-                    SpareRead::Written(s) if s.kind == Kind::User && s.key == key.0 => {}
-                    other => {
-                        let about = match other {
-                            SpareRead::Unreadable => Disagreement::MappedUnreadable,
-                            SpareRead::Written(_) => Disagreement::MappedAnother,
-                            SpareRead::Erased => Disagreement::MappedErased,
-                        };
-                        let line = format!("{key} is mapped to {page}, whose spare area says {other:?}");
-                        findings.push(Finding::new(about, line));
-                    }
-                }
-            }
-        }
-        // Pages that nobody has identified as stale count as live until somebody does.
-        for page in self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false) {
-            if !geometry.contains(page) {
-                findings.push(format!("{page} is unidentified, and the drive has no such page").into());
-                continue;
-            }
-            if mapped.insert(page) {
-                live[geometry.block_of(page).index()] += 1;
-            } else {
-                findings.push(format!("{page} is unidentified twice, or mapped as well").into());
-            }
-        }
+        let mut checked = Checked::new(*nand.geometry());
+        self.check_mapping(nand, &mut checked);
+        self.check_unidentified(nand, &mut checked);
         let (valid, blank) = self.valid_pages(nand);
         if self.blocks.counters.may_be_low {
-            // So do, after a recovery, the before-images of entries that it found, until the translation page is read,
-            // unless they had been identified; and what an erase that was cut left unreadable, until the block is
-            // collected.
-            let mut perhaps = self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), true);
-            perhaps.retain(|page| geometry.contains(*page));
-            perhaps.sort_unstable();
-            let unsure = valid.without(&mapped).filter(|page| {
-                perhaps.binary_search(page).is_ok()
-                    || nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0 == SpareRead::Unreadable
-            });
-            for page in unsure.collect::<Vec<Page>>() {
-                mapped.insert(page);
-                live[geometry.block_of(page).index()] += 1;
-            }
-            // The same of those that an erase that was cut has made blank: until then they are counted.
-            perhaps.dedup();
-            for page in perhaps.iter().filter(|page| blank.contains(**page)) {
-                live[geometry.block_of(*page).index()] += 1;
-            }
+            self.count_what_is_unsure(nand, (&valid, &blank), &mut checked);
         }
         if self.mapping.is_damaged() {
-            // What a translation page named that cannot be read counts as live until a collection asks.
-            let mut lost: Vec<Page> = valid.without(&mapped).collect();
-            lost.retain(|page| match nand.read_spare(*page, Op::new(Time::ZERO, Purpose::Recovery)).0 {
-                SpareRead::Written(spare) if spare.key < self.shape.logical_pages => {
-                    let key = LogicalPage(spare.key);
-                    self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) == Place::Lost
-                }
-                _ => true,
-            });
-            for page in lost {
-                mapped.insert(page);
-                live[geometry.block_of(page).index()] += 1;
-                given_up[geometry.block_of(page).index()] += u16::from(self.collecting.recounted.is_some());
-            }
+            self.count_what_was_lost(nand, &valid, &mut checked);
         }
         if self.validity.overstates() {
             // A log that does not know all takes for live what it has not heard of, or all that there is, until a collection
             // asks the mapping.
-            for page in valid.without(&mapped).collect::<Vec<Page>>() {
-                mapped.insert(page);
-                live[geometry.block_of(page).index()] += 1;
-                given_up[geometry.block_of(page).index()] += 1;
+            for page in valid.without(&checked.mapped).collect::<Vec<Page>>() {
+                checked.count(page);
+                checked.may_be_given_up(page);
             }
         }
-        let only_mapped = mapped.without(&valid).collect::<Vec<Page>>();
-        let only_valid = valid.without(&mapped).collect::<Vec<Page>>();
+        self.check_validity(nand, &valid, &mut checked);
+        let metadata = self.mapping.metadata_pages(mapping_io!(self, nand, Time::ZERO));
+        for page in metadata.into_iter().chain(self.validity.metadata_pages()) {
+            *checked.live_in_block_of(page) += 1;
+        }
+        self.check_blocks(&mut checked);
+        self.check_sample(&checked.live, &mut checked.findings);
+        checked.findings
+    }
+
+    /// Where the mapping says logical pages are, the flash holds them.
+    fn check_mapping<N: Nand>(&mut self, nand: &mut N, checked: &mut Checked) {
+        for key in (0..self.shape.logical_pages).map(LogicalPage) {
+            let Place::At(page) = self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) else { continue };
+            // A table on flash may say anything, with a checksum that fits.
+            if !checked.geometry.contains(page) {
+                checked.find(format!("{key} is mapped to {page}, and the drive has no such page"));
+                continue;
+            }
+            if !checked.count(page) {
+                checked.find(format!("{page} is mapped twice, the second time by {key}"));
+            }
+            match spare_of(nand, page) {
+                SpareRead::Written(s) if s.kind == Kind::User && s.key == key.0 => {}
+                other => {
+                    let about = match other {
+                        SpareRead::Unreadable => Disagreement::MappedUnreadable,
+                        SpareRead::Written(_) => Disagreement::MappedAnother,
+                        SpareRead::Erased => Disagreement::MappedErased,
+                    };
+                    let line = format!("{key} is mapped to {page}, whose spare area says {other:?}");
+                    checked.findings.push(Finding::new(about, line));
+                }
+            }
+        }
+    }
+
+    /// Pages that nobody has identified as stale count as live until somebody does.
+    fn check_unidentified<N: Nand>(&mut self, nand: &mut N, checked: &mut Checked) {
+        for page in self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false) {
+            if !checked.geometry.contains(page) {
+                checked.find(format!("{page} is unidentified, and the drive has no such page"));
+            } else if !checked.count(page) {
+                checked.find(format!("{page} is unidentified twice, or mapped as well"));
+            }
+        }
+    }
+
+    /// After a recovery count as live as well the before-images of entries that it found, until the translation page is
+    /// read, unless they had been identified; and what an erase that was cut left unreadable, until the block is collected.
+    fn count_what_is_unsure<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (valid, blank): (&PageSet, &PageSet),
+        checked: &mut Checked,
+    ) {
+        let mut perhaps = self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), true);
+        perhaps.retain(|page| checked.geometry.contains(*page));
+        perhaps.sort_unstable();
+        let unsure = valid
+            .without(&checked.mapped)
+            .filter(|page| perhaps.binary_search(page).is_ok() || spare_of(nand, *page) == SpareRead::Unreadable);
+        for page in unsure.collect::<Vec<Page>>() {
+            checked.count(page);
+        }
+        // The same of those that an erase that was cut has made blank: until then they are counted.
+        perhaps.dedup();
+        for page in perhaps.iter().filter(|page| blank.contains(**page)) {
+            *checked.live_in_block_of(*page) += 1;
+        }
+    }
+
+    /// What a translation page named that cannot be read counts as live until a collection asks.
+    fn count_what_was_lost<N: Nand>(&mut self, nand: &mut N, valid: &PageSet, checked: &mut Checked) {
+        let mut lost: Vec<Page> = valid.without(&checked.mapped).collect();
+        lost.retain(|page| match spare_of(nand, *page) {
+            SpareRead::Written(spare) if spare.key < self.shape.logical_pages => {
+                let key = LogicalPage(spare.key);
+                self.mapping.peek(mapping_io!(self, nand, Time::ZERO), key) == Place::Lost
+            }
+            _ => true,
+        });
+        for page in lost {
+            checked.count(page);
+            if self.collecting.recounted.is_some() {
+                checked.may_be_given_up(page);
+            }
+        }
+    }
+
+    /// What is mapped is valid, and what is valid is mapped. Counters go with validity: where they do not, it is another
+    /// finding.
+    fn check_validity<N: Nand>(&mut self, nand: &mut N, valid: &PageSet, checked: &mut Checked) {
+        let only_mapped = checked.mapped.without(valid).collect::<Vec<Page>>();
+        let only_valid = valid.without(&checked.mapped).collect::<Vec<Page>>();
         // Bad themselves, or what takes their place is bad: that may have been all that told that they are stale.
         let (only_valid_bad, only_valid_good): (Vec<Page>, Vec<Page>) = only_valid.iter().partition(|page| {
             let op = Op::new(Time::ZERO, Purpose::Recovery);
@@ -160,28 +226,25 @@ impl PageMapped {
             (&only_valid_bad, Disagreement::ValidNotMappedBad, only_valid_bad_are),
         ] {
             if let Some(first) = pages.first() {
-                findings.push(Finding::new(about, format!("{} pages {what}, the first {first:?}", pages.len())));
+                let line = format!("{} pages {what}, the first {first:?}", pages.len());
+                checked.findings.push(Finding::new(about, line));
             }
         }
-        // Counters go with validity: where they do not, it is another finding.
         for page in only_valid {
-            live[geometry.block_of(page).index()] += 1;
+            *checked.live_in_block_of(page) += 1;
         }
         for page in only_mapped {
-            live[geometry.block_of(page).index()] -= 1;
+            *checked.live_in_block_of(page) -= 1;
         }
-        for page in self
-            .mapping
-            .metadata_pages(mapping_io!(self, nand, Time::ZERO))
-            .into_iter()
-            .chain(self.validity.metadata_pages())
-        {
-            live[geometry.block_of(page).index()] += 1;
-        }
+    }
+
+    /// Blocks are counted as what is live in them, and used for what they hold.
+    fn check_blocks(&self, checked: &mut Checked) {
         let mut free = 0;
-        for block in (0..geometry.blocks()).map(Block) {
+        for block in (0..checked.geometry.blocks()).map(Block) {
             let counted = self.blocks.counters.known(block);
-            let (most, least) = (live[block.index()], live[block.index()] - given_up[block.index()]);
+            let most = checked.live[block.index()];
+            let least = most - checked.given_up[block.index()];
             let right = counted.is_none_or(|counted| {
                 if self.blocks.counters.may_be_low {
                     counted <= most
@@ -193,25 +256,23 @@ impl PageMapped {
                 }
             });
             if !right {
-                let (stream, live) = (self.blocks.stream_of(block), live[block.index()]);
-                let line = format!("{block} of stream {stream} has {live} live pages and {counted:?} counted");
-                findings.push(Finding::new(Disagreement::LiveCount, line));
+                let stream = self.blocks.stream_of(block);
+                let line = format!("{block} of stream {stream} has {most} live pages and {counted:?} counted");
+                checked.findings.push(Finding::new(Disagreement::LiveCount, line));
             }
             let use_of = self.blocks.use_of(block);
             free += u32::from(matches!(use_of, BlockUse::Free | BlockUse::Held));
             let waits = self.blocks.waiting().contains(&block);
             if self.blocks.is_candidate(block) != (use_of == BlockUse::Closed && !waits) {
-                findings.push(format!("{block} is {use_of:?}, and being a candidate disagrees").into());
+                checked.find(format!("{block} is {use_of:?}, and being a candidate disagrees"));
             }
-            if matches!(use_of, BlockUse::Free | BlockUse::Held) && live[block.index()] > 0 {
-                findings.push(format!("{block} is free with {} live pages", live[block.index()]).into());
+            if matches!(use_of, BlockUse::Free | BlockUse::Held) && most > 0 {
+                checked.find(format!("{block} is free with {most} live pages"));
             }
         }
-        self.check_sample(&live, &mut findings);
         if free != self.blocks.free() {
-            findings.push(format!("{free} blocks are free and {} counted", self.blocks.free()).into());
+            checked.find(format!("{free} blocks are free and {} counted", self.blocks.free()));
         }
-        findings
     }
 
     /// Whether what must be counted is, and what a sample says of the rest, where each block has so many live pages.
