@@ -45,10 +45,15 @@ impl Blocks {
         self.pool.put(block, self.clock.horizon());
     }
 
-    /// A block without live pages, last written by `stream`, must not be erased yet.
-    pub(crate) fn hold(&mut self, block: Block, stream: u8) {
-        debug_assert_ne!(self.use_of(block), BlockUse::Held, "{block} is held twice");
+    /// A recovery has found out which stream wrote a block.
+    pub(crate) fn found_written_by(&mut self, block: Block, stream: u8) {
+        debug_assert_eq!(self.use_of(block), BlockUse::Fixed, "{block} is known");
         self.streams[block.index()] = stream;
+    }
+
+    /// A block without live pages must not be erased yet.
+    pub(crate) fn hold(&mut self, block: Block) {
+        debug_assert_ne!(self.use_of(block), BlockUse::Held, "{block} is held twice");
         self.leave_use(block);
         self.uses[block.index()] = BlockUse::Held;
         self.held += 1;

@@ -1,7 +1,7 @@
 //! Structures of RAM as bytes of pages, and what a seal says: how both families write down what RAM knows.
 //!
-//! All of it is so only while nothing has been programmed since. `page_mapped/saved.rs` and `log_block/snapshot.rs` say
-//! which structures they write, where, and when they believe them.
+//! All of it is so only while nothing has been programmed since. `page_mapped/durability/battery/save.rs` and
+//! `log_block/snapshot.rs` say which structures they write, where, and when they believe them.
 
 /// A structure that can be saved.
 pub(crate) trait Saved {

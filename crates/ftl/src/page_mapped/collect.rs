@@ -4,6 +4,7 @@ use super::mapping::{Judgement, LastPlace, Mapping, Place, TREE_UNREADABLE};
 use super::meta_io::MetaIo;
 use super::move_buffer;
 use super::parts::{PageMapped, mapping_io, validity_io};
+use super::shape::usable_pages;
 use super::validity::{Answer, Validity};
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -96,7 +97,7 @@ impl PageMapped {
             return true;
         }
         let geometry = self.blocks.geometry();
-        let usable = Self::usable_pages(geometry, &self.shape, self.blocks.bad());
+        let usable = usable_pages(geometry, &self.shape, self.blocks.bad());
         // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale, and a
         // tree: each has blocks of its own.
         let set_aside = match self.mapping.is_lazy() {

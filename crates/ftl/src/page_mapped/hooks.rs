@@ -95,7 +95,9 @@ impl PageMapped {
         }
         Ok(())
     }
+}
 
+impl<M: Mapping, V: Validity> PageMapped<M, V> {
     /// Flushes the validity store where blocks wait for it, or a recovery would have to look back too far.
     #[inline]
     pub(super) fn flush_if_wanted<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {

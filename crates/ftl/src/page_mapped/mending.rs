@@ -4,6 +4,7 @@
 //! was begun is given up, the drive comes up from flash as after a power cut, with a new tree, and what was begun is done
 //! once more. A trim is written through for this: what is on flash alone counts then.
 
+use super::durability;
 use super::mapping::{Mapping, Place, TREE_UNREADABLE};
 use super::parts::{PageConfig, PageMapped};
 use crate::barriers::Barriers;
@@ -71,7 +72,7 @@ impl Mending {
     fn mend<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         self.ftl.save_trims(nand, at);
         let at = at.max(self.ftl.blocks.clock.horizon());
-        let (mut ftl, report) = PageMapped::recover(nand, &self.config, at)?;
+        let (mut ftl, report) = durability::recover(nand, &self.config, at)?;
         let before = Ftl::<N>::counters(self);
         ftl.tally = self.ftl.tally;
         self.ftl = ftl;

@@ -38,12 +38,13 @@ pub(super) struct PageTally {
     pub(super) policy_answers_replaced: u64,
 }
 
-/// A page-mapped FTL.
+/// A page-mapped FTL. Where it serves a host, its mapping and its validity store are any that there are; a recovery knows
+/// them by type.
 #[derive(Clone)]
-pub(crate) struct PageMapped {
+pub(crate) struct PageMapped<M = AnyMapping, V = AnyValidity> {
     pub(super) shape: Shape,
-    pub(super) mapping: AnyMapping,
-    pub(super) validity: AnyValidity,
+    pub(super) mapping: M,
+    pub(super) validity: V,
     pub(super) victim: Box<dyn Victim>,
     pub(super) placement: Box<dyn Placement>,
     pub(super) sorting: Sorting,

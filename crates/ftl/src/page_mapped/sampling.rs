@@ -23,14 +23,6 @@ use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 const PASSED_MAX: u32 = 64;
 
 impl PageMapped {
-    /// Counts a sample alone from now on, if that is what there is RAM for and all blocks are counted so far. `total` as in
-    /// [`Blocks::keep_sample`](crate::blocks::Blocks::keep_sample).
-    pub(super) fn keep_sample(&mut self, total: Option<u64>) {
-        if let Some(sampling) = self.collecting.sampling.filter(|_| self.blocks.counters.sample().is_none()) {
-            self.blocks.keep_sample(sampling.blocks, total);
-        }
-    }
-
     /// Sees to it that there is a victim among the blocks that are counted. When that is known.
     #[inline]
     pub(super) fn look_for_victims<N: Nand>(&mut self, nand: &mut N, at: Time) -> Time {
@@ -122,5 +114,15 @@ impl PageMapped {
             look_at = from.midpoint(to);
         }
         (from, done)
+    }
+}
+
+impl<M, V> PageMapped<M, V> {
+    /// Counts a sample alone from now on, if that is what there is RAM for and all blocks are counted so far. `total` as in
+    /// [`Blocks::keep_sample`](crate::blocks::Blocks::keep_sample).
+    pub(super) fn keep_sample(&mut self, total: Option<u64>) {
+        if let Some(sampling) = self.collecting.sampling.filter(|_| self.blocks.counters.sample().is_none()) {
+            self.blocks.keep_sample(sampling.blocks, total);
+        }
     }
 }

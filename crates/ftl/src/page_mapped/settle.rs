@@ -9,7 +9,7 @@ use crate::barriers::Barrier;
 use crate::blocks::Item;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
-impl PageMapped {
+impl<M: Mapping, V: Validity> PageMapped<M, V> {
     /// Passes on what has happened to blocks.
     #[inline]
     pub(super) fn hear_news<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {

@@ -1,10 +1,9 @@
 //! How the flash is divided, and what fits.
 
-use super::durability::{Integrity, held_blocks, young_blocks};
+use super::durability::{Integrity, counters_and_seal, held_blocks, young_blocks};
 use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
-use super::parts::{PageConfig, PageMapped};
-use super::saved::counters_and_seal;
+use super::parts::PageConfig;
 use super::sorting::context;
 use super::streams::Streams;
 use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
@@ -24,12 +23,6 @@ const LEFT_SPACE: u32 = 5;
 /// blocks are those of the critical reserve, which a drive with a battery needs for nothing else while the power fails.
 const BATTERY_FAILURES: u32 = 4;
 
-/// The entries that a demand-paged mapping caches: as asked for, or 1/512 of the table (of four bytes an entry) at eight
-/// bytes an entry, at least 1,024.
-pub(super) fn cache_entries(logical_pages: u32, asked: u32) -> u32 {
-    if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
-}
-
 /// What the mapping needs on a drive of so many logical pages.
 fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -> Needs {
     match config.composition.mapping {
@@ -39,7 +32,7 @@ fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -
             layout.map_or(Needs::default(), |layout| MuMapping::needs(geometry, layout, logical_pages, write_pages))
         }
         MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
-            let entries = cache_entries(logical_pages, asked);
+            let entries = PagedMapping::cache_entries_of(logical_pages, asked);
             let power = config.composition.power;
             let mut needs = PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, directory, power);
             let block = u64::from(geometry.pages_per_block());
@@ -51,7 +44,7 @@ fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -
 }
 
 /// Pages that are programmed on battery on a drive of so many logical pages: each entry in the cache may be dirty, and
-/// each of another translation page; and what else is saved (`saved.rs`).
+/// each of another translation page; and what else is saved (`durability/battery/save.rs`).
 fn battery_pages(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -> Result<u64, FtlError> {
     if !config.composition.has_battery() {
         return Ok(0);
@@ -182,90 +175,88 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
     })
 }
 
-impl PageMapped {
-    /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need, and what one trim or read takes: with fewer
-    /// neither is begun that must write. None without a battery.
-    ///
-    /// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. What its
-    /// entries make stale a bitmap in flash is told page by page.
-    pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32, FtlError> {
-        let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
-        let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };
-        let at_once = 2 + reports.div_ceil(geometry.pages_per_block());
-        Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES + at_once })
-    }
+/// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need, and what one trim or read takes: with fewer
+/// neither is begun that must write. None without a battery.
+///
+/// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. What its
+/// entries make stale a bitmap in flash is told page by page.
+pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32, FtlError> {
+    let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
+    let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };
+    let at_once = 2 + reports.div_ceil(geometry.pages_per_block());
+    Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES + at_once })
+}
 
-    /// How the flash is divided.
-    pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape, FtlError> {
-        let needs = needs(geometry, config)?;
-        let block = u64::from(geometry.pages_per_block());
-        let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
-        let streams = Streams::of(geometry, config)?;
-        let open_blocks = u32::from(streams.count) * geometry.dies();
-        let opened = streams.opened_from_reserve() * geometry.dies();
-        let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);
-        let metadata_blocks = match config.composition.metadata {
-            MetadataPart::Left if !only_tombstones => blocks(needs.live_pages * u64::from(LEFT_SPACE)) + 2,
-            _ => blocks(needs.live_pages) + 1,
-        };
-        // The few tombstone pages that a collection may write fit the block that every stream has open, and one more.
-        let programs = if only_tombstones { 0 } else { blocks(needs.programs) };
-        let held = match config.composition.power {
-            PowerPart::GeckoRec => held_blocks(geometry),
-            PowerPart::Synchronize if has_validity_on_flash(config) => young_blocks(geometry),
-            _ => 0,
-        };
-        let battery = battery_blocks(geometry, config, &needs);
-        debug_assert!(BATTERY_FAILURES <= critical_blocks(geometry), "failures on battery are not paid for");
-        let has_battery = config.composition.has_battery();
-        let battery_programs = battery_pages(geometry, config, config.logical_pages)?
-            + if has_battery { u64::from(BATTERY_FAILURES) } else { 0 };
-        Ok(Shape {
+/// How the flash is divided.
+pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape, FtlError> {
+    let needs = needs(geometry, config)?;
+    let block = u64::from(geometry.pages_per_block());
+    let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
+    let streams = Streams::of(geometry, config)?;
+    let open_blocks = u32::from(streams.count) * geometry.dies();
+    let opened = streams.opened_from_reserve() * geometry.dies();
+    let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);
+    let metadata_blocks = match config.composition.metadata {
+        MetadataPart::Left if !only_tombstones => blocks(needs.live_pages * u64::from(LEFT_SPACE)) + 2,
+        _ => blocks(needs.live_pages) + 1,
+    };
+    // The few tombstone pages that a collection may write fit the block that every stream has open, and one more.
+    let programs = if only_tombstones { 0 } else { blocks(needs.programs) };
+    let held = match config.composition.power {
+        PowerPart::GeckoRec => held_blocks(geometry),
+        PowerPart::Synchronize if has_validity_on_flash(config) => young_blocks(geometry),
+        _ => 0,
+    };
+    let battery = battery_blocks(geometry, config, &needs);
+    debug_assert!(BATTERY_FAILURES <= critical_blocks(geometry), "failures on battery are not paid for");
+    let has_battery = config.composition.has_battery();
+    let battery_programs = battery_pages(geometry, config, config.logical_pages)?
+        + if has_battery { u64::from(BATTERY_FAILURES) } else { 0 };
+    Ok(Shape {
+        logical_pages: config.logical_pages,
+        reserve_blocks: critical_blocks(geometry) + opened + 1 + programs + battery + held,
+        open_blocks,
+        log_blocks: 0,
+        fixed_blocks: ANCHOR_BLOCKS,
+        metadata_blocks,
+        unidentified_blocks: blocks(needs.unidentified),
+        metadata_programs_per_collection: u32::try_from(needs.programs).unwrap_or(u32::MAX),
+        battery_programs: u32::try_from(battery_programs).unwrap_or(u32::MAX),
+    })
+}
+
+/// Pages that user data can take on a drive with so many bad blocks, and leave collection something to gain.
+pub(super) fn usable_pages(geometry: &Geometry, shape: &Shape, bad: u32) -> u64 {
+    let taken = u64::from(shape.reserve_blocks)
+        + u64::from(shape.open_blocks)
+        + u64::from(shape.fixed_blocks)
+        + u64::from(shape.metadata_blocks)
+        + u64::from(shape.unidentified_blocks)
+        + u64::from(bad);
+    u64::from(geometry.blocks()).saturating_sub(taken) * u64::from(geometry.pages_per_block())
+}
+
+/// How the flash is divided, or why it cannot be.
+pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32) -> Result<Shape, FtlError> {
+    let shape = shape_of(geometry, config)?;
+    let mut usable_pages = usable_pages(geometry, &shape, bad);
+    if matches!(config.composition.mapping, MappingPart::MuTree { .. }) {
+        let layout = layout_of_tree(geometry, config)?;
+        usable_pages = usable_pages.min(MuMapping::logical_pages_max(geometry, layout));
+    }
+    if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
+        return Err(FtlError::DoesNotFit {
             logical_pages: config.logical_pages,
-            reserve_blocks: critical_blocks(geometry) + opened + 1 + programs + battery + held,
-            open_blocks,
-            log_blocks: 0,
-            fixed_blocks: ANCHOR_BLOCKS,
-            metadata_blocks,
-            unidentified_blocks: blocks(needs.unidentified),
-            metadata_programs_per_collection: u32::try_from(needs.programs).unwrap_or(u32::MAX),
-            battery_programs: u32::try_from(battery_programs).unwrap_or(u32::MAX),
-        })
+            set_aside: SetAside {
+                reserve_blocks: shape.reserve_blocks,
+                open_blocks: shape.open_blocks,
+                metadata_blocks: shape.metadata_blocks,
+                unidentified_blocks: shape.unidentified_blocks,
+            },
+            usable_pages,
+            // Rounded down, so that what is printed fits.
+            largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
+        });
     }
-
-    /// Pages that user data can take on a drive with so many bad blocks, and leave collection something to gain.
-    pub(super) fn usable_pages(geometry: &Geometry, shape: &Shape, bad: u32) -> u64 {
-        let taken = u64::from(shape.reserve_blocks)
-            + u64::from(shape.open_blocks)
-            + u64::from(shape.fixed_blocks)
-            + u64::from(shape.metadata_blocks)
-            + u64::from(shape.unidentified_blocks)
-            + u64::from(bad);
-        u64::from(geometry.blocks()).saturating_sub(taken) * u64::from(geometry.pages_per_block())
-    }
-
-    /// How the flash is divided, or why it cannot be.
-    pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32) -> Result<Shape, FtlError> {
-        let shape = Self::shape_of(geometry, config)?;
-        let mut usable_pages = Self::usable_pages(geometry, &shape, bad);
-        if matches!(config.composition.mapping, MappingPart::MuTree { .. }) {
-            let layout = layout_of_tree(geometry, config)?;
-            usable_pages = usable_pages.min(MuMapping::logical_pages_max(geometry, layout));
-        }
-        if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
-            return Err(FtlError::DoesNotFit {
-                logical_pages: config.logical_pages,
-                set_aside: SetAside {
-                    reserve_blocks: shape.reserve_blocks,
-                    open_blocks: shape.open_blocks,
-                    metadata_blocks: shape.metadata_blocks,
-                    unidentified_blocks: shape.unidentified_blocks,
-                },
-                usable_pages,
-                // Rounded down, so that what is printed fits.
-                largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
-            });
-        }
-        Ok(shape)
-    }
+    Ok(shape)
 }

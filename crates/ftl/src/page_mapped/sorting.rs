@@ -89,22 +89,6 @@ impl PageMapped {
         }
     }
 
-    /// The stream for a copy that a recovery makes.
-    pub(super) fn stream_for_recovered(&mut self) -> u8 {
-        let stream = self.placement.recovered();
-        self.stream_that_is(stream)
-    }
-
-    /// The stream, or the first where placement has none of this number.
-    #[inline]
-    fn stream_that_is(&mut self, stream: u8) -> u8 {
-        if stream < self.streams.placement {
-            return stream;
-        }
-        self.tally.policy_answers_replaced += 1;
-        0
-    }
-
     /// Placement is told where a page lies from now on, if it asks for that.
     #[inline]
     pub(super) fn tell_place(&mut self, page: Page, source: Source) {
@@ -127,5 +111,23 @@ impl PageMapped {
                 Some((emptiest, geometry.blocks()))
             }
         }
+    }
+}
+
+impl<M, V> PageMapped<M, V> {
+    /// The stream for a copy that a recovery makes.
+    pub(super) fn stream_for_recovered(&mut self) -> u8 {
+        let stream = self.placement.recovered();
+        self.stream_that_is(stream)
+    }
+
+    /// The stream, or the first where placement has none of this number.
+    #[inline]
+    fn stream_that_is(&mut self, stream: u8) -> u8 {
+        if stream < self.streams.placement {
+            return stream;
+        }
+        self.tally.policy_answers_replaced += 1;
+        0
     }
 }

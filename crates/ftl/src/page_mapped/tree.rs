@@ -14,33 +14,18 @@ use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand, Page, Time};
 
+/// The tree that its parts need, if they do; empty.
+pub(super) fn tree_of(geometry: &Geometry, config: &PageConfig) -> Result<Option<SharedTree>, FtlError> {
+    match config.composition.mapping {
+        MappingPart::MuTree { read_pages, write_pages, .. } => {
+            let layout = layout_of_tree(geometry, config)?;
+            Ok(Some(SharedTree::new(MuTree::on(layout, read_pages as usize, write_pages as usize))))
+        }
+        _ => Ok(None),
+    }
+}
+
 impl PageMapped {
-    /// The tree that its parts need, if they do; empty.
-    pub(super) fn tree_of(geometry: &Geometry, config: &PageConfig) -> Result<Option<SharedTree>, FtlError> {
-        match config.composition.mapping {
-            MappingPart::MuTree { read_pages, write_pages, .. } => {
-                let layout = layout_of_tree(geometry, config)?;
-                Ok(Some(SharedTree::new(MuTree::on(layout, read_pages as usize, write_pages as usize))))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at once
-    /// (µ-FTL's switch merge, sections 4.3.3 and 5.4); where a trim is pending, which could bring back what was in it, when
-    /// that is written.
-    #[inline]
-    pub(super) fn give_back_if_dead(&mut self, page: Page) {
-        let block = self.blocks.geometry().block_of(page);
-        if !self.validity.gives_back_at_once() || !self.is_dead(block) {
-            return;
-        }
-        match &mut self.tree {
-            Some(shared) if self.mapping.has_pending_trims() => shared.died.push(block),
-            _ => self.give_back(block),
-        }
-    }
-
     /// Gives back the blocks that waited for pending trims, if they are written.
     pub(super) fn give_back_died(&mut self) {
         if self.mapping.has_pending_trims() {
@@ -65,17 +50,6 @@ impl PageMapped {
         if self.mapping.has_pending_trims() {
             let _ = self.mapping.write_pending_trims(mapping_io!(self, nand, at));
         }
-    }
-
-    fn is_dead(&self, block: Block) -> bool {
-        self.blocks.use_of(block) == BlockUse::Closed && self.blocks.counters.live(block) == 0
-    }
-
-    fn give_back(&mut self, block: Block) {
-        self.validity.given_back(block);
-        self.blocks.begin_collection(block);
-        self.victim.taken(&self.blocks.counters, block);
-        self.durability.release(&mut self.blocks, block);
     }
 
     /// Where the drive may have to come up anew, a trim is on flash when it is done. When that is. On a drive that has no block
@@ -131,5 +105,33 @@ impl PageMapped {
                 Counter::level("partly_stale_blocks", self.partly_stale_blocks()),
             ]);
         }
+    }
+}
+
+impl<M: Mapping, V: Validity> PageMapped<M, V> {
+    /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at once
+    /// (µ-FTL's switch merge, sections 4.3.3 and 5.4); where a trim is pending, which could bring back what was in it, when
+    /// that is written.
+    #[inline]
+    pub(super) fn give_back_if_dead(&mut self, page: Page) {
+        let block = self.blocks.geometry().block_of(page);
+        if !self.validity.gives_back_at_once() || !self.is_dead(block) {
+            return;
+        }
+        match &mut self.tree {
+            Some(shared) if self.mapping.has_pending_trims() => shared.died.push(block),
+            _ => self.give_back(block),
+        }
+    }
+
+    fn is_dead(&self, block: Block) -> bool {
+        self.blocks.use_of(block) == BlockUse::Closed && self.blocks.counters.live(block) == 0
+    }
+
+    fn give_back(&mut self, block: Block) {
+        self.validity.given_back(block);
+        self.blocks.begin_collection(block);
+        self.victim.taken(&self.blocks.counters, block);
+        self.durability.release(&mut self.blocks, block);
     }
 }

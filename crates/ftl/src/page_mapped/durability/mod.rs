@@ -18,18 +18,22 @@
 //! What takes flash as well stands in `hooks.rs` of the composition.
 
 mod battery;
+mod common;
 mod fast;
 mod gecko_rec;
 mod integrity;
 mod mounting;
+mod recover;
+mod scan;
 mod scan_from;
 mod synchronize;
 
-pub(crate) use battery::Battery;
+pub(crate) use battery::{Battery, counters_and_seal};
 pub(crate) use fast::FastRecovery;
 pub(crate) use gecko_rec::{GeckoRec, held_blocks};
 pub(crate) use integrity::{FlushCause, Integrity};
 pub(crate) use mounting::{Mounting, Unreported};
+pub(crate) use recover::recover;
 pub(crate) use scan_from::ScanFrom;
 pub(crate) use synchronize::{Synchronizing, YoungBlocks, young_blocks};
 
@@ -67,11 +71,13 @@ impl Durability {
 
     /// The scheme begins its share.
     pub(crate) fn begin(&mut self, scheme: Survival) {
+        debug_assert!(self.mounting.is_some(), "a scheme changes while the drive serves");
         self.scheme = scheme;
     }
 
     /// A recovery is at work from now on.
     pub(crate) fn begin_mounting(&mut self) {
+        debug_assert!(self.mounting.is_none(), "a recovery begins twice");
         self.mounting = Some(Box::default());
     }
 
@@ -83,14 +89,15 @@ impl Durability {
 
     /// The recovery has come to its end.
     pub(crate) fn mounted(&mut self) {
+        debug_assert!(self.mounting.is_some(), "no recovery is at work");
         self.mounting = None;
     }
 
-    /// GeckoRec's share, if that is the scheme.
-    pub(crate) fn gecko_rec(&mut self) -> Option<&mut GeckoRec> {
-        match &mut self.scheme {
-            Survival::GeckoRec(gecko_rec) => Some(gecko_rec),
-            _ => None,
+    /// A recovery has told the validity store of everything.
+    pub(crate) fn everything_is_told(&mut self) {
+        debug_assert!(self.mounting.is_some(), "the drive serves already");
+        if let Survival::GeckoRec(gecko_rec) = &mut self.scheme {
+            gecko_rec.everything_is_told();
         }
     }
 

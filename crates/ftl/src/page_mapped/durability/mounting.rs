@@ -24,6 +24,7 @@ pub(crate) struct Mounting {
 impl Mounting {
     /// Keeps a page of metadata where parts read theirs.
     pub(crate) fn keep(&mut self, page: Page, spare: Spare, bytes: Vec<u8>) {
+        debug_assert!(self.read_before.iter().all(|(kept, ..)| *kept != page), "{page} is kept twice");
         self.read_before.push((page, spare, bytes));
     }
 

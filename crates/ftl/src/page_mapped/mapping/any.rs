@@ -1,12 +1,13 @@
 //! One of the mapping parts, chosen when the drive is put together.
 
 use super::{Before, Judgement, LastPlace, Mapping, MuMapping, PagedMapping, Place, RamMapping};
+use crate::config::MappingPart;
 use crate::mu_tree::MuTree;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{Counter, ExtentLook, FtlError, RamLedger};
+use crate::{Config, Counter, ExtentLook, FtlError, PageParts, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
 /// The mapping part that a drive has.
 #[derive(Clone)]
@@ -32,6 +33,30 @@ macro_rules! each {
 }
 
 impl AnyMapping {
+    /// The one that a drive is to have. Its extents, if it has any, reach into no other partition of so many pages.
+    ///
+    /// # Errors
+    /// Pages are too small for nodes of a tree, or their numbers too large.
+    pub(crate) fn of(geometry: &Geometry, config: &Config<PageParts>, partition: u32) -> Result<Self, FtlError> {
+        let logical_pages = config.logical_pages;
+        Ok(match config.composition.mapping {
+            MappingPart::RamTable => RamMapping::new(geometry, logical_pages).into(),
+            MappingPart::MuTree { record_bits, .. } => {
+                let layout = MuMapping::layout(geometry, record_bits)?;
+                MuMapping::new(geometry, layout, logical_pages, partition).into()
+            }
+            MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
+                let entries = PagedMapping::cache_entries_of(logical_pages, cache_entries);
+                let barriers = config.barriers();
+                let mut paged = PagedMapping::new(geometry, logical_pages, entries, on_miss, directory, barriers);
+                paged.limit_dirty(dirty, config.composition.power);
+                paged.into()
+            }
+        })
+    }
+}
+
+impl AnyMapping {
     /// The demand-paged mapping, if it is one.
     pub(crate) fn paged_mut(&mut self) -> Option<&mut PagedMapping> {
         match self {
@@ -39,16 +64,50 @@ impl AnyMapping {
             Self::Paged(paged) => Some(paged),
         }
     }
+}
 
-    /// Writes what is in RAM of a table whose entries are all synchronized.
-    ///
-    /// # Errors
-    /// No block is left.
-    pub(crate) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        match self {
-            Self::Ram(_) | Self::Mu(_) => Ok(()),
-            Self::Paged(paged) => paged.write_dirty_nodes(io),
-        }
+impl From<RamMapping> for AnyMapping {
+    fn from(ram: RamMapping) -> Self {
+        Self::Ram(ram)
+    }
+}
+
+impl From<PagedMapping> for AnyMapping {
+    fn from(paged: PagedMapping) -> Self {
+        Self::Paged(paged)
+    }
+}
+
+impl From<MuMapping> for AnyMapping {
+    fn from(mu: MuMapping) -> Self {
+        Self::Mu(mu)
+    }
+}
+
+/// What a recovery is told that is for another mapping.
+const ANOTHER: FtlError = FtlError::Unsupported("there is no recovery like this for an FTL with this mapping");
+
+impl TryFrom<AnyMapping> for RamMapping {
+    type Error = FtlError;
+
+    fn try_from(mapping: AnyMapping) -> Result<Self, FtlError> {
+        if let AnyMapping::Ram(ram) = mapping { Ok(ram) } else { Err(ANOTHER) }
+    }
+}
+
+impl TryFrom<AnyMapping> for PagedMapping {
+    type Error = FtlError;
+
+    fn try_from(mapping: AnyMapping) -> Result<Self, FtlError> {
+        if let AnyMapping::Paged(paged) = mapping { Ok(paged) } else { Err(ANOTHER) }
+    }
+}
+
+impl TryFrom<AnyMapping> for MuMapping {
+    type Error = FtlError;
+
+    fn try_from(mapping: AnyMapping) -> Result<Self, FtlError> {
+        if let AnyMapping::Mu(mu) = mapping { Ok(mu) } else { Err(ANOTHER) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! One of the validity parts, chosen when the drive is put together.
 
-use super::{Answer, BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Validity, ValidityScan};
-use crate::medium::Saved;
-use crate::page_mapped::durability::ScanFrom;
+use super::{Answer, BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
+use crate::config::ValidityPart;
+use crate::mu_tree::Layout;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::{Counter, FtlError, GeckoLook, RamLedger};
+use crate::{Config, Counter, FtlError, GeckoLook, PageParts, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
@@ -38,102 +38,100 @@ macro_rules! each {
 }
 
 impl AnyValidity {
-    /// A recovery is going to call [`Validity::checkpoint`].
+    /// The one that a drive is to have; `layout` is that of its µ-Tree's nodes, if it has one.
     ///
     /// # Errors
-    /// No block is left.
-    pub(crate) fn prepare_checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        match self {
-            Self::Log(log) => log.clean_ahead(io),
-            _ => Ok(()),
-        }
-    }
-
-    /// The power has failed: makes it durable which pages are stale, these among them. What is in RAM alone is saved
-    /// afterwards.
-    ///
-    /// # Errors
-    /// No block is left.
-    pub(crate) fn save<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, stale: &mut Vec<Page>) -> Result<(), FtlError> {
-        match self {
-            Self::Ram(bitmap) => {
-                stale.drain(..).for_each(|page| bitmap.clear(page));
-                Ok(())
+    /// Pages are too small for it.
+    pub(crate) fn of(
+        geometry: &Geometry,
+        config: &Config<PageParts>,
+        layout: impl FnOnce() -> Result<Layout, FtlError>,
+    ) -> Result<Self, FtlError> {
+        Ok(match config.composition.validity {
+            ValidityPart::RamBitmap => RamBitmap::new(geometry).into(),
+            ValidityPart::FlashBitmap => FlashBitmap::new(geometry).into(),
+            ValidityPart::MuTree { bitmap_cache } => BitmapCache::new(geometry, layout()?, bitmap_cache).into(),
+            ValidityPart::Gecko { size_ratio, partitions, merge } => {
+                let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
+                LogarithmicGecko::new(geometry, tuning, config.barriers()).into()
             }
-            Self::Flash(bitmap) => bitmap.save(io, stale),
-            Self::Gecko(_) | Self::Log(_) | Self::Mu(_) => Ok(()),
-        }
+            ValidityPart::PageValidityLog => {
+                PageValidityLog::new(geometry, config.logical_pages, config.barriers()).into()
+            }
+        })
     }
+}
 
-    /// As [`Validity::erased`], when [`Validity::save`] is to come.
-    pub(crate) fn erased_on_battery(&mut self, block: Block) {
-        if let Self::Flash(bitmap) = self {
-            bitmap.erased_on_battery(block);
-        }
+impl From<RamBitmap> for AnyValidity {
+    fn from(bitmap: RamBitmap) -> Self {
+        Self::Ram(bitmap)
     }
+}
 
-    /// How many parts a bitmap in flash has; none elsewhere.
-    pub(crate) fn bitmap_parts(&self) -> u32 {
-        match self {
-            Self::Flash(bitmap) => bitmap.directory().parts(),
-            Self::Ram(_) | Self::Gecko(_) | Self::Log(_) | Self::Mu(_) => 0,
-        }
+impl From<FlashBitmap> for AnyValidity {
+    fn from(bitmap: FlashBitmap) -> Self {
+        Self::Flash(bitmap)
     }
+}
 
-    /// What of it a battery saves.
-    pub(crate) fn saved(&self) -> Option<&dyn Saved> {
-        match self {
-            Self::Ram(bitmap) => Some(bitmap),
-            Self::Flash(bitmap) => Some(bitmap.directory()),
-            Self::Gecko(_) | Self::Log(_) | Self::Mu(_) => None,
-        }
+impl From<LogarithmicGecko> for AnyValidity {
+    fn from(gecko: LogarithmicGecko) -> Self {
+        Self::Gecko(gecko)
     }
+}
 
-    /// The same, to be restored.
-    pub(crate) fn saved_mut(&mut self) -> Option<&mut dyn Saved> {
-        match self {
-            Self::Ram(bitmap) => Some(bitmap),
-            Self::Flash(bitmap) => Some(bitmap.directory_mut()),
-            Self::Gecko(_) | Self::Log(_) | Self::Mu(_) => None,
-        }
+impl From<PageValidityLog> for AnyValidity {
+    fn from(log: PageValidityLog) -> Self {
+        Self::Log(log)
     }
+}
 
-    /// Takes what was found on flash for its own: what the last flush had frozen, and from where on to scan.
-    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
-        match self {
-            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => Default::default(),
-            Self::Gecko(gecko) => gecko.restore(io, scan),
-            Self::Log(log) => log.restore(io, scan),
-        }
+impl From<BitmapCache> for AnyValidity {
+    fn from(cache: BitmapCache) -> Self {
+        Self::Mu(cache)
     }
+}
 
-    /// From where on a log would not know what was made stale, if this were all that is found of it.
-    pub(crate) fn heard_until<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> ScanFrom {
-        match self {
-            Self::Log(log) => log.heard_until(io, scan),
-            _ => ScanFrom::default(),
-        }
+/// What a recovery is told that is for another validity store.
+const ANOTHER: FtlError = FtlError::Unsupported("there is no recovery like this for an FTL with this validity store");
+
+impl TryFrom<AnyValidity> for RamBitmap {
+    type Error = FtlError;
+
+    fn try_from(validity: AnyValidity) -> Result<Self, FtlError> {
+        if let AnyValidity::Ram(bitmap) = validity { Ok(bitmap) } else { Err(ANOTHER) }
     }
+}
 
-    /// The pages that it would take for its own.
-    pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
-        match self {
-            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => Vec::new(),
-            Self::Gecko(gecko) => gecko.pages_in_use(io, scan),
-            Self::Log(log) => log.pages_in_use(io, scan),
-        }
+impl TryFrom<AnyValidity> for FlashBitmap {
+    type Error = FtlError;
+
+    fn try_from(validity: AnyValidity) -> Result<Self, FtlError> {
+        if let AnyValidity::Flash(bitmap) = validity { Ok(bitmap) } else { Err(ANOTHER) }
     }
+}
 
-    /// Copies pages that may have been in flight when the power failed.
-    ///
-    /// # Errors
-    /// No block is left.
-    pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
-        match self {
-            Self::Ram(_) | Self::Flash(_) | Self::Mu(_) => Ok(0),
-            Self::Gecko(gecko) => gecko.copy_pages(io, pages),
-            Self::Log(log) => log.copy_pages(io, pages),
-        }
+impl TryFrom<AnyValidity> for LogarithmicGecko {
+    type Error = FtlError;
+
+    fn try_from(validity: AnyValidity) -> Result<Self, FtlError> {
+        if let AnyValidity::Gecko(gecko) = validity { Ok(gecko) } else { Err(ANOTHER) }
+    }
+}
+
+impl TryFrom<AnyValidity> for PageValidityLog {
+    type Error = FtlError;
+
+    fn try_from(validity: AnyValidity) -> Result<Self, FtlError> {
+        if let AnyValidity::Log(log) = validity { Ok(log) } else { Err(ANOTHER) }
+    }
+}
+
+impl TryFrom<AnyValidity> for BitmapCache {
+    type Error = FtlError;
+
+    fn try_from(validity: AnyValidity) -> Result<Self, FtlError> {
+        if let AnyValidity::Mu(cache) = validity { Ok(cache) } else { Err(ANOTHER) }
     }
 }
 

@@ -115,15 +115,15 @@ impl FlashBitmap {
         written.map(drop)
     }
 
-    /// A block was erased; [`FlashBitmap::save`] is to come.
-    pub(super) fn erased_on_battery(&mut self, block: Block) {
+    /// A block was erased; [`Self::save`] is to come.
+    pub(crate) fn erased_on_battery(&mut self, block: Block) {
         if !self.erased.contains(&block) {
             self.erased.push(block);
         }
     }
 
     /// Makes everything durable at one program a bitmap page: erases that it does not know of, and these stale pages.
-    pub(super) fn save<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, stale: &mut Vec<Page>) -> Result<(), FtlError> {
+    pub(crate) fn save<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, stale: &mut Vec<Page>) -> Result<(), FtlError> {
         let geometry = *io.geometry();
         stale.sort_unstable();
         let mut rest = stale.as_slice();
@@ -182,11 +182,11 @@ impl FlashBitmap {
         written
     }
 
-    pub(super) fn directory(&self) -> &Directory {
+    pub(crate) fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    pub(super) fn directory_mut(&mut self) -> &mut Directory {
+    pub(crate) fn directory_mut(&mut self) -> &mut Directory {
         &mut self.directory
     }
 }

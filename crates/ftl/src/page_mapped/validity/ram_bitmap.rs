@@ -26,7 +26,7 @@ impl RamBitmap {
     }
 
     #[inline]
-    pub(super) fn clear(&mut self, page: Page) {
+    pub(crate) fn clear(&mut self, page: Page) {
         let word = &mut self.words[page.index() / 64];
         debug_assert!(*word >> (page.0 % 64) & 1 == 1, "{page} was not live");
         *word &= !(1 << (page.0 % 64));

@@ -2,8 +2,16 @@
 //!
 //! While the drive serves, the blocks that the battery may need are used for nothing else.
 
+mod recover;
+mod restore;
+mod save;
+mod store;
+
+pub(super) use recover::recover;
+
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Blocks;
+use phelsuma_nand::Geometry;
 
 /// What a battery asks of a drive that serves.
 #[derive(Clone, Debug)]
@@ -15,6 +23,7 @@ pub(crate) struct Battery {
 
 impl Battery {
     pub(crate) fn new(least_free: u32, barriers: Barriers) -> Self {
+        debug_assert!(least_free > 0, "a battery saves nothing without a free block");
         Self { least_free, barriers }
     }
 
@@ -22,4 +31,9 @@ impl Battery {
     pub(super) fn holds_back(&self, blocks: &Blocks) -> bool {
         blocks.free() < self.least_free && self.barriers.keeps(Barrier::BatteryFindsRoom)
     }
+}
+
+/// Programs that a seal and the counters of so many blocks take.
+pub(crate) fn counters_and_seal(geometry: &Geometry) -> u64 {
+    (u64::from(geometry.blocks()) * 2).div_ceil(u64::from(geometry.page_bytes())) + 1
 }

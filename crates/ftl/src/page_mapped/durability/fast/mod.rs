@@ -14,6 +14,10 @@
 //! where it was not erased, the older content comes back. Nobody else's ever does: the host's read holds the page's key
 //! against it as well.
 
+mod recover;
+
+pub(super) use recover::recover;
+
 use alloc::vec::Vec;
 
 /// What is to be flushed before a victim is released.

@@ -7,6 +7,19 @@
 //! newer ones. So a block of stale translation pages is held until the buffer is flushed. A block of stale user pages is
 //! held as well, until it is on flash that nothing in it is live: a recovery would have to take it for a written one.
 
+mod buffer;
+mod dangling;
+mod gathered;
+mod live_counters;
+mod lost;
+mod metadata;
+mod recover;
+mod suspects;
+mod translation;
+mod written_last;
+
+pub(super) use recover::recover;
+
 use super::ScanFrom;
 use crate::RamLedger;
 use crate::barriers::{Barrier, Barriers};
@@ -53,14 +66,13 @@ impl GeckoRec {
     }
 
     /// A recovery begins to write. It scanned from there on, and the last flush had frozen that. What it flushes is to say
-    /// the same until it has come to its end, and lets nothing go.
-    pub(crate) fn begin_mounting(&mut self, scan_from: ScanFrom, frozen: u64) {
-        self.scan_from = scan_from;
-        self.frozen = Some(frozen);
+    /// the same until Gecko is told of everything, and lets nothing go.
+    fn mounting(self, scan_from: ScanFrom, frozen: u64) -> Self {
+        Self { scan_from, frozen: Some(frozen), ..self }
     }
 
     /// The recovery has told Gecko of everything.
-    pub(crate) fn mounted(&mut self) {
+    pub(super) fn everything_is_told(&mut self) {
         debug_assert!(self.frozen.is_some(), "GeckoRec was not being mounted");
         self.frozen = None;
     }
@@ -84,7 +96,8 @@ impl GeckoRec {
         let is_user = !blocks.is_metadata(stream);
         let is_translation = stream == blocks.first_of_metadata();
         if (is_user || is_translation) && self.barriers.keeps(Barrier::HeldUntilFlush) {
-            self.hold(blocks, block, stream, is_translation);
+            self.held.push((block, is_translation));
+            blocks.hold(block);
             if is_user {
                 blocks.news.freed(block);
             }
@@ -93,16 +106,12 @@ impl GeckoRec {
         }
     }
 
-    /// Holds a block that was written by `stream`.
-    pub(crate) fn hold(&mut self, blocks: &mut Blocks, block: Block, stream: u8, heard_of: bool) {
-        self.held.push((block, heard_of));
-        blocks.hold(block, stream);
-    }
-
     /// Gecko is going to hear now that nothing in a block is live.
     pub(super) fn heard_of(&mut self, block: Block) {
-        if let Some(entry) = self.held.iter_mut().find(|(b, _)| *b == block) {
-            entry.1 = true;
+        let held = self.held.iter_mut().find(|(held, _)| *held == block);
+        debug_assert!(held.is_some(), "{block} was let go before Gecko has heard of it");
+        if let Some((_, is_heard_of)) = held {
+            *is_heard_of = true;
         }
     }
 
@@ -128,6 +137,7 @@ impl GeckoRec {
     pub(super) fn flush_marks(&self, blocks: &Blocks) -> (u64, ScanFrom) {
         let reporting = self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard));
         let frozen = self.frozen.unwrap_or(blocks.clock.seq()).min(reporting.unwrap_or(u64::MAX));
+        debug_assert!(frozen <= blocks.clock.seq(), "a flush says that it has heard of what is not programmed");
         let scan_from = if self.barriers.keeps(Barrier::DirtyInRuns) { self.scan_from } else { ScanFrom::now(blocks) };
         (frozen, scan_from)
     }

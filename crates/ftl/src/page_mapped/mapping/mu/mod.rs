@@ -13,7 +13,7 @@
 //! **Power cuts**, of which the paper says nothing: what is in the tree is in the spare areas of the pages of the host's as
 //! well, and in tombstone pages. So nothing in it has to be found again, no bitmap in it can be out of date, and its root
 //! may be in the write cache. A recovery scans the spare areas, as that of a table in RAM does, and writes a new tree from
-//! what it has found (`recovery/tree.rs`). A page of the tree that goes bad costs no data for the same reason: the drive
+//! what it has found (`durability/scan/tree.rs`). A page of the tree that goes bad costs no data for the same reason: the drive
 //! comes up anew. (What a collection could not read, and the tree says is lost, is the exception, as of a table in RAM after a
 //! power cut: ARCHITECTURE.md, *What is not yet so*.)
 

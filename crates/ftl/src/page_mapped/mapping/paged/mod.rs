@@ -174,6 +174,12 @@ impl PagedMapping {
         }
     }
 
+    /// The entries that are cached: as asked for, or 1/512 of the table (of four bytes an entry) at eight bytes an entry, at
+    /// least 1,024.
+    pub(crate) fn cache_entries_of(logical_pages: u32, asked: u32) -> u32 {
+        if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
+    }
+
     /// Translation pages of a table of so many logical pages.
     pub(crate) fn translation_pages_of(geometry: &Geometry, logical_pages: u32) -> u32 {
         translation_pages(geometry, logical_pages)

@@ -1,0 +1,244 @@
+//! The blocks information directory, BID (GeckoFTL appendix C, step 1): what each block holds and when its first page
+//! was written, from one spare area a block.
+//!
+//! As in the paper, only of the user blocks written last it keeps when. Their number is what recoveries usually need;
+//! where one needs more (several cuts in a row, a block that was open for long), the spare areas are read once more.
+
+use super::mount::FoundPage;
+use crate::medium::Session;
+use crate::medium::{EPOCH, window};
+use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
+
+/// What a block holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Holds {
+    /// Nothing that was written since it was erased.
+    Nothing,
+    User,
+    Translation,
+    /// Pages of the validity store.
+    Validity,
+}
+
+/// A block that holds something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockInformation {
+    pub(crate) block: Block,
+    pub(crate) first_seq: u64,
+}
+
+/// The directory, and the clocks as far as spare areas have told.
+pub(crate) struct BlocksInformation {
+    pub(crate) empty: Vec<Block>,
+    pub(crate) translation: Vec<BlockInformation>,
+    pub(crate) validity: Vec<BlockInformation>,
+    holds: Vec<Holds>,
+    /// The user blocks written last, by the seq of their first page.
+    recent: BinaryHeap<Reverse<(u64, Block)>>,
+    /// How many of them are kept.
+    recent_max: usize,
+    /// The highest such seq of those that are not.
+    left_out: u64,
+    /// Pages of user blocks in front of the first that can be read: an erase that was cut, or a page that has gone bad. When
+    /// the block was begun is not known.
+    pub(crate) unreadable_in_front: Vec<Page>,
+    window: u64,
+    pub(crate) version_max: u64,
+    pub(crate) seq_max: u64,
+    /// By seq over an epoch: the first and the last seq found.
+    epochs: BTreeMap<u64, (u64, u64)>,
+}
+
+impl BlocksInformation {
+    /// That keeps in mind when the last `recent_max` user blocks were begun.
+    pub(crate) fn new(geometry: &Geometry, recent_max: usize) -> Self {
+        Self {
+            empty: Vec::new(),
+            translation: Vec::new(),
+            validity: Vec::new(),
+            holds: vec![Holds::Nothing; geometry.blocks() as usize],
+            recent: BinaryHeap::new(),
+            recent_max,
+            left_out: 0,
+            unreadable_in_front: Vec::new(),
+            window: window(geometry.dies()) as u64,
+            version_max: 0,
+            seq_max: 0,
+            epochs: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at a block's first page; at those behind it where the first cannot be read: a failed program, or an erase
+    /// that was cut.
+    pub(crate) fn look_at<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, block: Block) {
+        let Some((index, spare)) = self.first_spare(drive, block) else {
+            self.empty.push(block);
+            return;
+        };
+        let information = BlockInformation { block, first_seq: spare.seq };
+        let holds = holds(spare.kind);
+        debug_assert_eq!(self.holds[block.index()], Holds::Nothing, "{block} is looked at twice");
+        self.holds[block.index()] = holds;
+        match holds {
+            Holds::Nothing => self.empty.push(block),
+            Holds::User => {
+                self.unreadable_in_front.extend((0..index).map(|index| drive.nand.geometry().page(block, index)));
+                self.recent.push(Reverse((spare.seq, block)));
+                if self.recent.len() > self.recent_max
+                    && let Some(Reverse((oldest, _))) = self.recent.pop()
+                {
+                    self.left_out = self.left_out.max(oldest);
+                }
+            }
+            Holds::Translation => self.translation.push(information),
+            Holds::Validity => self.validity.push(information),
+        }
+    }
+
+    /// The first page that can be read.
+    fn first_spare<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, block: Block) -> Option<(u32, Spare)> {
+        let geometry = *drive.nand.geometry();
+        for index in 0..geometry.pages_per_block() {
+            match drive.read_spare(geometry.page(block, index)) {
+                SpareRead::Unreadable => {}
+                SpareRead::Erased => break,
+                SpareRead::Written(spare) => {
+                    self.note(&spare);
+                    return Some((index, spare));
+                }
+            }
+        }
+        None
+    }
+
+    /// The user blocks whose first page was written at `seq` or later, the oldest first.
+    pub(crate) fn user_since<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, seq: u64) -> Vec<BlockInformation> {
+        let mut since: Vec<BlockInformation> = Vec::new();
+        if self.left_out >= seq && self.left_out > 0 {
+            for block in (0..self.holds.len() as u32).map(Block) {
+                if self.holds[block.index()] == Holds::User
+                    && let Some((_, spare)) = self.first_spare(drive, block)
+                {
+                    since.push(BlockInformation { block, first_seq: spare.seq });
+                }
+            }
+        } else {
+            since.extend(
+                self.recent
+                    .iter()
+                    .map(|Reverse((first_seq, block))| BlockInformation { block: *block, first_seq: *first_seq }),
+            );
+        }
+        since.retain(|information| information.first_seq >= seq);
+        since.sort_unstable_by_key(|information| information.first_seq);
+        debug_assert!(since.is_sorted_by(|a, b| a.first_seq < b.first_seq), "two blocks were begun by one program");
+        since
+    }
+
+    /// All user blocks. Those of which it knows when they were begun come last, in that order.
+    pub(crate) fn user_blocks(&self) -> Vec<Block> {
+        let mut recent: Vec<(u64, Block)> = self.recent.iter().map(|Reverse(information)| *information).collect();
+        recent.sort_unstable_by_key(|(_, block)| *block);
+        let of_users = (0..self.holds.len() as u32).map(Block).filter(|block| self.holds[block.index()] == Holds::User);
+        let others = of_users.filter(|block| recent.binary_search_by_key(block, |(_, block)| *block).is_err());
+        let mut blocks: Vec<Block> = others.collect();
+        recent.sort_unstable();
+        blocks.extend(recent.into_iter().map(|(_, block)| block));
+        blocks
+    }
+
+    pub(crate) fn holds_user_pages(&self, block: Block) -> bool {
+        self.holds[block.index()] == Holds::User
+    }
+
+    pub(crate) fn note(&mut self, spare: &Spare) {
+        // The version of a translation page is a moment in program order.
+        if spare.kind != Kind::Translation {
+            self.version_max = self.version_max.max(spare.version);
+        }
+        debug_assert!(spare.seq > 0, "the moment 0 stands for none");
+        self.seq_max = self.seq_max.max(spare.seq);
+        let (first, last) = self.epochs.entry(spare.seq / EPOCH).or_insert((spare.seq, spare.seq));
+        (*first, *last) = ((*first).min(spare.seq), (*last).max(spare.seq));
+    }
+
+    /// Whether the last page of a block may have been in flight at some power cut, as far as is known by now: nothing was
+    /// found that was programmed so much later that this one had completed, and yet before a recovery.
+    ///
+    /// At a recovery the seq skips ahead by an epoch. So what follows within less than one was programmed in the same
+    /// session.
+    pub(crate) fn may_have_been_in_flight(&self, spare: &Spare) -> bool {
+        let (completed, next_session) = (spare.seq + self.window, spare.seq + EPOCH);
+        let of_epoch = |epoch: u64| self.epochs.get(&epoch).copied();
+        let same = of_epoch(spare.seq / EPOCH).is_some_and(|(_, last)| last >= completed);
+        let next =
+            of_epoch(spare.seq / EPOCH + 1).is_some_and(|(first, last)| first < next_session && last >= completed);
+        !same && !next
+    }
+
+    /// Reads all spare areas of a block: its pages, in order, but for those that cannot be read.
+    pub(crate) fn pages_of<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, block: Block) -> Vec<FoundPage> {
+        let geometry = *drive.nand.geometry();
+        let mut pages = Vec::new();
+        for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
+            if let SpareRead::Written(spare) = drive.read_spare(page) {
+                self.note(&spare);
+                pages.push(FoundPage { page, spare });
+            }
+        }
+        debug_assert!(
+            pages.is_sorted_by(|a, b| a.spare.seq < b.spare.seq),
+            "pages of {block} are not in program order"
+        );
+        pages
+    }
+
+    /// Where a page in a block of metadata, of which these can be read, has gone bad since it was written: when the first
+    /// readable page behind it was programmed, of the last such page. It cannot say any more what it was.
+    ///
+    /// A cut tears the last page of a block alone, and so does a program that fails. An erase that was cut may leave
+    /// anything; where it has made a page blank, in front of others, it is told from that.
+    pub(crate) fn gone_bad_before<F, N: Nand>(
+        &mut self,
+        drive: &mut Session<'_, F, N>,
+        pages: &[FoundPage],
+    ) -> Option<u64> {
+        let geometry = *drive.nand.geometry();
+        let (mut next, mut before) = (0, None);
+        for found in pages {
+            let index = geometry.index_of(found.page);
+            let block = geometry.block_of(found.page);
+            for page in (next..index).map(|index| geometry.page(block, index)) {
+                match drive.read_spare(page) {
+                    SpareRead::Unreadable => before = Some(found.spare.seq),
+                    _ => return None,
+                }
+            }
+            next = index + 1;
+        }
+        before
+    }
+
+    /// What it takes in RAM while it is there.
+    pub(crate) fn bytes(&self) -> u64 {
+        let metadata = (self.translation.capacity() + self.validity.capacity()) * size_of::<BlockInformation>();
+        let recent = self.recent.capacity() * size_of::<Reverse<(u64, Block)>>();
+        // A node of the tree holds up to eleven.
+        let epochs = self.epochs.len() * size_of::<(u64, u64, u64)>() * 3 / 2;
+        (metadata + recent + epochs + self.holds.len() + self.empty.capacity() * size_of::<Block>()) as u64
+    }
+}
+
+fn holds(kind: Kind) -> Holds {
+    match kind {
+        Kind::User => Holds::User,
+        Kind::Translation => Holds::Translation,
+        Kind::Gecko | Kind::ValidityLog => Holds::Validity,
+        Kind::Tombstone | Kind::Anchor | Kind::Bitmap | Kind::Map | Kind::Summary | Kind::Tree => Holds::Nothing,
+    }
+}

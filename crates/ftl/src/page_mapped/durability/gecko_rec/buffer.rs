@@ -1,0 +1,88 @@
+//! Step 4 of GeckoRec: what Gecko's buffer knew (GeckoFTL appendix C.2).
+
+use super::gathered::{GeckoDrive, GeckoGathered};
+use super::translation::{ToldVersion, TranslationPages};
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::page_mapped::durability::common::{BlockInformation, was_older_copy};
+use crate::page_mapped::validity::Validity;
+use alloc::vec::Vec;
+use phelsuma_nand::{LogicalPage, Nand, Page, SpareRead};
+
+impl GeckoGathered {
+    /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
+    pub(super) fn compare_versions<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, translation: &TranslationPages) {
+        for (part, before, version) in translation.replaced() {
+            let geometry = drive.geometry();
+            let Some(before) = before else { continue };
+            let stale = stale_by(drive, (part, before.page, &version), was_older_copy);
+            for (page, read) in stale {
+                if self.bid.holds_user_pages(geometry.block_of(page)) {
+                    // Its block may have been written anew since.
+                    self.silent.extend((read == SpareRead::Unreadable).then(|| drive.silent_at(page)));
+                    self.reports.push(page);
+                }
+            }
+        }
+    }
+
+    /// That pages of Gecko are lost, if this recovery is the first to see it: before the blocks that told it are erased.
+    pub(super) fn write_down_damage<N: Nand>(&self, drive: &mut GeckoDrive<'_, N>) -> Result<(), FtlError> {
+        if !drive.ftl.validity.has_untold_damage() || !drive.keeps(Barrier::DamageWritten) {
+            return Ok(());
+        }
+        drive.write_validity(|validity, io| validity.checkpoint(io))?;
+        drive.hear_news()
+    }
+
+    /// Appendix C.2: the buffer is what it was, and more.
+    pub(super) fn write_down<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        frozen: u64,
+        user: &[BlockInformation],
+    ) -> Result<(), FtlError> {
+        let mut suspects = core::mem::take(&mut drive.ftl.before);
+        if frozen > 0 {
+            for block in self.begun_after(frozen, user) {
+                drive.write_validity(|validity, io| validity.erased(io, block))?;
+            }
+        }
+        drive.hear_news()?;
+        for page in self.reports.drain(..) {
+            drive.write_validity(|validity, io| validity.invalidate(io, page))?;
+            drive.hear_news()?;
+        }
+        drive.ftl.before.append(&mut suspects);
+        drive.settle()?;
+        let mut more = true;
+        while more {
+            more = drive.write_mapping(|paged, io, before| paged.evict_surplus(io, before))?;
+            drive.settle()?;
+        }
+        Ok(())
+    }
+}
+
+/// What the synchronizations that made `version` out of the one at `before` replaced, as far as it is the same page still:
+/// by what its spare area reads as, the logical page, and since when it is stale. With what was read.
+pub(super) fn stale_by<N: Nand>(
+    drive: &mut GeckoDrive<'_, N>,
+    (part, before, version): (u32, Page, &ToldVersion),
+    is_the_same: impl Fn(SpareRead, u32, u64) -> bool,
+) -> Vec<(Page, SpareRead)> {
+    let mut read = |page| drive.read_translation_page(part, page);
+    let (Some(older), Some(newer)) = (read(before), read(version.page)) else {
+        // Nobody can tell.
+        drive.ftl.mapping.set_damaged();
+        return Vec::new();
+    };
+    // A table on flash may say anything, with a checksum that fits.
+    let geometry = drive.geometry();
+    let differing = drive.ftl.mapping.differing(part, &older, &newer).filter(|(_, page)| geometry.contains(*page));
+    let differing: Vec<(LogicalPage, Page)> = differing.collect();
+    let by_seq = drive.keeps(Barrier::SeqBeforeSynchronization);
+    let before = if by_seq { version.synchronized } else { u64::MAX };
+    let read = differing.into_iter().map(|(key, page)| (key, page, drive.read_spare(page)));
+    read.filter(|(key, _, read)| is_the_same(*read, key.0, before)).map(|(_, page, read)| (page, read)).collect()
+}

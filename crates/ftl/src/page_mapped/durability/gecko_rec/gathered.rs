@@ -1,0 +1,78 @@
+//! What GeckoRec gathers on its way.
+
+use super::dangling::Places;
+use super::lost::Lost;
+use crate::page_mapped::durability::common::{BlocksInformation, FoundPage, Mount, Silent, Suspect};
+use crate::page_mapped::mapping::PagedMapping;
+use crate::page_mapped::validity::LogarithmicGecko;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Geometry, LogicalPage, Page};
+
+/// A drive with a demand-paged mapping and Logarithmic Gecko that is being mounted.
+pub(super) type GeckoDrive<'s, N> = Mount<'s, PagedMapping, LogarithmicGecko, N>;
+
+/// What is gathered on the way.
+pub(super) struct GeckoGathered {
+    pub(super) bid: BlocksInformation,
+    /// Metadata pages that may have been in flight, and are sound by now.
+    pub(super) suspect_metadata: Vec<FoundPage>,
+    /// User pages that may have been.
+    pub(super) suspects: Vec<Suspect>,
+    /// Pages that are stale, and that Gecko may not know to be.
+    pub(super) reports: Vec<Page>,
+    /// Of these, the ones of which nothing can be read.
+    pub(super) silent: Vec<Silent>,
+    /// Others of which nothing can be read, in front of some that can.
+    pub(super) unreadable: Vec<Silent>,
+    /// Where entries may name what is gone: what is known of places.
+    pub(super) places: Option<Places>,
+    /// The logical pages of such entries, ascending.
+    pub(super) dangling: Vec<LogicalPage>,
+    /// Blocks of user pages of which none is live, and Gecko does not know it yet.
+    pub(super) freed: Vec<Block>,
+    /// Translation pages that may have been, each with one that counts should it turn bad.
+    pub(super) behind_suspects: Vec<(Page, Page)>,
+    /// Metadata pages that will be needed if those that may have been in flight turn bad before they are copied.
+    pub(super) fallbacks: Vec<Page>,
+    /// Older copies of pages, where the scan met a newer one.
+    pub(super) older: Vec<FoundPage>,
+    /// Where translation pages have gone bad that cannot say which ones they were.
+    pub(super) lost: Option<Lost>,
+    pub(super) scanned: u64,
+    /// Bytes of what the scan had in RAM.
+    pub(super) scratch: usize,
+}
+
+impl GeckoGathered {
+    pub(super) fn new(geometry: &Geometry, recent_blocks: usize) -> Self {
+        Self {
+            bid: BlocksInformation::new(geometry, recent_blocks),
+            suspect_metadata: Vec::new(),
+            suspects: Vec::new(),
+            reports: Vec::new(),
+            silent: Vec::new(),
+            unreadable: Vec::new(),
+            places: None,
+            dangling: Vec::new(),
+            freed: Vec::new(),
+            behind_suspects: Vec::new(),
+            fallbacks: Vec::new(),
+            older: Vec::new(),
+            lost: None,
+            scanned: 0,
+            scratch: 0,
+        }
+    }
+
+    /// What it takes in RAM.
+    pub(super) fn bytes(&self) -> u64 {
+        let founds = (self.older.capacity() + self.suspect_metadata.capacity()) * size_of::<FoundPage>();
+        let pages = (self.reports.capacity() + self.fallbacks.capacity() + 2 * self.behind_suspects.capacity())
+            * size_of::<Page>();
+        let blocks = self.freed.capacity() * size_of::<Block>();
+        let suspects = self.suspects.capacity() * size_of::<Suspect>();
+        let silent = (self.silent.capacity() + self.unreadable.capacity()) * size_of::<Silent>();
+        let places = self.places.as_ref().map_or(0, Places::bytes);
+        self.bid.bytes() + places + (founds + pages + blocks + suspects + silent + self.scratch) as u64
+    }
+}

@@ -1,0 +1,158 @@
+//! What translation pages had learnt of which nothing can be read any more (GeckoFTL takes no notice of flash that goes
+//! bad).
+//!
+//! Where a page of a block of theirs does not say what it was, it may have been the newest version of any translation page
+//! of which no version is found that was programmed later: an older one would answer in its place. The second source is
+//! the spare areas of the user pages. All are read then, and of these translation pages it counts
+//! - of a logical page the newest copy that is younger than the version found, if Gecko does not know it to be stale;
+//! - what the version found names, if that has not been written anew since, and Gecko does not know it to be stale.
+//!
+//! So a trim is undone only if Gecko had not heard of it either. Those that come to something else than what was found are
+//! written anew, with what is known of their dirty entries, before the block is erased that tells of all this. They do
+//! not go through the cache: a translation page can have learnt more than that holds.
+//!
+//! What only the version that is gone named, and something newer has replaced, is stale, and Gecko is told of it. The
+//! power may fail before it has that on flash, and no later recovery would find out again. And where the version is gone
+//! that the last flush had heard of, nothing tells what the newer ones have made stale since. So the new version says
+//! that it stands for one that was lost, and from then on collections ask the mapping.
+
+use super::gathered::{GeckoDrive, GeckoGathered};
+use super::translation::TranslationPages;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::page_mapped::durability::common::{FoundPage, LastPage};
+use crate::page_mapped::mapping::Mapping;
+use alloc::collections::btree_map::Entry;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use phelsuma_nand::{Kind, LogicalPage, Nand, Page};
+
+/// What there is to know where translation pages are in doubt.
+pub(super) struct Lost {
+    /// What has gone bad was programmed before this.
+    gone_bad: u64,
+    /// By logical page, of those translation pages: the newest user page that the version found does not know.
+    learnt: BTreeMap<u32, FoundPage>,
+    /// What is stale by that, and may have been named by nothing but the version that is gone; with the translation page.
+    reported: Vec<(Page, u32)>,
+}
+
+impl Lost {
+    pub(super) fn new(gone_bad: u64) -> Self {
+        Self { gone_bad, learnt: BTreeMap::new(), reported: Vec::new() }
+    }
+
+    /// What has gone bad was programmed before this as well.
+    pub(super) fn and_before(&mut self, gone_bad: u64) {
+        self.gone_bad = self.gone_bad.max(gone_bad);
+    }
+
+    /// Whether there may have been a newer version of this translation page than any that is found.
+    pub(super) fn is_in_doubt(&self, translation: &TranslationPages, part: u32) -> bool {
+        translation.newest_of(part).is_none_or(|version| version.is_programmed_before(self.gone_bad))
+    }
+
+    pub(super) fn knows(&self, key: LogicalPage) -> bool {
+        self.learnt.contains_key(&key.0)
+    }
+
+    /// A page of a translation page that is in doubt; the one that is stale by that, if any.
+    pub(super) fn learn(&mut self, found: &FoundPage) -> Option<Page> {
+        debug_assert_eq!(found.spare.kind, Kind::User, "it is no user page");
+        let order = |found: &FoundPage| (found.spare.version, found.spare.seq);
+        match self.learnt.entry(found.spare.key) {
+            Entry::Vacant(slot) => {
+                slot.insert(*found);
+                None
+            }
+            Entry::Occupied(mut slot) if order(slot.get()) < order(found) => Some(slot.insert(*found).page),
+            Entry::Occupied(_) => Some(found.page),
+        }
+    }
+
+    /// The pages that will be written into translation pages, if Gecko does not know them to be stale.
+    pub(super) fn learnt_pages(&self) -> impl Iterator<Item = Page> + '_ {
+        self.learnt.values().map(|found| found.page)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        // A node of the tree holds up to eleven.
+        (self.learnt.len() * size_of::<(u32, FoundPage)>() * 3 / 2
+            + self.reported.capacity() * size_of::<(Page, u32)>()) as u64
+    }
+}
+
+impl GeckoGathered {
+    /// Of the user pages that were written before `after` those that translation pages in doubt may have learnt of.
+    pub(super) fn scan_for_lost<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        translation: &TranslationPages,
+        after: u64,
+    ) {
+        let Some(mut lost) = self.lost.take() else { return };
+        for block in self.bid.user_blocks() {
+            let mut pages = self.bid.pages_of(drive, block);
+            // One that some cut has torn may say that it is the newest.
+            if let Some(last) = pages.last()
+                && matches!(LastPage::read(&self.bid, drive, last), LastPage::Bad)
+            {
+                pages.pop();
+            }
+            for found in pages {
+                let (spare, key) = (&found.spare, LogicalPage(found.spare.key));
+                // What is younger has been looked at.
+                if spare.kind != Kind::User || key.0 >= drive.ftl.shape.logical_pages || spare.seq > after {
+                    continue;
+                }
+                let part = drive.ftl.mapping.part_of(key);
+                let known = translation.newest_of(part).map_or(0, |version| version.synchronized);
+                if spare.seq > known && lost.is_in_doubt(translation, part) {
+                    let stale =
+                        if drive.ftl.mapping.found(key).is_some() { Some(found.page) } else { lost.learn(&found) };
+                    lost.reported.extend(stale.map(|page| (page, part)));
+                    self.reports.extend(stale);
+                }
+            }
+        }
+        self.lost = Some(lost);
+    }
+
+    /// Writes the translation pages anew that come to something else than what was found. What that makes stale Gecko is
+    /// told later: first of all it has to hear of erases.
+    pub(super) fn write_lost<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        translation: &TranslationPages,
+    ) -> Result<(), FtlError> {
+        let Some(lost) = self.lost.take().filter(|_| drive.keeps(Barrier::LostVersionsLookedFor)) else {
+            return Ok(());
+        };
+        let Some(places) = &self.places else { return Ok(()) };
+        self.scratch += lost.bytes() as usize;
+        let geometry = drive.geometry();
+        // What Gecko knew is no news.
+        debug_assert!(self.reports.is_sorted(), "reports are looked up in no order");
+        let is_told = |page: &Page| self.reports.binary_search(page).is_ok();
+        let mut news: BTreeSet<u32> =
+            lost.reported.iter().filter(|(page, _)| is_told(page)).map(|(_, part)| *part).collect();
+        news.extend(translation.replaced_in_doubt(lost.gone_bad));
+        for part in 0..drive.ftl.mapping.parts() {
+            let is_in_doubt = lost.is_in_doubt(translation, part);
+            if !is_in_doubt && !news.contains(&part) {
+                continue;
+            }
+            let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
+            let of_part = lost.learnt.range(drive.ftl.mapping.range_of(part));
+            let learnt: Vec<(LogicalPage, Page)> = of_part
+                .map(|(key, found)| (LogicalPage(*key), found.page))
+                .filter(|(_, page)| !places.is_stale(*page))
+                .collect();
+            let is_gone = |page| is_in_doubt && places.is_gone(&geometry, page, synchronized);
+            drive.write_mapping(|paged, io, before| {
+                paged.restore_part(io, part, &learnt, news.contains(&part), is_gone, before)
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Steps 2 and 3 of GeckoRec: which pages of metadata there are (GeckoFTL appendix C).
+
+use super::gathered::{GeckoDrive, GeckoGathered};
+use super::lost::Lost;
+use super::translation::TranslationPages;
+use crate::page_mapped::durability::common::{FoundPage, LastPage};
+use crate::page_mapped::mapping::Mapping;
+use crate::page_mapped::validity::{Validity, ValidityScan};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Kind, Nand, Page};
+
+impl GeckoGathered {
+    /// The pages of a block of metadata that can be believed; the last one as well, if it may have been in flight.
+    fn metadata_pages<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        block: Block,
+    ) -> (Vec<FoundPage>, Option<FoundPage>) {
+        let mut pages = self.bid.pages_of(drive, block);
+        let mut suspect = None;
+        if let Some(last) = pages.last().copied() {
+            match LastPage::read(&self.bid, drive, &last) {
+                LastPage::Bad => drop(pages.pop()),
+                LastPage::Sound => {}
+                LastPage::MayHaveBeenInFlight(data) => {
+                    suspect = Some(last);
+                    drive.keep(&last, data);
+                }
+            }
+        }
+        (pages, suspect)
+    }
+
+    pub(super) fn scan_validity<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>) -> ValidityScan {
+        let (mut scan, kind) = (ValidityScan::default(), drive.ftl.validity.kind());
+        for information in self.bid.validity.clone() {
+            let (pages, suspect) = self.metadata_pages(drive, information.block);
+            for found in pages.iter().filter(|found| found.spare.kind == kind) {
+                scan.note(found.page, &found.spare);
+            }
+            if let Some(before) = self.bid.gone_bad_before(drive, &pages) {
+                scan.note_gone_bad(before);
+            }
+            self.suspect_metadata.extend(suspect);
+        }
+        scan
+    }
+
+    pub(super) fn scan_translation<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, frozen: u64) -> TranslationPages {
+        let mut translation = TranslationPages::new(
+            drive.ftl.mapping.parts(),
+            frozen,
+            drive.ftl.blocks.wear.is_some(),
+            drive.ftl.blocks.barriers(),
+        );
+        let mut suspects = Vec::new();
+        let mut gone_bad: Vec<(u64, Page)> = Vec::new();
+        for information in self.bid.translation.clone() {
+            let (pages, suspect) = self.metadata_pages(drive, information.block);
+            let before = self.bid.gone_bad_before(drive, &pages);
+            gone_bad.extend(before.zip(pages.last().map(|last| last.page)));
+            for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
+                if suspect.is_none_or(|suspect| suspect.page != found.page) {
+                    translation.note(found);
+                }
+            }
+            suspects.extend(suspect.filter(|suspect| suspect.spare.kind == Kind::Translation));
+            self.suspect_metadata.extend(suspect);
+        }
+        translation.sort();
+        // What counts should they turn bad: nothing that is older than the newest that is sure. Were that held as well, a
+        // run of cuts would leave no block free.
+        let counts =
+            |found: &FoundPage| translation.newest_of(found.spare.key).is_none_or(|sure| sure.is_before(found));
+        for suspect in suspects.iter().filter(|suspect| counts(suspect)) {
+            let part = suspect.spare.key;
+            let is_behind = |other: &&FoundPage| other.spare.key == part && other.page != suspect.page && counts(other);
+            let others = suspects.iter().filter(is_behind);
+            let behind = others.map(|other| other.page).chain(translation.newest_of(part).map(|version| version.page));
+            self.behind_suspects.extend(behind.map(|page| (suspect.page, page)));
+        }
+        suspects.iter().for_each(|suspect| translation.note(suspect));
+        translation.sort();
+        // Where all else is stale as well an erase may have been cut. Nothing tells the one from the other: then no
+        // entry comes to something else, but collections may ask the mapping from then on for no reason.
+        for (before, last) in gone_bad {
+            self.lost.get_or_insert(Lost::new(before)).and_before(before);
+            // What tells of this.
+            self.fallbacks.push(last);
+        }
+        translation
+    }
+}

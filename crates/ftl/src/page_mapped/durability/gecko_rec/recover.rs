@@ -1,0 +1,164 @@
+//! GeckoRec's recovery: of a demand-paged mapping with Logarithmic Gecko (GeckoFTL section 4.3 and appendix C).
+//!
+//! The paper's steps: 1 the blocks information directory; 2 the global mapping directory; 3 the run directories; 4 the
+//! buffer, as far as it tells of erases (C.2.1) and of synchronizations (C.2.2); 5 the counters of live pages; 6 the
+//! dirty entries of the mapping; 7 marks them as unsure; 8 goes on. Here 3 comes before 2, because the newest run tells
+//! which translation pages the buffer had not heard of, and 6 before 5, so that what is found to be stale is counted.
+//!
+//! Not as in the paper, each for the sake of data that would be lost or a drive that would get stuck:
+//! - How far to scan back is written in the newest run, not counted in pages: several cuts less than C writes apart
+//!   would let dirty entries outlive the count, and a block that is open for long would hide them.
+//! - Older copies of a logical page that the scan meets are reported as stale: those of entries that were cached were
+//!   known to the buffer alone.
+//! - Translation pages are held against what the last flush had heard of (`translation.rs`).
+//! - What may have been in flight is read in full, and copied to fresh pages before anything is reported that rests
+//!   on it.
+
+use super::gathered::{GeckoDrive, GeckoGathered};
+use super::translation::TranslationPages;
+use crate::barriers::Barrier;
+use crate::blocks::Spread;
+use crate::medium::Session;
+use crate::page_mapped::compose;
+use crate::page_mapped::durability::common::{BlockInformation, Described};
+use crate::page_mapped::durability::{ScanFrom, Survival};
+use crate::page_mapped::mapping::{Mapping, PagedMapping};
+use crate::page_mapped::parts::PageMapped;
+use crate::page_mapped::validity::{LogarithmicGecko, Validity, ValidityScan};
+use crate::{FtlError, RecoveryReport};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Nand};
+
+/// Scanning this many times C pages means that cuts come faster than checkpoints: everything is synchronized then.
+const SCANNED_MAX: u64 = 4;
+
+/// Mounts a drive with a demand-paged mapping and Logarithmic Gecko.
+pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageMapped, RecoveryReport), FtlError> {
+    let (mut paged, mut gecko): (PagedMapping, LogarithmicGecko) = described.parts()?;
+    let geometry = described.geometry();
+    let scheme = compose::gecko_rec(&geometry, &mut paged, &mut gecko, described.config.barriers());
+    let mut ftl = described.drive((paged, gecko, Survival::Nothing), Some(Spread::OneDie))?;
+    let Described { nand, usable, mut steps, .. } = described;
+    let mut drive = Session { ftl: &mut ftl, nand, steps: &mut steps };
+
+    drive.begin("1 blocks information directory");
+    let mut g = GeckoGathered::new(&geometry, drive.recent_blocks());
+    for block in &usable {
+        g.bid.look_at(&mut drive, *block);
+    }
+
+    drive.begin("3 run directories");
+    let scan = g.scan_validity(&mut drive);
+    let (frozen, scan_from) = g.restore_runs(&mut drive, &scan);
+
+    drive.begin("2 global mapping directory");
+    let translation = g.scan_translation(&mut drive, frozen);
+    drive.enter_translation_pages(&translation);
+
+    drive.begin("4 Gecko's buffer");
+    g.compare_versions(&mut drive, &translation);
+
+    drive.begin("6 entries of the pages written last");
+    drive.ftl.mapping.take_checkpoints(scan_from);
+    let user = g.bid.user_since(&mut drive, scan_from.oldest_open.min(frozen));
+    g.scan_user(&mut drive, scan_from, &translation, &user)?;
+    g.scan_for_lost(&mut drive, &translation, scan_from.after);
+    drive.ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
+    drive.ftl.durability.begin(Survival::GeckoRec(scheme.mounting(scan_from, frozen)));
+
+    g.find_fallbacks(&mut drive, &scan, &translation);
+
+    drive.begin("5 counters of live pages");
+    let emptied = g.count(&mut drive, (frozen, scan.programmed_last()), &translation, &user)?;
+
+    drive.begin("copies of what may have been in flight");
+    g.write(&mut drive, emptied, frozen, &translation, &user)?;
+
+    let user = user.capacity() * size_of::<BlockInformation>();
+    // What is stale in each block takes two bytes.
+    let scratch = g.bytes() + translation.bytes() + u64::from(geometry.blocks()) * 2 + user as u64;
+    Ok(ftl.mounted(steps, scratch))
+}
+
+impl GeckoGathered {
+    /// Gecko takes its runs for its own: what the last flush had frozen, and from where on to scan.
+    fn restore_runs<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
+        let geometry = drive.geometry();
+        let (frozen, mut scan_from) = drive.validity(|gecko, io| gecko.restore(io, scan.clone()));
+        debug_assert!(frozen <= self.bid.seq_max, "the last flush has frozen what was not programmed");
+        if !drive.keeps(Barrier::ScanFromWritten) {
+            let scanned = 2 * u64::from(drive.ftl.mapping.cache_entries());
+            scan_from = ScanFrom { after: self.bid.seq_max.saturating_sub(scanned), oldest_open: 0 };
+        }
+        if !drive.keeps(Barrier::OldestOpenListed) {
+            scan_from.oldest_open = scan_from.after.saturating_sub(u64::from(geometry.pages_per_block()));
+        }
+        for page in drive.ftl.validity.metadata_pages() {
+            drive.ftl.blocks.counters.add(geometry.block_of(page));
+        }
+        (frozen, scan_from)
+    }
+
+    /// Writes what the drive is to go on with. `emptied` are blocks that must not be erased before the copies are on flash.
+    fn write<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        mut emptied: Vec<Block>,
+        frozen: u64,
+        translation: &TranslationPages,
+        user: &[BlockInformation],
+    ) -> Result<(), FtlError> {
+        self.copy_suspects(drive, &mut emptied)?;
+        drive.let_kept_go();
+        self.write_lost(drive, translation)?;
+        self.write_dangling(drive, &mut emptied)?;
+        self.write_down_damage(drive)?;
+        for block in emptied {
+            drive.ftl.blocks.release(block);
+        }
+        self.write_down(drive, frozen, user)?;
+        self.tell_of_freed(drive)?;
+        drive.ftl.durability.everything_is_told();
+        if self.scanned > SCANNED_MAX * u64::from(drive.ftl.mapping.cache_entries()) {
+            drive.synchronize_everything()?;
+        }
+        drive.hear_news()?;
+        drive.wait_for_programs();
+        Ok(())
+    }
+}
+
+impl<N: Nand> GeckoDrive<'_, N> {
+    /// How many user blocks hold the pages that a recovery usually looks at: those of the last 2 C updates, and of the marks
+    /// in between; and the blocks that were open.
+    fn recent_blocks(&self) -> usize {
+        let geometry = self.geometry();
+        let pages = u64::from(self.ftl.mapping.cache_entries()) * 9 / 4;
+        let open = u32::from(self.ftl.streams.count) * geometry.dies();
+        pages.div_ceil(u64::from(geometry.pages_per_block())) as usize + open as usize
+    }
+
+    /// The newest version of each translation page is the table's.
+    fn enter_translation_pages(&mut self, translation: &TranslationPages) {
+        let geometry = self.geometry();
+        for (part, page, _) in translation.versions() {
+            self.ftl.mapping.enter_translation_page(part, page);
+            self.ftl.blocks.counters.add(geometry.block_of(page));
+        }
+        if translation.tell_of_damage() {
+            self.ftl.mapping.set_damaged();
+        }
+    }
+
+    /// Leaves nothing for the next recovery to scan.
+    fn synchronize_everything(&mut self) -> Result<(), FtlError> {
+        let mut part = Some(0);
+        while let Some(from) = part {
+            part = self.write_mapping(|paged, io, before| paged.synchronize_next(io, from, before))?;
+            debug_assert!(part.is_none_or(|next| next > from), "the table is not gone through in order");
+            self.settle()?;
+        }
+        self.mapping(|paged, io| paged.all_synchronized(io));
+        self.write_validity(|gecko, io| gecko.checkpoint(io))
+    }
+}

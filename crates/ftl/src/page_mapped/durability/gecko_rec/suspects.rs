@@ -1,0 +1,109 @@
+//! What may have been in flight when the power failed: what is needed should it turn bad, and its copies.
+
+use super::buffer::stale_by;
+use super::gathered::{GeckoDrive, GeckoGathered};
+use super::translation::TranslationPages;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::medium::marks::SpareMarks;
+use crate::page_mapped::durability::common::{FoundPage, is_older_copy};
+use crate::page_mapped::mapping::{Mapping, Place};
+use crate::page_mapped::validity::{Validity, ValidityScan};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
+
+impl GeckoGathered {
+    /// Of what may have been in flight keeps what still may, now that all pages written lately are known, and finds what
+    /// will be needed should that turn bad before it is copied.
+    pub(super) fn find_fallbacks<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        scan: &ValidityScan,
+        translation: &TranslationPages,
+    ) {
+        self.suspects.retain(|suspect| self.bid.may_have_been_in_flight(&suspect.found.spare));
+        self.suspect_metadata.retain(|found| self.bid.may_have_been_in_flight(&found.spare));
+        let mut in_use: Vec<Page> = drive.mapping(|paged, io| paged.metadata_pages(io));
+        in_use.extend(drive.ftl.validity.metadata_pages());
+        in_use.extend(drive.ftl.mapping.found_pages());
+        in_use.sort_unstable();
+        let is_in_use = |found: &FoundPage| in_use.binary_search(&found.page).is_ok();
+        let any_in_use = |kind| self.suspect_metadata.iter().any(|found| found.spare.kind == kind && is_in_use(found));
+        if any_in_use(Kind::Translation) {
+            let is_suspect = |page: &Page| self.suspect_metadata.iter().any(|found| found.page == *page);
+            let behind = self.behind_suspects.iter().filter(|(suspect, _)| is_suspect(suspect));
+            self.fallbacks.extend(behind.map(|(_, page)| *page));
+            // And what those name: a trim has made it stale. What else a synchronization made stale has a newer copy that
+            // the scan has met.
+            for (page, behind) in core::mem::take(&mut self.behind_suspects) {
+                let found = self.suspect_metadata.iter().find(|found| found.page == page);
+                let Some((part, version)) = found.and_then(|found| {
+                    let version = translation.newest_of(found.spare.key).filter(|version| version.page == page);
+                    Some((found.spare.key, version?))
+                }) else {
+                    continue;
+                };
+                let stale = stale_by(drive, (part, behind, &version), is_older_copy);
+                self.fallbacks.extend(stale.into_iter().map(|(page, _)| page));
+            }
+        }
+        if any_in_use(drive.ftl.validity.kind()) {
+            let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
+            let scan = scan.without(&suspects);
+            let needed = drive.validity(|gecko, io| gecko.pages_in_use(io, scan));
+            self.fallbacks.extend(needed);
+        }
+        // Of the older copies of a suspect the newest, which it was copied from, perhaps, and the newest that is no
+        // suspect itself.
+        let suspects: Vec<Page> = self.suspects.iter().map(|suspect| suspect.found.page).collect();
+        for suspect in self.suspects.iter().map(|suspect| &suspect.found).filter(|found| is_in_use(found)) {
+            let older = || self.older.iter().filter(|older| older.spare.key == suspect.spare.key);
+            let order = |older: &&FoundPage| (older.spare.version, older.spare.seq);
+            self.fallbacks.extend(older().max_by_key(order).map(|older| older.page));
+            let sure = older().filter(|older| !suspects.contains(&older.page)).max_by_key(order);
+            self.fallbacks.extend(sure.map(|older| older.page));
+        }
+        // Of copies of one content the first and the last but one: the host may have been told that it is safe, and it is
+        // then, whatever became of the copies that recoveries made.
+        let mut all: Vec<FoundPage> = self.suspects.iter().map(|suspect| suspect.found).collect();
+        all.extend(&self.suspect_metadata);
+        let content = |found: &FoundPage| (found.spare.kind, found.spare.key, found.spare.version);
+        all.sort_unstable_by_key(|found| (content(found), found.spare.seq));
+        for copies in all.chunk_by(|a, b| content(a) == content(b)).filter(|copies| copies.iter().any(is_in_use)) {
+            self.fallbacks.extend([copies[0].page, copies[copies.len().saturating_sub(2)].page]);
+        }
+    }
+
+    /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
+    pub(super) fn copy_suspects<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        emptied: &mut Vec<Block>,
+    ) -> Result<(), FtlError> {
+        if !drive.keeps(Barrier::SuspectsCopied) {
+            return Ok(());
+        }
+        let suspects = |kind| -> Vec<Page> {
+            self.suspect_metadata.iter().filter(|found| found.spare.kind == kind).map(|found| found.page).collect()
+        };
+        drive.let_go_if_out_of_blocks(emptied);
+        let kind = drive.ftl.validity.kind();
+        drive.write_validity(|gecko, io| gecko.copy_pages(io, &suspects(kind)))?;
+        drive.let_go_if_out_of_blocks(emptied);
+        drive.write_mapping(|paged, io, _| paged.copy_pages(io, &suspects(Kind::Translation)))?;
+        // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
+        self.suspects.retain(|suspect| {
+            let FoundPage { page, spare } = suspect.found;
+            spare.kind == Kind::User && drive.ftl.mapping.found(LogicalPage(spare.key)) == Some(Place::At(page))
+        });
+        for suspect in &self.suspects {
+            let FoundPage { page, spare } = suspect.found;
+            let key = LogicalPage(spare.key);
+            drive.let_go_if_out_of_blocks(emptied);
+            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::NONE)?;
+            drive.ftl.mapping.copied(key, to);
+            drive.ftl.before.push(page);
+        }
+        Ok(())
+    }
+}

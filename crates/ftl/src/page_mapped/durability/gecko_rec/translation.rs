@@ -1,0 +1,114 @@
+//! The translation pages on flash: the directory's (GeckoFTL appendix C, step 2), and those that were replaced since
+//! Gecko's buffer was flushed last (appendix C.2.2).
+//!
+//! The paper holds a translation page against "the most recent previous version", and trusts that there is at most one
+//! synchronization between two flushes. There can be many: a read evicts a dirty entry. Here the newest version is held
+//! against the one that the flush had heard of. What a version in between named was a dirty entry when that was written,
+//! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
+
+use crate::barriers::{Barrier, Barriers};
+use crate::medium::marks::SpareMarks;
+use crate::page_mapped::durability::common::{FoundPage, TranslationVersion};
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::Page;
+
+/// A version, and whether some translation page could not be read before it was written.
+pub(super) type ToldVersion = TranslationVersion<bool>;
+
+/// The versions of every translation page that matter.
+pub(super) struct TranslationPages {
+    frozen: u64,
+    /// By translation page: the newest that the last flush had heard of.
+    before: Vec<Option<ToldVersion>>,
+    /// The newest since: of which translation page, and the version.
+    since: Vec<(u32, ToldVersion)>,
+    /// Whether wear is levelled.
+    has_erase_counts: bool,
+    barriers: Barriers,
+}
+
+impl TranslationPages {
+    /// Of a table of so many pages; the last flush had heard of everything up to `frozen`.
+    pub(super) fn new(translation_pages: u32, frozen: u64, has_erase_counts: bool, barriers: Barriers) -> Self {
+        Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), has_erase_counts, barriers }
+    }
+
+    pub(super) fn note(&mut self, found: &FoundPage) {
+        let Some(before) = self.before.get_mut(found.spare.key as usize) else { return };
+        let tells_of_damage = SpareMarks::of(&found.spare).tells_of_damage(self.has_erase_counts);
+        let version = ToldVersion::of(found, tells_of_damage);
+        debug_assert!(version.synchronized <= version.seq, "a translation page is younger than its program");
+        if version.synchronized > self.frozen {
+            self.since.push((found.spare.key, version));
+        } else if before.is_none_or(|other| other.order() < version.order())
+            || !self.barriers.keeps(Barrier::NewestTranslationPages)
+        {
+            *before = Some(version);
+        }
+    }
+
+    /// Of the versions since the last flush keeps the newest of each translation page.
+    pub(super) fn sort(&mut self) {
+        self.since.sort_unstable_by_key(|(part, version)| (*part, core::cmp::Reverse(version.order())));
+        self.since.dedup_by_key(|(part, _)| *part);
+        let rises = |part: u32, since: &ToldVersion| {
+            self.before[part as usize].is_none_or(|before| before.synchronized < since.synchronized)
+        };
+        debug_assert!(self.since.iter().all(|(part, since)| rises(*part, since)), "a version falls");
+    }
+
+    /// The newest version of each translation page that there is, and when it was synchronized.
+    pub(super) fn versions(&self) -> impl Iterator<Item = (u32, Page, u64)> + '_ {
+        (0..self.before.len() as u32).filter_map(|part| {
+            let (page, synchronized) = self.synchronized(part)?;
+            Some((part, page, synchronized))
+        })
+    }
+
+    /// Whether some translation page could not be read so far.
+    pub(super) fn tell_of_damage(&self) -> bool {
+        (0..self.before.len() as u32).any(|part| self.newest_of(part).is_some_and(|version| version.says))
+    }
+
+    /// The newest version of a translation page. None of one that the table has not: a spare area may name any.
+    pub(super) fn newest_of(&self, part: u32) -> Option<ToldVersion> {
+        let since = self.since.binary_search_by_key(&part, |(part, _)| *part);
+        since.map(|at| self.since[at].1).ok().or_else(|| self.before.get(part as usize).copied().flatten())
+    }
+
+    /// The newest version, and when it was synchronized.
+    pub(super) fn synchronized(&self, part: u32) -> Option<(Page, u64)> {
+        self.newest_of(part).map(|version| (version.page, version.synchronized))
+    }
+
+    /// Whether it was synchronized since the last flush.
+    pub(super) fn is_since_flush(&self, part: u32) -> bool {
+        self.since.binary_search_by_key(&part, |(part, _)| *part).is_ok()
+    }
+
+    /// What was synchronized since the last flush: the newest version, and the one that the flush had heard of, if there
+    /// was one.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = (u32, Option<ToldVersion>, ToldVersion)> + '_ {
+        self.since.iter().map(|(part, version)| (*part, self.before[*part as usize], *version))
+    }
+
+    /// Of what was synchronized since the last flush those of which the version that it had heard of may have been one
+    /// that has gone bad, which was programmed before that moment.
+    pub(super) fn replaced_in_doubt(&self, gone_bad: u64) -> impl Iterator<Item = u32> + '_ {
+        let may_have =
+            move |before: &Option<ToldVersion>| before.is_none_or(|before| before.is_programmed_before(gone_bad));
+        let replaced = self.replaced().filter(|_| self.frozen > 0);
+        replaced.filter(move |(_, before, _)| may_have(before)).map(|(part, ..)| part)
+    }
+
+    /// The pages that another recovery would need before Gecko's buffer is flushed.
+    pub(super) fn needed(&self) -> impl Iterator<Item = Page> + '_ {
+        self.replaced().flat_map(|(_, before, version)| before.into_iter().chain([version])).map(|version| version.page)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.before.capacity() * size_of::<Option<ToldVersion>>()
+            + self.since.capacity() * size_of::<(u32, ToldVersion)>()) as u64
+    }
+}

@@ -1,0 +1,200 @@
+//! Step 6 of GeckoRec: the entries of the user pages written last (GeckoFTL section 4.3).
+//!
+//! Pages are looked at in the reverse of the order in which they were programmed, though several blocks were open at a
+//! time: of each logical page the newest comes first. An older one is stale, and perhaps only Gecko's buffer knew. The
+//! newest is an entry that was dirty if it was written after its translation page was synchronized.
+//!
+//! Otherwise the translation page knew of it, and where that was synchronized before the last flush of Gecko's buffer
+//! there is nothing to do: what was stale then was reported, and is on flash. Where it was synchronized since, it may
+//! know better, because of a trim, and only the buffer knew that the page is stale. The paper knows no trims.
+
+use super::gathered::{GeckoDrive, GeckoGathered};
+use super::translation::TranslationPages;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::page_mapped::durability::ScanFrom;
+use crate::page_mapped::durability::common::{BlockInformation, FoundPage, LastPage, Silent, Suspect};
+use crate::page_mapped::mapping::{Mapping, Place};
+use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
+
+/// The pages that translation pages know which were synchronized since the last flush: by those, then by logical page.
+type Settled = BTreeMap<(u32, LogicalPage), Page>;
+
+/// A block whose pages are yet to be looked at.
+struct Unread {
+    block: Block,
+    /// No page in it was programmed later.
+    last_seq: u64,
+}
+
+impl GeckoGathered {
+    pub(super) fn scan_user<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        scan_from: ScanFrom,
+        translation: &TranslationPages,
+        blocks: &[BlockInformation],
+    ) -> Result<(), FtlError> {
+        let geometry = drive.geometry();
+        let mut unread: Vec<Unread> = Vec::new();
+        for BlockInformation { block, first_seq } in blocks.iter().copied() {
+            let end = geometry.page(block, geometry.pages_per_block() - 1);
+            let last_seq = match drive.read_spare(end) {
+                SpareRead::Written(spare) => spare.seq,
+                // Still open when the power failed, or closed after it.
+                SpareRead::Erased | SpareRead::Unreadable => u64::MAX,
+            };
+            if last_seq > scan_from.after && first_seq >= scan_from.oldest_open {
+                unread.push(Unread { block, last_seq });
+            }
+        }
+        unread.sort_unstable_by_key(|block| block.last_seq);
+
+        // By the seq of the next page of each block that is being read.
+        let mut next: BinaryHeap<(u64, usize)> = BinaryHeap::new();
+        let mut reading: Vec<Vec<FoundPage>> = Vec::new();
+        let mut settled = Settled::new();
+        let mut looked_at = u64::MAX;
+        loop {
+            while let Some(block) = unread.pop_if(|block| next.peek().is_none_or(|(seq, _)| block.last_seq > *seq)) {
+                let pages = self.pages_to_look_at(drive, translation, block.block, scan_from);
+                if let Some(last) = pages.last() {
+                    let slot = reading.iter().position(Vec::is_empty).unwrap_or(reading.len());
+                    next.push((last.spare.seq, slot));
+                    if slot == reading.len() {
+                        reading.push(pages);
+                    } else {
+                        reading[slot] = pages;
+                    }
+                }
+            }
+            let Some((seq, slot)) = next.pop() else { break };
+            debug_assert!(seq < looked_at, "pages are not looked at in the reverse of program order");
+            looked_at = seq;
+            if let Some(found) = reading[slot].pop() {
+                debug_assert_eq!(found.spare.seq, seq, "another page is looked at");
+                self.scanned += 1;
+                self.enter(drive, translation, &found, &mut settled)?;
+            }
+            if let Some(found) = reading[slot].last() {
+                next.push((found.spare.seq, slot));
+            }
+        }
+        self.scratch += (reading.len() as u32 * geometry.pages_per_block()) as usize * size_of::<FoundPage>();
+        self.scratch += settled.len() * 2 * size_of::<(u32, LogicalPage, Page)>();
+        self.report_what_was_trimmed(drive, translation, &settled);
+        Ok(())
+    }
+
+    /// The pages of a block that were written since, in order. Those behind its last one are reported.
+    fn pages_to_look_at<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        translation: &TranslationPages,
+        block: Block,
+        scan_from: ScanFrom,
+    ) -> Vec<FoundPage> {
+        let geometry = drive.geometry();
+        let mut pages = self.bid.pages_of(drive, block);
+        if let Some(last) = pages.last().copied() {
+            match LastPage::read(&self.bid, drive, &last) {
+                LastPage::Bad if drive.is_named(&last, |part| translation.synchronized(part)) => {}
+                LastPage::Bad => drop(pages.pop()),
+                LastPage::Sound => {}
+                LastPage::MayHaveBeenInFlight(data) => self.suspects.push(Suspect { found: last, data }),
+            }
+        }
+        // What was never written, or is torn, is not live; unless it has gone bad since, which is looked at later.
+        self.silent.extend(drive.silent_behind(block, pages.last()));
+        let end = pages.last().map_or(0, |last| geometry.index_of(last.page) + 1);
+        self.reports.extend((end..geometry.pages_per_block()).map(|index| geometry.page(block, index)));
+        // Neither is what an erase has made blank that was cut.
+        let mut readable = pages.iter().peekable();
+        let mut after = 0;
+        for page in (0..end).map(|index| geometry.page(block, index)) {
+            if let Some(found) = readable.next_if(|found| found.page == page) {
+                after = found.spare.seq;
+                continue;
+            }
+            match drive.read_spare(page) {
+                SpareRead::Erased => self.reports.push(page),
+                SpareRead::Unreadable => self.unreadable.push(Silent { page, after }),
+                SpareRead::Written(_) => {}
+            }
+        }
+        debug_assert!(readable.next().is_none(), "a page of {block} was passed by");
+        pages.retain(|FoundPage { spare, .. }| {
+            spare.kind == Kind::User && spare.key < drive.ftl.shape.logical_pages && spare.seq > scan_from.after
+        });
+        pages
+    }
+
+    /// Looks at a page; those programmed later have been.
+    fn enter<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        translation: &TranslationPages,
+        found: &FoundPage,
+        settled: &mut Settled,
+    ) -> Result<(), FtlError> {
+        let key = LogicalPage(found.spare.key);
+        let part = drive.ftl.mapping.part_of(key);
+        let is_learnt = self.lost.as_ref().is_some_and(|lost| lost.knows(key));
+        if drive.ftl.mapping.found(key).is_some() || settled.contains_key(&(part, key)) || is_learnt {
+            if drive.keeps(Barrier::OlderCopiesReported) {
+                self.reports.push(found.page);
+            }
+            self.older.push(*found);
+            return Ok(());
+        }
+        let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
+        if found.spare.seq > synchronized || !drive.keeps(Barrier::SynchronizedIsKnown) {
+            let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
+            if let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part))
+                && !may_be_copied()
+            {
+                lost.learn(found);
+                return Ok(());
+            }
+            return drive.ftl.mapping.enter_found(key, found.page);
+        }
+        if translation.is_since_flush(part) || self.is_suspect(translation, part) {
+            settled.insert((part, key), found.page);
+        }
+        Ok(())
+    }
+
+    /// Whether the newest version of a translation page may have been in flight.
+    fn is_suspect(&self, translation: &TranslationPages, part: u32) -> bool {
+        translation.newest_of(part).is_some_and(|version| {
+            let suspect = self.suspect_metadata.iter().find(|found| found.page == version.page);
+            suspect.is_some_and(|found| self.bid.may_have_been_in_flight(&found.spare))
+        })
+    }
+
+    /// What translation pages that were synchronized since the last flush do not name any more. Should such a one turn bad,
+    /// it was not trimmed.
+    fn report_what_was_trimmed<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        translation: &TranslationPages,
+        settled: &Settled,
+    ) {
+        let settled: Vec<(u32, LogicalPage, Page)> =
+            settled.iter().map(|((part, key), page)| (*part, *key, *page)).collect();
+        for of_part in settled.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let part = of_part[0].0;
+            let Some(version) = translation.newest_of(part) else { continue };
+            let Some(bytes) = drive.read_translation_page(part, version.page) else { continue };
+            let trimmed =
+                of_part.iter().filter(|(_, key, page)| drive.ftl.mapping.place_in(&bytes, *key) != Place::At(*page));
+            let trimmed: Vec<Page> = trimmed.map(|(_, _, page)| *page).collect();
+            if self.is_suspect(translation, part) {
+                self.fallbacks.extend(&trimmed);
+            }
+            self.reports.extend(trimmed);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! How many pages are live in each block, by what the log knows and what it is to be told.
+
+use super::LiveByLog;
+use crate::page_mapped::durability::common::{BlockInformation, Silent};
+use crate::page_mapped::durability::synchronize::found::FoundEntries;
+use crate::page_mapped::durability::synchronize::gathered::{Gathered, PagedDrive};
+use crate::page_mapped::durability::synchronize::translation::Translation;
+use crate::page_mapped::mapping::{PagedMapping, Place};
+use crate::page_mapped::validity::{PageValidityLog, Validity};
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
+
+/// Of a block: nothing in it was live when the log was last heard of.
+const FREE: u16 = u16::MAX;
+
+/// What the log is held against.
+struct Told {
+    /// Pages that are stale, and that it may not know to be; ascending.
+    pages: Vec<Page>,
+    /// Of these, the ones of which nothing can be read in blocks that were not looked at.
+    in_front: Vec<Silent>,
+}
+
+impl Told {
+    /// Those of it are left that the log does not know, in blocks that it does not take for free.
+    fn keep_news(&mut self, log: &mut LiveByLog, geometry: &Geometry, stale: &[u16], known: Vec<bool>) {
+        debug_assert_eq!(known.len(), self.pages.len(), "the log has not answered for each page");
+        debug_assert!(self.pages.is_sorted(), "pages are asked about in no order");
+        let mut known = known.into_iter();
+        self.pages.retain(|page| !known.next().unwrap_or(false) && stale[geometry.block_of(*page).index()] != FREE);
+        let is_news = |silent: &Silent| self.pages.binary_search(&silent.page).is_ok();
+        log.silent.retain(is_news);
+        log.unreadable.retain(is_news);
+        self.in_front.retain(is_news);
+    }
+}
+
+impl Gathered<LiveByLog> {
+    /// Reads the log, as the paper charges IB-FTL's recovery with: how many pages are live in each block. What it is to
+    /// be told remains.
+    pub(super) fn read_log<N: Nand>(
+        &mut self,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        translation: &Translation,
+        found: &FoundEntries,
+    ) {
+        let geometry = drive.geometry();
+        let all = geometry.pages_per_block();
+        for (_, version) in translation.newest() {
+            drive.ftl.blocks.counters.add(geometry.block_of(version.page));
+        }
+        let mut told = self.what_to_tell(&geometry);
+        // What is stale in each block, here and in the log, takes two bytes.
+        let told_bytes = told.pages.capacity() * (size_of::<Page>() + size_of::<bool>());
+        self.live_by.scratch = self.live_by.scratch.max(told_bytes + 4 * geometry.blocks() as usize);
+        let mut stale = vec![0u16; geometry.blocks() as usize];
+        // All that is known of blocks without user pages is older than their last erase.
+        let begun = |block| self.user_since.begun(block);
+        let known = drive.validity(|log, io| {
+            log.block_states(io, begun, &told.pages, |block, state| {
+                stale[block.index()] = if state.free { FREE } else { state.stale };
+            })
+        });
+        told.keep_news(&mut self.live_by, &geometry, &stale, known);
+        self.leave_named_out(drive, translation, found, &mut told);
+        for page in &told.pages {
+            stale[geometry.block_of(*page).index()] += 1;
+        }
+        let log = &mut self.live_by;
+        let is_news = |page: &Page| told.pages.binary_search(page).is_ok();
+        log.reports.retain(is_news);
+        log.unwritten.retain(|from| {
+            let block = geometry.block_of(*from);
+            (geometry.index_of(*from)..all).any(|index| is_news(&geometry.page(block, index)))
+        });
+        for BlockInformation { block, .. } in &self.user {
+            let stale = stale[block.index()].min(all as u16);
+            if stale < all as u16 {
+                drive.ftl.blocks.counters.set(*block, all as u16 - stale);
+            }
+        }
+        // A page may have been reported more than once.
+        drive.ftl.blocks.counters.may_be_low = true;
+        self.look_for_dangling(drive, translation, found);
+    }
+
+    /// What is stale, and the log may not know it.
+    fn what_to_tell(&self, geometry: &Geometry) -> Told {
+        let log = &self.live_by;
+        let mut pages = log.reports.clone();
+        for from in &log.unwritten {
+            let block = geometry.block_of(*from);
+            pages.extend(
+                (geometry.index_of(*from)..geometry.pages_per_block()).map(|index| geometry.page(block, index)),
+            );
+        }
+        pages.extend(log.unreadable.iter().map(|silent| silent.page));
+        // Of blocks that were not looked at as well: the log may have heard of them before the first page that can be read
+        // was programmed, which counts as when the block was begun.
+        let mut in_front: Vec<Silent> =
+            self.bid.unreadable_in_front.iter().map(|page| Silent { page: *page, after: 0 }).collect();
+        in_front.retain(|silent| !pages.contains(&silent.page));
+        pages.extend(in_front.iter().map(|silent| silent.page));
+        pages.sort_unstable();
+        pages.dedup();
+        Told { pages, in_front }
+    }
+
+    /// Of the pages of which nothing can be read those that translation pages name are live.
+    fn leave_named_out<N: Nand>(
+        &mut self,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        translation: &Translation,
+        found: &FoundEntries,
+        told: &mut Told,
+    ) {
+        let geometry = drive.geometry();
+        let log = &mut self.live_by;
+        let versions = || translation.newest().map(|(part, version)| (part, version.page, version.synchronized));
+        let overruled = |_: &PagedMapping, key: LogicalPage| found.knows(key.0);
+        let named = drive.named_among(&log.silent, versions(), overruled);
+        if !named.is_empty() {
+            log.leave_out(&geometry, &named);
+            log.reports.retain(|page| named.binary_search(page).is_err());
+            told.pages.retain(|page| named.binary_search(page).is_err());
+            // Whose place they took nobody knows.
+            drive.ftl.validity.set_damaged();
+        }
+        log.silent.retain(|silent| named.binary_search(&silent.page).is_err());
+        let unreadable: Vec<Silent> = log.unreadable.iter().chain(&told.in_front).copied().collect();
+        let named = drive.named_among(&unreadable, versions(), overruled);
+        told.pages.retain(|page| named.binary_search(page).is_err());
+        log.unreadable.retain(|silent| named.binary_search(&silent.page).is_err());
+        told.in_front.retain(|silent| named.binary_search(&silent.page).is_err());
+        log.reports.extend(log.unreadable.iter().chain(&told.in_front).map(|silent| silent.page));
+        log.reports.sort_unstable();
+        log.reports.dedup();
+    }
+
+    /// Looks for dangling entries if there may be any. What took the place of another, if the log has heard of that or the
+    /// other's block was written anew, is older than the log's last page or the block begun last.
+    fn look_for_dangling<N: Nand>(
+        &mut self,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        translation: &Translation,
+        found: &FoundEntries,
+    ) {
+        let log = &self.live_by;
+        let begun_last = self.user.iter().map(|information| information.first_seq).max().unwrap_or(0);
+        let until = log.told_until.max(begun_last);
+        let took_a_place = |silent: &Silent| silent.after < until;
+        if log.silent.iter().chain(&log.unreadable).any(took_a_place) {
+            // Those in front of others that can be read are no torn ones.
+            let completed = |silent: &Silent| took_a_place(silent) && drive.has_completed(silent, &self.user);
+            let has_gone_bad = log.unreadable.iter().any(took_a_place) || log.silent.iter().any(completed);
+            self.find_dangling(drive, (translation, found), has_gone_bad);
+        }
+    }
+
+    /// Finds entries that name what is not there any more, because the page that took its place cannot be read: of an entry
+    /// that was dirty only its page tells. What the log knows to be stale, or what stood in a block that was begun after the
+    /// translation page was synchronized, is no page of an entry: it would be one of two owners, or be reported as stale
+    /// once more when it is somebody else's. What the log has not heard of stays: nothing tells it from the newest page.
+    ///
+    /// All translation pages are read for it, and the log once more. Where a page `has_gone_bad`, and no cut can have torn
+    /// it, it is also looked whether what they name has been made blank by an erase that was cut.
+    fn find_dangling<N: Nand>(
+        &mut self,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        (translation, found): (&Translation, &FoundEntries),
+        has_gone_bad: bool,
+    ) {
+        let geometry = drive.geometry();
+        let mut stale: Vec<u64> = vec![0; (geometry.pages() as usize).div_ceil(64)];
+        let begun = |block| self.user_since.begun(block);
+        drive.validity(|log, io| {
+            log.stale_pages(io, begun, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
+        });
+        self.live_by.scratch = self.live_by.scratch.max(stale.capacity() * 8);
+        let is_stale = |page: Page| stale[page.0 as usize / 64] >> (page.0 % 64) & 1 == 1;
+        let of_found = found.all().filter(|entry| entry.page().is_some_and(is_stale));
+        self.lost.extend(of_found.map(|entry| entry.key));
+        for (part, version) in translation.newest() {
+            let Some(bytes) = drive.read_translation_page(part, version.page) else { continue };
+            for key in drive.ftl.mapping.range_of(part).filter(|key| !found.knows(*key)) {
+                let Place::At(page) = drive.ftl.mapping.place_in(&bytes, LogicalPage(key)) else { continue };
+                let since = self.user_since.of(&geometry, page);
+                if since == 0
+                    || since > version.synchronized
+                    || is_stale(page)
+                    || has_gone_bad && drive.holds_another((page, LogicalPage(key)), version.synchronized)
+                {
+                    self.lost.push(key);
+                }
+            }
+        }
+    }
+}

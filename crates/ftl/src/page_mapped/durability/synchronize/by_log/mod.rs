@@ -1,0 +1,185 @@
+//! What the page validity log knew that is not on flash: entries that were in its buffer when the power failed.
+//!
+//! GeckoFTL (section 5.3) has IB-FTL's recovery read the whole log, and is silent on these. Here they are found again,
+//! because whatever makes a page stale says so elsewhere as well, in something that a recovery reads anyway:
+//!
+//! - A user page names in its spare area the page whose place it took. All that were written since the last flush are
+//!   looked at, and until there is another flush none of their blocks is erased (`young.rs`).
+//! - The entry of a trimmed page, in its translation page, names the page that was. Those that were synchronized since the
+//!   last flush are read.
+//! - What a page names is stale if it still holds the same logical page, and an older copy of it; or nothing that can be
+//!   read.
+//! - What was never written in a block, or torn, is not live.
+//! - Where the last place of a page was lost with its translation page, the page that takes its place says that, and so
+//!   does the entry of a trimmed one. From then on, for good, only the mapping tells what is live.
+//!
+//! No older version of a translation page is needed, so these may be collected like all others.
+
+mod count;
+mod look;
+mod stale;
+mod tell;
+
+use super::found::{FoundEntries, MetPage};
+use super::gathered::{Gathered, PagedDrive};
+use super::live_by::LiveBy;
+use super::translation::Translation;
+use crate::FtlError;
+use crate::page_mapped::compose::point_back;
+use crate::page_mapped::durability::common::{BlocksInformation, FoundPage, Silent};
+use crate::page_mapped::durability::{ScanFrom, Survival};
+use crate::page_mapped::mapping::PagedMapping;
+use crate::page_mapped::validity::{PageValidityLog, Validity, ValidityScan};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Nand, Page};
+
+/// A page validity log tells which pages are live. What a recovery gathers for it.
+#[derive(Default)]
+pub(crate) struct LiveByLog {
+    pub(super) scan: ValidityScan,
+    /// Pages of the log that may have been in flight; their bytes are kept where it reads them.
+    pub(super) suspects: Vec<FoundPage>,
+    /// From where on it may not know all, though those turn bad.
+    pub(super) heard_until: ScanFrom,
+    /// Pages that are stale, and that it may not know to be.
+    pub(super) reports: Vec<Page>,
+    /// Where the part of a block begins that is not live because it was not written.
+    pub(super) unwritten: Vec<Page>,
+    /// Of these pages, the ones of which nothing can be read.
+    pub(super) silent: Vec<Silent>,
+    /// Others of which nothing can be read, in front of some that can.
+    pub(super) unreadable: Vec<Silent>,
+    /// When its last page was programmed, in program order.
+    pub(super) told_until: u64,
+    /// Blocks of user pages of which none is live, and it does not know that: it would take them for written ones.
+    pub(super) freed: Vec<Block>,
+    /// Blocks with user pages that were written since, with the seq of the last of them.
+    pub(super) young: Vec<(Block, u64)>,
+    /// Bytes of what was there for a while.
+    pub(super) scratch: usize,
+    /// Of these, ascending, the ones that must not be erased before it is told: where a page was copied by a recovery
+    /// that did not come to its end, the copy says the same.
+    pub(super) kept: Vec<Block>,
+}
+
+impl LiveBy for LiveByLog {
+    type Store = PageValidityLog;
+
+    const READS: &'static str = "read the page validity log";
+
+    fn begin(paged: &mut PagedMapping, store: &mut PageValidityLog) -> Survival {
+        point_back(paged, store);
+        // What is closed from now on is not what was written lately.
+        Survival::Nothing
+    }
+
+    fn find<N: Nand>(of: &mut Gathered<Self>, drive: &mut PagedDrive<'_, PageValidityLog, N>) -> Option<ScanFrom> {
+        drive.begin("page validity log");
+        of.scan_log(drive);
+        Some(of.live_by.heard_until)
+    }
+
+    fn look_at<N: Nand>(
+        &mut self,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        translation: &Translation,
+        block: Block,
+        pages: &[FoundPage],
+    ) {
+        self.look_at_block(drive, translation, block, pages);
+    }
+
+    fn keep_suspects(&mut self, bid: &BlocksInformation) {
+        self.suspects.retain(|found| bid.may_have_been_in_flight(&found.spare));
+    }
+
+    fn leave_news<N: Nand>(
+        of: &Gathered<Self>,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        learnt: &mut Vec<MetPage>,
+    ) {
+        of.ask_log(drive, learnt);
+    }
+
+    fn find_stale<N: Nand>(
+        of: &mut Gathered<Self>,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        translation: &Translation,
+        found: &FoundEntries,
+    ) {
+        of.find_reports(drive, translation, found);
+    }
+
+    fn without_suspects<N: Nand>(of: &Gathered<Self>, drive: &mut PagedDrive<'_, PageValidityLog, N>) -> Vec<Page> {
+        let log = &of.live_by;
+        if log.suspects.is_empty() {
+            return Vec::new();
+        }
+        let scan = log.scan.without(&log.suspect_pages());
+        drive.validity(|store, io| store.pages_in_use(io, scan))
+    }
+
+    fn read<N: Nand>(
+        of: &mut Gathered<Self>,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        translation: &Translation,
+        found: &FoundEntries,
+    ) {
+        of.read_log(drive, translation, found);
+    }
+
+    /// Blocks that must not be erased before the log has heard of what their pages say.
+    fn keeps(&self, block: Block) -> bool {
+        debug_assert!(self.kept.is_sorted(), "what is kept is looked up in no order");
+        self.kept.binary_search(&block).is_ok()
+    }
+
+    fn gives_up<N: Nand>(&self, drive: &mut PagedDrive<'_, PageValidityLog, N>, holding: &[Block]) {
+        if holding.iter().any(|block| self.keeps(*block)) {
+            drive.ftl.validity.set_damaged();
+        }
+    }
+
+    fn begin_telling<N: Nand>(of: &mut Gathered<Self>, drive: &mut PagedDrive<'_, PageValidityLog, N>) {
+        of.begin_telling_log(drive);
+    }
+
+    fn copy_suspects<N: Nand>(
+        of: &Gathered<Self>,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        holding: &mut Vec<Block>,
+    ) -> Result<(), FtlError> {
+        if of.live_by.suspects.is_empty() {
+            return Ok(());
+        }
+        of.let_go_if_out_of_blocks(drive, holding);
+        let pages = of.live_by.suspect_pages();
+        drive.write_validity(|store, io| store.copy_pages(io, &pages))?;
+        Ok(())
+    }
+
+    fn tell<N: Nand>(
+        of: &Gathered<Self>,
+        drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        kept: bool,
+    ) -> Result<(), FtlError> {
+        of.tell_log(drive, kept)
+    }
+
+    /// What it takes in RAM.
+    fn bytes(&self) -> u64 {
+        let pages = self.reports.capacity() + self.unwritten.capacity() + self.freed.capacity() + self.kept.capacity();
+        (self.suspects.capacity() * size_of::<FoundPage>()
+            + self.scan.bytes()
+            + pages * size_of::<Page>()
+            + self.young.capacity() * size_of::<(Block, u64)>()
+            + (self.silent.capacity() + self.unreadable.capacity()) * size_of::<Silent>()
+            + self.scratch) as u64
+    }
+}
+
+impl LiveByLog {
+    fn suspect_pages(&self) -> Vec<Page> {
+        self.suspects.iter().map(|found| found.page).collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! What would count if the pages that may have been in flight turned bad, before they are copied.
+//!
+//! That is, by each version of a translation page that may come to count: what it names, or of a logical page the newest
+//! page that it does not know and that cannot have been in flight. Those versions are the newest of all, the newest that
+//! cannot have been in flight, and all since that may have been. And of copies of one content the first and the last but
+//! one: the host may have been told that it is safe, and it is then, whatever became of the copies that recoveries made.
+
+use super::found::FoundEntries;
+use super::gathered::{Gathered, PagedDrive};
+use super::live_by::LiveBy;
+use super::translation::Translation;
+use crate::barriers::Barrier;
+use crate::page_mapped::durability::common::FoundPage;
+use crate::page_mapped::mapping::{Mapping, Place};
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
+
+/// A version of a translation page: where it is, and when it was synchronized.
+type VersionAt = (Page, u64);
+
+impl<L: LiveBy> Gathered<L> {
+    /// The blocks that must not be erased before what may have been in flight is copied, ascending. Where the versions of a
+    /// translation page were synchronized at these moments, ascending, none older than `oldest` says comes to count.
+    pub(crate) fn find_fallbacks<N: Nand>(
+        &self,
+        drive: &mut PagedDrive<'_, L::Store, N>,
+        translation: &Translation,
+        found: &FoundEntries,
+        oldest: impl Fn(&[u64]) -> u64,
+    ) -> Vec<Block> {
+        if !drive.keeps(Barrier::FallbacksHeld) {
+            return Vec::new();
+        }
+        let geometry = drive.geometry();
+        let is_newest_of_users = |suspect: &FoundPage| found.place_of(suspect.spare.key) == Some(suspect.page);
+        let is_newest = |suspect: &FoundPage| {
+            translation.newest_of(suspect.spare.key).is_some_and(|version| version.page == suspect.page)
+        };
+        let mut pages = self.first_and_last_but_one(|copy| match copy.spare.kind {
+            Kind::User => is_newest_of_users(copy),
+            _ => is_newest(copy),
+        });
+        // Of these translation pages the whole range may be another one without what was in flight.
+        let mut parts: Vec<u32> =
+            self.suspect_translation.iter().filter(|s| is_newest(s)).map(|s| s.spare.key).collect();
+        let users = self.suspects.iter().map(|suspect| &suspect.found).filter(|s| is_newest_of_users(s));
+        parts.extend(users.map(|suspect| drive.ftl.mapping.part_of(LogicalPage(suspect.spare.key))));
+        parts.sort_unstable();
+        parts.dedup();
+        let versions: Vec<(u32, Option<VersionAt>)> =
+            parts.into_iter().flat_map(|part| self.versions_that_may_count(part, translation, &oldest)).collect();
+        for (part, version) in versions {
+            let synchronized = version.map_or(0, |(_, synchronized)| synchronized);
+            let named: Vec<(u32, Place)> = match version {
+                Some((page, _)) => drive.mapping(|paged, io| paged.entries_at(io, part, page).collect()),
+                None => drive.ftl.mapping.range_of(part).map(|key| (key, Place::Nowhere)).collect(),
+            };
+            pages.extend(version.map(|(page, _)| page));
+            for (key, place) in named {
+                let mut others = found.candidates_of(key).iter().filter(|c| !c.is_suspect && c.seq > synchronized);
+                match (others.next(), place) {
+                    (Some(other), _) => pages.push(other.page),
+                    (None, Place::At(page)) if geometry.contains(page) => pages.push(page),
+                    _ => {}
+                }
+            }
+        }
+        pages.extend(L::without_suspects(self, drive));
+        let mut blocks: Vec<Block> = pages.into_iter().map(|page| geometry.block_of(page)).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks
+    }
+
+    /// The versions of a translation page that may come to count: the newest that is sure, or none where there is none, and
+    /// others.
+    fn versions_that_may_count(
+        &self,
+        part: u32,
+        translation: &Translation,
+        oldest: impl Fn(&[u64]) -> u64,
+    ) -> Vec<(u32, Option<VersionAt>)> {
+        let sure = translation.sure_of(part).map(|version| (version.page, version.synchronized));
+        let mut others: Vec<VersionAt> = translation.synchronized(part).into_iter().collect();
+        debug_assert!(sure.is_none() || !others.is_empty(), "a version is sure and there is none");
+        let of_part = || self.suspect_translation.iter().filter(|suspect| suspect.spare.key == part);
+        let newest = others.iter().map(|(_, synchronized)| *synchronized);
+        let mut all: Vec<u64> = of_part().map(|suspect| suspect.spare.version).chain(newest).collect();
+        all.sort_unstable();
+        all.dedup();
+        // One that is older than the newest that is sure never comes to count.
+        let since = sure.map_or(0, |(_, synchronized)| synchronized).max(oldest(&all));
+        let suspects = of_part().filter(|suspect| suspect.spare.version >= since);
+        others.extend(suspects.map(|suspect| (suspect.page, suspect.spare.version)));
+        others.sort_unstable();
+        others.dedup();
+        let others = others.into_iter().map(Some).filter(|other| *other != sure);
+        core::iter::once(sure).chain(others).map(|version| (part, version)).collect()
+    }
+
+    /// Of copies of one content that may have been in flight, one of which is the newest of its kind.
+    fn first_and_last_but_one(&self, is_newest: impl Fn(&FoundPage) -> bool) -> Vec<Page> {
+        let mut all: Vec<FoundPage> = self.suspects.iter().map(|suspect| suspect.found).collect();
+        all.extend(&self.suspect_translation);
+        let content = |found: &FoundPage| (found.spare.kind, found.spare.key, found.spare.version);
+        all.sort_unstable_by_key(|found| (content(found), found.spare.seq));
+        let copies = all.chunk_by(|a, b| content(a) == content(b)).filter(|copies| copies.iter().any(&is_newest));
+        copies.flat_map(|copies| [copies[0].page, copies[copies.len().saturating_sub(2)].page]).collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! The scan of user pages.
+
+use super::found::{FoundEntries, MetPage};
+use super::gathered::{Gathered, PagedDrive};
+use super::live_by::LiveBy;
+use super::translation::Translation;
+use crate::barriers::Barrier;
+use crate::medium::marks::SpareMarks;
+use crate::page_mapped::durability::ScanFrom;
+use crate::page_mapped::durability::common::{BlockInformation, FoundPage, Suspect};
+use crate::page_mapped::mapping::Mapping;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use phelsuma_nand::{Kind, LogicalPage, Nand, SpareRead};
+
+impl<L: LiveBy> Gathered<L> {
+    /// What translation pages have learnt of which nothing is left that can be read: all user pages of theirs that are
+    /// younger than what is left.
+    pub(super) fn scan_for_lost<N: Nand>(
+        &mut self,
+        drive: &mut PagedDrive<'_, L::Store, N>,
+        translation: &Translation,
+        found: &mut FoundEntries,
+    ) {
+        let Some(gone_bad) = self.gone_bad.filter(|_| drive.keeps(Barrier::LostVersionsLookedFor)) else {
+            return;
+        };
+        let mut learnt: Vec<MetPage> = Vec::new();
+        for information in self.user.clone() {
+            let (pages, _) = self.pages_of(drive, information.block);
+            let Some(last) = pages.last().copied() else { continue };
+            let mut is_news = false;
+            for FoundPage { page, spare } in pages {
+                // What is younger has been looked at.
+                if spare.kind != Kind::User
+                    || spare.key >= drive.ftl.shape.logical_pages
+                    || spare.seq > found.scan_from.after
+                {
+                    continue;
+                }
+                let part = drive.ftl.mapping.part_of(LogicalPage(spare.key));
+                let known = translation.sure_of(part).map_or(0, |version| version.synchronized);
+                if spare.seq > known && translation.is_in_doubt(part, gone_bad) {
+                    let (key, version, seq) = (spare.key, spare.version, spare.seq);
+                    let marks = SpareMarks::of(&spare);
+                    learnt.push(MetPage { key, page, version, seq, marks, is_suspect: false });
+                    is_news = true;
+                }
+            }
+            if is_news {
+                found.blocks.push((information.first_seq, last.spare.seq));
+            }
+        }
+        L::leave_news(self, drive, &mut learnt);
+        found.candidates.append(&mut learnt);
+    }
+
+    /// The user pages written since `scan_from`.
+    pub(super) fn scan_user<N: Nand>(
+        &mut self,
+        drive: &mut PagedDrive<'_, L::Store, N>,
+        translation: &Translation,
+        scan_from: ScanFrom,
+    ) -> FoundEntries {
+        let geometry = drive.geometry();
+        let mut found = FoundEntries::new(scan_from);
+        let mut late: Vec<BlockInformation> =
+            self.user.iter().filter(|i| i.first_seq >= scan_from.oldest_open).copied().collect();
+        late.sort_unstable_by_key(|information| Reverse(information.first_seq));
+        for information in late {
+            let end = geometry.page(information.block, geometry.pages_per_block() - 1);
+            if information.first_seq <= scan_from.after
+                && let SpareRead::Written(spare) = drive.read_spare(end)
+                && spare.seq <= scan_from.after
+            {
+                continue;
+            }
+            let (mut pages, suspect) = self.pages_of(drive, information.block);
+            self.live_by.look_at(drive, translation, information.block, &pages);
+            let Some(last) = pages.last().copied() else { continue };
+            debug_assert!(
+                information.first_seq <= last.spare.seq,
+                "{} was written before it was begun",
+                information.block
+            );
+            found.blocks.push((information.first_seq, last.spare.seq));
+            self.suspects.extend(suspect.map(|data| Suspect { found: last, data }));
+            pages.retain(|page| page.spare.seq > scan_from.after);
+            for FoundPage { page, spare } in pages {
+                if spare.kind == Kind::User && spare.key < drive.ftl.shape.logical_pages {
+                    let (key, version, seq) = (spare.key, spare.version, spare.seq);
+                    let marks = SpareMarks::of(&spare);
+                    found.candidates.push(MetPage { key, page, version, seq, marks, is_suspect: false });
+                }
+            }
+        }
+        found
+    }
+}
