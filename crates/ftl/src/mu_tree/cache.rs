@@ -115,6 +115,8 @@ impl Caches {
     pub(super) fn programmed(&mut self, at: u32, bytes: &[u8]) {
         // A stale page that stood there may have been looked at since it was given up.
         self.forget(at);
+        debug_assert!(at & CACHED == 0, "a page of flash has a number of the write cache");
+        debug_assert!(self.find(at).is_none(), "a page is in the read cache twice");
         let index = self.oldest();
         self.pages[index] = at;
         self.touch(index);

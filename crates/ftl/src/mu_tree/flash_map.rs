@@ -159,6 +159,7 @@ impl Ground {
     fn let_stale_go<N: Nand>(&mut self, nand: &mut N) {
         for page in core::mem::take(&mut self.stale) {
             if let Some(index) = self.index_of(page) {
+                debug_assert!(self.live[index] > 0, "{page} is stale in a block without a live page");
                 self.live[index] = self.live[index].saturating_sub(1);
                 self.free_if_empty(nand, index);
             }
@@ -171,6 +172,7 @@ impl Ground {
                 nand.mark_bad(self.uses[index].0);
                 self.uses[index].1 = Use::Bad;
             } else {
+                debug_assert!(!self.free.contains(&index), "a block is free twice");
                 self.uses[index].1 = Use::Free;
                 self.free.push_back(index);
             }
@@ -196,6 +198,8 @@ impl Ground {
             // What is held is taken where there is nothing else: a map that opens is worth more.
             let at = self.free.iter().position(|index| !self.held.contains(index)).unwrap_or(0);
             let index = self.free.remove(at).ok_or(FlashMapError::Full)?;
+            debug_assert!(self.uses[index].1 == Use::Free, "a block that is not free is opened");
+            debug_assert!(self.live[index] == 0, "a block with a live page is erased");
             match nand.erase(self.uses[index].0, Op::new(self.now, Purpose::Map)) {
                 Ok(done) => {
                     self.now = self.now.max(done);
@@ -227,6 +231,7 @@ impl Ground {
                 Ok(done) => {
                     self.now = self.now.max(done);
                     self.live[index] += 1;
+                    debug_assert!(self.live[index] <= next + 1, "a block has more live pages than were programmed");
                     return Ok(page.0);
                 }
                 Err(ProgramError::Failed(_)) => {
@@ -425,6 +430,7 @@ impl FlashMap {
             let closed = (0..self.ground.uses.len()).filter(|index| self.ground.uses[*index].1 == Use::Closed);
             let victim = closed.min_by_key(|index| (!self.ground.failing.contains(index), self.ground.live[*index]));
             let victim = victim.ok_or(FlashMapError::Full)?;
+            debug_assert!(self.ground.open.is_none_or(|(open, _)| open != victim), "the open block is collected");
             if self.ground.live[victim] >= pages_per_block && !self.ground.failing.contains(&victim) {
                 return Err(FlashMapError::Full);
             }

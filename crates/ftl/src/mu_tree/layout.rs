@@ -73,6 +73,7 @@ impl Layout {
 
     /// Entries of a node at most; level 1 is the leaf, `height` the root.
     pub fn entries_max(&self, level: usize, height: usize) -> usize {
+        debug_assert!((1..=height).contains(&level), "a node is above the root");
         match level {
             _ if level < height => self.slots >> level,
             _ if level >= self.height_max() => self.slots >> (level - 1),
@@ -223,6 +224,7 @@ impl Layout {
 
     /// Begins a page.
     pub(super) fn begin(&self, page: &mut [u8], height: usize, levels: usize) {
+        debug_assert!(levels <= height && height <= self.height_max(), "a tree is higher than its pages let it be");
         page.fill(0);
         page[..2].copy_from_slice(&self.magic().to_le_bytes());
         page[2] = height as u8;
@@ -231,6 +233,7 @@ impl Layout {
 
     /// Puts a node into a page; `here` is the index of the child that is in the page as well.
     pub(super) fn put(&self, page: &mut [u8], level: usize, entries: &[Entry], here: Option<usize>) {
+        debug_assert!(here.is_none_or(|here| here < entries.len()), "the child in the same page is none of the node's");
         page[4 + 2 * (level - 1)..][..2].copy_from_slice(&(entries.len() as u16).to_le_bytes());
         let first = self.first(level);
         for (index, (key, record)) in entries.iter().enumerate() {
@@ -253,12 +256,14 @@ impl Layout {
 
     /// Names another page for a child.
     pub(super) fn set_child(&self, page: &mut [u8], level: usize, index: usize, child: u32) {
+        debug_assert!(child & CACHED == 0, "a page on flash names one of the write cache");
         let at = self.first(level) + index * self.slot;
         put_record(&mut page[at + KEY..at + self.slot], child.into());
     }
 
     /// Takes away the nodes above `level`.
     pub(super) fn truncate(&self, page: &mut [u8], level: usize) {
+        debug_assert!(level <= self.levels(page), "a page is to keep levels that it has not");
         for above in level + 1..=HEIGHT_MAX {
             page[4 + 2 * (above - 1)..][..2].fill(0);
         }

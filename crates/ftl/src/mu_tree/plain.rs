@@ -72,6 +72,8 @@ impl PlainTree {
         entries: &[Entry],
         is_root: bool,
     ) -> Result<u32, TreeError<S::Error>> {
+        debug_assert!(entries.len() <= self.entries_max(), "a node has more entries than fit");
+        debug_assert!(entries.is_sorted_by(|one, next| one.0 < next.0), "keys of a node do not ascend");
         self.page.fill(0);
         self.page[..4].copy_from_slice(&(entries.len() as u32).to_le_bytes());
         for (slot, (key, record)) in self.page[HEADER..].chunks_exact_mut(ENTRY).zip(entries) {

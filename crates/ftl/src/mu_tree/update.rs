@@ -67,6 +67,7 @@ impl MuTree {
     /// # Errors
     /// As [`MuTree::insert`]; the page itself cannot be read.
     pub fn relocate<S: PageStore>(&mut self, store: &mut S, page: u32) -> Result<bool, TreeError<S::Error>> {
+        debug_assert!(page & CACHED == 0, "a page of the write cache is moved");
         if self.caches.begin_flush_anew(store, page) {
             return Ok(true);
         }
@@ -132,6 +133,7 @@ impl MuTree {
                 return Err(error);
             }
         };
+        debug_assert!(!self.stale.contains(&root), "the new root is stale");
         (self.root, self.height) = (Some(root), height);
         while let Some(page) = self.stale.pop() {
             self.caches.release(store, page);
