@@ -34,6 +34,7 @@ struct Stale(u64);
 
 impl Stale {
     fn new(first: u32, end: u32) -> Self {
+        debug_assert!(first < end && end - first <= PAGES_MAX, "an invalid extent has more pages than its bits say");
         Self(u64::from(first) << 7 | u64::from(end - first - 1))
     }
 
@@ -117,6 +118,10 @@ impl BitmapCache {
     }
 
     fn push(&mut self, bucket: usize, stale: Stale) {
+        let block_of = |page: u32| self.geometry.block_of(Page(page));
+        debug_assert!(self.used < self.entries_max.max(1), "the bitmap cache has no room");
+        debug_assert!(block_of(stale.first()) == block_of(stale.end() - 1), "an invalid extent is in two blocks");
+        debug_assert!(self.bucket(block_of(stale.first())) == bucket, "an invalid extent is in another block's bucket");
         let at = match self.unused {
             END => {
                 self.entries.push(Entry { low: 0, next: END });
@@ -207,6 +212,7 @@ impl BitmapCache {
         for bucket in 0..self.buckets.len() {
             all.extend(self.take(bucket, None));
         }
+        debug_assert!(self.used == 0, "an invalid extent is in no bucket");
         self.flushes += 1;
         self.write(io, all)
     }
@@ -241,6 +247,7 @@ impl BitmapCache {
         block: Block,
         live: &[u16],
     ) -> Result<(), FtlError> {
+        debug_assert!(live.is_sorted(), "the live pages of a block are not in order");
         let pages = self.geometry.pages_per_block();
         for part in 0..parts_of_block(&self.geometry) {
             let of_part = part * PART_PAGES..pages.min((part + 1) * PART_PAGES);

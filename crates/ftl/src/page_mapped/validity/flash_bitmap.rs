@@ -75,7 +75,12 @@ impl FlashBitmap {
 
     /// The block's first bit in its bitmap page.
     fn first_bit(&self, block: Block) -> u32 {
-        block.0 % self.blocks_per_page * self.pages_per_block
+        let first = block.0 % self.blocks_per_page * self.pages_per_block;
+        debug_assert!(
+            (first + self.pages_per_block).div_ceil(8) as usize <= self.page.len(),
+            "bits are behind their page"
+        );
+        first
     }
 
     /// Reads a bitmap page, applies what is pending, and `change`, and writes it.
@@ -143,6 +148,7 @@ impl FlashBitmap {
                 }
             })?;
         }
+        debug_assert!(rest.is_empty(), "stale pages are in no part of the bitmap");
         stale.clear();
         Ok(())
     }
@@ -166,6 +172,7 @@ impl FlashBitmap {
                 is_wanted = true;
                 of_block.clear();
                 live.live_pages(block, &mut of_block);
+                debug_assert!(of_block.is_sorted(), "the live pages of a block are not in order");
                 let first = self.first_bit(block);
                 for index in (0..self.pages_per_block as u16).filter(|index| of_block.binary_search(index).is_err()) {
                     let bit = first + u32::from(index);
@@ -204,6 +211,7 @@ impl Validity for FlashBitmap {
     }
 
     fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
+        debug_assert!(self.erased.len() <= ERASED_MAX, "more erased blocks are remembered than there is room for");
         if !self.erased.contains(&block) {
             self.erased.push(block);
         }

@@ -18,6 +18,7 @@ pub(crate) struct RamBitmap {
 
 impl RamBitmap {
     pub(crate) fn new(geometry: &Geometry) -> Self {
+        debug_assert!(geometry.page_numbers_per_block().is_power_of_two(), "the bits of a block are in parts of words");
         Self {
             words: vec![0; geometry.page_numbers().div_ceil(64)],
             numbers_per_block: geometry.page_numbers_per_block(),

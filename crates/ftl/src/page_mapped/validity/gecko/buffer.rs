@@ -79,6 +79,7 @@ impl Buffer {
     /// Algorithm 1: bit `bit` of the entry's part is set.
     #[inline]
     pub(super) fn set(&mut self, key: u32, bit: u32) {
+        debug_assert!(bit < self.layout.part_bits, "a bit is outside of its entry");
         let at = self.entry(key);
         self.words[at * self.layout.words + bit as usize / 32] |= 1 << (bit % 32);
     }

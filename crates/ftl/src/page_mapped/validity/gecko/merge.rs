@@ -43,7 +43,9 @@ impl Input<'_> {
     fn settle<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, layout: GeckoLayout, page: &mut Vec<u8>, lost: &mut bool) {
         match &mut self.from {
             Source::Buffer(buffer) => {
-                self.key = if self.at < self.end { buffer.key(self.at) } else { DONE };
+                let key = if self.at < self.end { buffer.key(self.at) } else { DONE };
+                debug_assert!(self.at == 0 || self.key < key, "the buffer's keys do not ascend");
+                self.key = key;
             }
             Source::Run { run, next_page } => {
                 while self.at >= self.end && *next_page < run.directory.len() {
@@ -131,6 +133,9 @@ impl MergeBuffers {
             if oldest && flags == 0 && words.iter().all(|word| *word == 0) {
                 return Ok(());
             }
+            let ascends = page.last_key().is_none_or(|last| last < key);
+            // What is read from flash may be in any order, behind checksums that fit.
+            debug_assert!(ascends || !runs.is_empty(), "the keys of a run do not ascend");
             output.push(io, page, key, words, flags)
         });
         let lost = match combined {
@@ -222,10 +227,12 @@ impl Inputs<'_> {
                 if erased.0 != block || rank <= erased.1 {
                     let own = match input.from {
                         Source::Buffer(buffer) => {
+                            let (is_first, own) = (key.is_multiple_of(layout.parts), buffer.flags(input.at));
+                            debug_assert!(is_first || own == 0, "an erase does not stand in its block's first part");
                             for (n, word) in self.words.iter_mut().enumerate() {
                                 *word |= buffer.word(input.at, n);
                             }
-                            buffer.flags(input.at)
+                            own
                         }
                         Source::Run { .. } => {
                             let view = GeckoPage::new(layout, page);

@@ -184,6 +184,9 @@ impl LogarithmicGecko {
             scan_from,
             damaged: self.damaged && self.barriers.keeps(Barrier::DamageWritten),
         };
+        debug_assert!(header.flushes.0 <= header.flushes.1, "a run covers no flush");
+        let covers_on = |newest: &Run| newest.header.flushes.1 < self.flushes;
+        debug_assert!(!with_buffer || self.runs.first().is_none_or(covers_on), "a flush is covered twice");
         let oldest = runs == self.runs.len() || !self.barriers.keeps(Barrier::FlagsKept);
         let buffer = with_buffer.then_some(&self.buffer);
         let (directory, lost) = self.merging.merge(io, buffer, merged, &header, oldest)?;
@@ -200,6 +203,8 @@ impl LogarithmicGecko {
                 io.drop_page(entry.page);
             }
         }
+        let follows = |older: &Run| older.header.flushes.1 <= run.header.flushes.1;
+        debug_assert!(self.runs.first().is_none_or(follows), "an older run covers a later flush");
         self.runs.insert(0, run);
         Ok(())
     }
@@ -222,6 +227,7 @@ impl LogarithmicGecko {
                     continue;
                 }
                 let from = entry.page;
+                debug_assert!(from != LOST_PAGE, "a page that is nowhere is moved");
                 let copy = match io.read_any(from) {
                     PageRead::Written { content: Content::Bytes(bytes), spare, .. } => {
                         self.page.clear();

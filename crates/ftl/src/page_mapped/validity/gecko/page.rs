@@ -211,6 +211,9 @@ impl GeckoPageBuilder {
 
     #[inline]
     pub(super) fn push(&mut self, key: u32, words: &[u32], flags: u8) {
+        debug_assert!(self.entries < self.layout.entries, "a page has more entries than fit");
+        debug_assert!(key <= KEY_MASK, "a key reaches into its flags");
+        debug_assert!(words.len() == self.layout.words, "an entry is not as long as a part");
         let index = self.entries;
         self.bytes[HEADER + index * 4..HEADER + index * 4 + 4]
             .copy_from_slice(&(key | u32::from(flags) << FLAGS_AT).to_le_bytes());

@@ -84,6 +84,7 @@ impl Validity for LogarithmicGecko {
                 }
             }
         }
+        debug_assert!(self.buffer.len() == 0, "a flush leaves entries in the buffer");
         Ok(())
     }
 

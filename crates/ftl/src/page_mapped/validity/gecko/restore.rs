@@ -36,6 +36,7 @@ impl LogarithmicGecko {
     /// Takes the runs that are on flash for its own, the buffer being empty. What the last flush had frozen, and from
     /// where on to scan: the beginning of time where there was none.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
+        debug_assert!(self.buffer.len() == 0 && self.runs.is_empty(), "runs are found again while there are some");
         let gone_bad = scan.gone_bad;
         let programmed: Vec<(Page, u64)> = scan.pages.iter().map(|found| (found.page, found.seq)).collect();
         let (runs, covered) = self.choose(io, scan);
@@ -117,6 +118,7 @@ impl LogarithmicGecko {
         pages: &[Page],
         mut found: impl FnMut(Block, BlockValidity),
     ) -> Vec<bool> {
+        debug_assert!(pages.is_sorted(), "the pages that are asked for are not sorted");
         let (geometry, layout): (Geometry, _) = (*io.geometry(), self.tuning.layout);
         let mut known = alloc::vec![false; pages.len()];
         let mut current: Option<(Block, BlockValidity)> = None;

@@ -83,6 +83,7 @@ impl Cleaning {
 
     /// So many of them are stale now.
     pub(super) fn done_with(&mut self, pages: usize) {
+        debug_assert!(pages <= self.cleaned.len(), "a page is stale that was not cleaned");
         self.cleaned.drain(..pages);
     }
 
@@ -153,6 +154,8 @@ impl PageValidityLog {
         }
         self.cleaning.oldest = oldest;
         let kept = self.buffered_from() + self.buffer.len() as u64;
+        let in_order = self.cleaning.cleaned.back().is_none_or(|before| *before <= kept);
+        debug_assert!(in_order, "what was kept of an older page stands behind that of a newer one");
         self.cleaning.cleaned.push_back(kept);
         while self.buffer.len() >= self.entries_per_page {
             self.write_page(io, self.marks)?;

@@ -133,11 +133,14 @@ impl PageValidityLog {
     fn insert(&mut self, stale: Stale, at: u64) {
         let position = self.buffered_from() + self.buffer.len() as u64;
         let block = self.geometry.block_of(Page(stale.page));
+        debug_assert!(self.counts_from[block.index()] <= position, "an entry of {block} is void from the beginning");
         if stale.and_behind && self.geometry.index_of(Page(stale.page)) == 0 {
             // It says all that there is to say of the block.
             self.void_before(block, position);
         }
+        debug_assert!(self.geometry.contains(Page(stale.page)), "an entry names a page that the drive has not");
         let head = &mut self.heads[block.index()];
+        debug_assert!(*head < position, "the chain of {block} leads upwards");
         let distance = if *head == NONE { 0 } else { u32::try_from(position - *head).unwrap_or(0) };
         *head = position;
         self.buffer.push(LogEntry { stale, distance, at });
@@ -181,6 +184,7 @@ impl PageValidityLog {
             frozen: marks.0,
             scan_from: marks.1,
         };
+        debug_assert!(header.oldest <= number, "no page of the log counts");
         page::encode(&mut self.page, &header, &self.buffer[..entries]);
         io.barrier(Barrier::ReportsAfterReplacements);
         let version = io.next_version();

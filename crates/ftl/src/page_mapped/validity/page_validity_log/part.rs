@@ -68,6 +68,7 @@ impl Validity for PageValidityLog {
         }
         let marks = io.flush_marks();
         self.write_page(io, marks)?;
+        debug_assert!(self.buffer.is_empty(), "a flush leaves entries in the buffer");
         io.flushed();
         self.clean(io)
     }

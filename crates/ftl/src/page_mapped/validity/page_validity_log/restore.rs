@@ -54,6 +54,7 @@ impl PageValidityLog {
     /// Takes the log that is on flash for its own, the buffer being empty. What the last flush had frozen, and from
     /// where on to scan: the beginning of time where there was none.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
+        debug_assert!(self.buffer.is_empty() && self.pages.is_empty(), "a log is found again while there is one");
         let Some((header, pages, whole)) = self.choose(io, scan) else { return Default::default() };
         self.first = header.oldest;
         self.pages = pages;
@@ -133,6 +134,7 @@ impl PageValidityLog {
         mut found: impl FnMut(Block, BlockValidity),
     ) -> Vec<bool> {
         let geometry = self.geometry;
+        debug_assert!(reports.is_sorted(), "the pages that are asked for are not sorted");
         let mut known = vec![false; reports.len()];
         let mut stale = vec![0u16; geometry.blocks() as usize];
         let mut bytes = core::mem::take(&mut self.page);
