@@ -49,7 +49,10 @@ fn entry_of(place: Place) -> u32 {
         Place::Nowhere => NOWHERE,
         Place::Trimmed => TRIMMED,
         Place::Lost => LOST,
-        Place::At(page) => page.0,
+        Place::At(page) => {
+            debug_assert!(page.0 < MISLAID, "{page} has the number of a mark");
+            page.0
+        }
     }
 }
 

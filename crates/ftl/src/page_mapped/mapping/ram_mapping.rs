@@ -136,7 +136,8 @@ impl Mapping for RamMapping {
 
     #[inline]
     fn moved(&mut self, key: LogicalPage, place: Place) {
-        self.set(key, place);
+        let before = self.set(key, place);
+        debug_assert!(matches!(before, Place::At(_)), "{key} is moved and was in no victim");
     }
 
     #[inline]
@@ -161,6 +162,7 @@ impl Mapping for RamMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         let region = self.trims.region_of(LogicalPage(pages.start));
+        debug_assert!(pages.end <= self.trims.pages_of(region).end, "a trim reaches into another region");
         for key in pages.map(LogicalPage) {
             let old = match self.table.lookup(key) {
                 Place::At(old) => Some(old),

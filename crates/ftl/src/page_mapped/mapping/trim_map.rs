@@ -109,7 +109,9 @@ impl TrimMap {
         if self.pending_count == 0 {
             return None;
         }
-        let region = self.pending.iter().position(|p| *p)?;
+        let region = self.pending.iter().position(|p| *p);
+        debug_assert!(region.is_some(), "more regions are counted as pending than are");
+        let region = region?;
         self.pending[region] = false;
         self.pending_count -= 1;
         Some(region as u32)

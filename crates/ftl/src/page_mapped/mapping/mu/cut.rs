@@ -3,6 +3,7 @@
 use super::{EXTENT_PAGES_MAX, Extent, MuMapping};
 use crate::FtlError;
 use crate::barriers::Barrier;
+use crate::page_mapped::mapping::Place;
 use crate::page_mapped::meta_io::MetaIo;
 use phelsuma_nand::{LogicalPage, Nand};
 
@@ -18,6 +19,7 @@ pub(super) struct Rest {
 impl Extent {
     /// What stays of it beside `new`, which overlaps it.
     pub(super) fn beside(&self, new: &Self) -> Rest {
+        debug_assert!(self.first < new.end() && new.first < self.end(), "an extent is cut that does not overlap");
         let before = self.cut(self.first, new.first);
         let behind = self.cut(new.end(), self.end());
         let case = match (before, behind) {
@@ -47,6 +49,8 @@ impl MuMapping {
     /// Puts an extent into the tree. If it fails in the middle, what was written is put once more later: what was done of it
     /// already does no harm, because what is cut away is stale.
     pub(super) fn put<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, new: Extent) -> Result<(), FtlError> {
+        debug_assert!(new.end() <= self.logical_pages, "an extent reaches beyond the drive");
+        debug_assert!(self.is_in_one_place(&new), "an extent is in two partitions, or in two blocks");
         let mut from = self.floor(io, new.first)?;
         if from.is_none_or(|extent| extent.end() <= new.first) {
             from = self.ceiling(io, new.first)?;
@@ -79,6 +83,16 @@ impl MuMapping {
             }
             None => self.insert(io, &new),
         }
+    }
+
+    /// Whether all of it is in one partition and in one block.
+    fn is_in_one_place(&self, extent: &Extent) -> bool {
+        let last = extent.end() - 1;
+        let block_of = |key: u32| match extent.place_of(key) {
+            Some(Place::At(page)) => Some(self.geometry.block_of(page)),
+            _ => None,
+        };
+        extent.first / self.partition == last / self.partition && block_of(extent.first) == block_of(last)
     }
 
     /// The extent that this one goes on with, if both fit one.

@@ -134,6 +134,7 @@ pub(crate) fn parts_of_block(geometry: &Geometry) -> u32 {
 
 /// The key of the bitmap entry of a part of a block.
 pub(crate) fn bitmap_key(geometry: &Geometry, block: Block, part: u32) -> u32 {
+    debug_assert!(part < parts_of_block(geometry), "a part of a block is another block's");
     IS_BITMAP | (block.0 * parts_of_block(geometry) + part)
 }
 

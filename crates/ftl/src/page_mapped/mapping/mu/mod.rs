@@ -224,6 +224,7 @@ impl MuMapping {
         place: Place,
     ) -> Result<(), FtlError> {
         self.put_grown(io)?;
+        debug_assert!(self.growing.is_none_or(|growing| growing.end() <= key.0), "{key} is found out of order");
         self.enter(key, place);
         Ok(())
     }

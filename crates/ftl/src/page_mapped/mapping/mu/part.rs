@@ -59,6 +59,7 @@ impl Mapping for MuMapping {
 
     #[inline]
     fn written(&mut self, key: LogicalPage, to: Page) -> Before {
+        debug_assert!(self.known(key).is_some(), "{key} is written and not prepared");
         self.enter(key, Place::At(to))
     }
 
@@ -69,6 +70,7 @@ impl Mapping for MuMapping {
 
     #[inline]
     fn moved(&mut self, key: LogicalPage, place: Place) {
+        debug_assert!(self.known(key).is_some(), "{key} is moved and not prepared");
         self.enter(key, place);
     }
 
@@ -112,6 +114,7 @@ impl Mapping for MuMapping {
     ) -> Result<(), FtlError> {
         self.put_all(io)?;
         let region = self.trims.region_of(LogicalPage(pages.start));
+        debug_assert!(pages.end <= self.trims.pages_of(region).end, "a trim reaches into another region");
         let mut key = pages.start;
         while key < pages.end {
             let found = self.find(io, key)?;

@@ -146,6 +146,7 @@ impl MappingCache {
         let flags = &mut self.entries[slot.0 as usize].flags;
         self.unsure_count += u32::from(*flags & UNSURE == 0);
         *flags = *flags & !UPDATED | UNSURE | UIP;
+        debug_assert!(self.unsure_count <= self.dirty_count, "an entry is unsure and not dirty");
     }
 
     /// The hand of the checkpoints comes by: whether the entry there is dirty and was not updated since last time.
@@ -217,11 +218,17 @@ impl MappingCache {
         let Entry { newer, older, .. } = self.entries[at as usize];
         match newer {
             NONE => self.newest = older,
-            newer => self.entries[newer as usize].older = older,
+            newer => {
+                debug_assert!(self.entries[newer as usize].older == at, "the order of use is broken behind an entry");
+                self.entries[newer as usize].older = older;
+            }
         }
         match older {
             NONE => self.oldest = newer,
-            older => self.entries[older as usize].newer = newer,
+            older => {
+                debug_assert!(self.entries[older as usize].newer == at, "the order of use is broken before an entry");
+                self.entries[older as usize].newer = newer;
+            }
         }
     }
 
@@ -249,6 +256,7 @@ impl MappingCache {
     /// A new entry in the place of the one used longest ago, which must be clean.
     #[inline]
     pub(super) fn replace_oldest(&mut self, key: u32, value: u32) -> Slot {
+        debug_assert!(self.find(key).is_none(), "an entry is cached twice");
         let at = self.oldest;
         let old = &mut self.entries[at as usize];
         debug_assert!(old.flags & (DIRTY | UIP) == 0, "a dirty entry is evicted");
@@ -306,7 +314,9 @@ impl MappingCache {
     }
 
     fn forget(&mut self, key: u32, at: u32) {
-        if let Ok(found) = self.table.find_entry(hash(key), |slot| *slot == at) {
+        let found = self.table.find_entry(hash(key), |slot| *slot == at);
+        debug_assert!(found.is_ok(), "an entry is not where its hash says");
+        if let Ok(found) = found {
             found.remove();
         }
     }
@@ -329,6 +339,7 @@ impl MappingCache {
             return;
         }
         self.dirty_count += 1;
+        debug_assert!(self.dirty_count <= self.table.len() as u32, "more entries are dirty than there are");
         let head = &mut self.dirty[(entry.key / self.entries_per_page) as usize];
         entry.dirty_next = core::mem::replace(head, slot.0);
     }
@@ -355,6 +366,11 @@ impl MappingCache {
         while at != NONE {
             let entry = &mut self.entries[at as usize];
             debug_assert!(entry.flags & UNSURE == 0, "synchronized without asking");
+            debug_assert!(entry.flags & DIRTY != 0, "a clean entry is among the dirty ones");
+            debug_assert!(
+                entry.key / self.entries_per_page == translation_page,
+                "an entry of another translation page"
+            );
             entry.flags = 0;
             at = entry.dirty_next;
             cleaned += 1;

@@ -147,10 +147,17 @@ impl DirtyQueue {
         let place = self.place(self.next);
         match self.ring.get_mut(place) {
             Some(there) => *there = slot,
-            None => self.ring.push(slot),
+            None => {
+                debug_assert!(place == self.ring.len(), "the ring grows elsewhere than at its end");
+                self.ring.push(slot);
+            }
         }
         self.places[slot.index()] = place as u32;
         self.next += 1;
+        debug_assert!(
+            self.next - self.oldest <= self.length(),
+            "an update is still in the ring when its place is taken"
+        );
     }
 
     /// Whether a mark of the update that is coming is due.
@@ -162,6 +169,8 @@ impl DirtyQueue {
     /// What is written from now on belongs to the update that is coming, or to a later one.
     pub(super) fn mark(&mut self, now: ScanFrom) {
         self.drop_marks();
+        let rises = |(update, mark): &(u64, ScanFrom)| *update <= self.next && mark.after <= now.after;
+        debug_assert!(self.marks.back().is_none_or(rises), "a mark goes back");
         self.marks.push_back((self.next, now));
     }
 
@@ -178,6 +187,8 @@ impl DirtyQueue {
             return now;
         }
         self.drop_marks();
+        let is_before = |(update, _): &(u64, ScanFrom)| *update <= self.oldest;
+        debug_assert!(self.marks.front().is_some_and(is_before), "an entry is dirty since before all marks");
         self.marks.front().map_or(ScanFrom::default(), |(_, mark)| *mark)
     }
 

@@ -459,6 +459,8 @@ impl PagedMapping {
         let part = self.translation_page_of(first.0);
         self.load(io, part);
         for key in dangling {
+            debug_assert!(self.translation_page_of(key.0) == part, "{key} is of another translation page");
+            debug_assert!(self.cache.find(key.0).is_none(), "what the cache says of {key} is not taken out");
             put(&mut self.page, key.0 % self.entries_per_page, entry_of(Place::Lost));
         }
         let version = io.seq() + 1;

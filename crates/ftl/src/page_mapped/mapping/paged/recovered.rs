@@ -146,6 +146,7 @@ impl PagedMapping {
             put(&mut self.page, index, entry_of(to));
             is_news = true;
         }
+        debug_assert!(learnt.next().is_none(), "what was learnt is out of order, or of another translation page");
         if !is_news {
             return Ok(());
         }
@@ -169,6 +170,7 @@ impl PagedMapping {
         self.make_loaded_sure(io, part, before);
         let lost = entry_of(Place::Lost);
         for key in keys {
+            debug_assert!(self.translation_page_of(key.0) == part, "{key} is of another translation page");
             match self.cache.find(key.0) {
                 Some(slot) => self.cache.set_dirty(slot, lost),
                 None => put(&mut self.page, key.0 % self.entries_per_page, lost),

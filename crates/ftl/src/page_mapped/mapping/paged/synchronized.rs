@@ -154,6 +154,7 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         self.load(io, translation_page);
         for (key, place) in found {
+            debug_assert!(self.pages_of(translation_page).contains(&key), "an entry of another translation page");
             put(&mut self.page, key % self.entries_per_page, entry_of(place));
         }
         io.barrier(Barrier::EntriesAfterPages);

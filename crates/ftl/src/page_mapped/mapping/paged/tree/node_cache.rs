@@ -51,6 +51,7 @@ impl NodeCache {
 
     #[inline]
     pub(super) fn find(&self, number: u32) -> Option<NodeSlot> {
+        debug_assert!(number >= self.first, "a leaf is looked for among inner nodes");
         let slot = self.slots[(number - self.first) as usize];
         (slot != NONE).then_some(NodeSlot(slot as usize))
     }
@@ -104,6 +105,8 @@ impl NodeCache {
 
     /// The slot holds another node from now on, a clean one whose bytes are yet to come.
     pub(super) fn assign(&mut self, slot: NodeSlot, number: u32) {
+        debug_assert!(!self.is_dirty(slot), "a dirty node is evicted");
+        debug_assert!(self.find(number).is_none(), "node {number} is cached twice");
         let before = core::mem::replace(&mut self.nodes[slot.0].number, number);
         if before != NONE {
             self.slots[(before - self.first) as usize] = NONE;
