@@ -49,6 +49,8 @@ impl Blocks {
         purpose: Purpose,
         at: Time,
     ) -> Result<Option<Time>, FtlError> {
+        debug_assert_eq!(self.use_of(block), BlockUse::Free, "{block} is erased");
+        debug_assert_eq!(self.counters.known(block).unwrap_or(0), 0, "{block} is erased with live pages");
         watch.erased(&self.geometry, block);
         let safe = if self.barriers.keeps(Barrier::ErasedWhenSafe) { at.max(self.pool.safe()) } else { at };
         match nand.erase(block, Op::new(safe, purpose)) {
@@ -86,6 +88,7 @@ impl Blocks {
             let Some(Taken { block, at, .. }) = self.take_free(nand, watch, die, 0, at) else { break };
             if let Some(erased) = self.erase_free(nand, watch, block, purpose, at)? {
                 done = done.max(erased);
+                debug_assert!(self.blank.iter().all(|blank| blank.block != block), "{block} is blank twice");
                 let opened = self.wear.as_ref().map_or(0, |wear| wear.opened());
                 self.blank.push(Blank { block, erased: Some(erased), opened });
             }
@@ -95,6 +98,7 @@ impl Blocks {
 
     /// Puts a block in which a recovery has found nothing to the blank ones, if these are too few. Whether it did.
     pub(crate) fn release_blank(&mut self, block: Block) -> bool {
+        debug_assert!(!self.is_in_use(block), "{block} is in use and not blank");
         let lacks = self.lacks_blank();
         if lacks {
             self.counters.freed(block);

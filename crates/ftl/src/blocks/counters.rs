@@ -35,6 +35,7 @@ impl Counters {
 
     /// Counts from now on what this sample does, and no others. What it should know, it knows.
     pub(super) fn keep(&mut self, sample: Sample) {
+        debug_assert!(self.sample.is_none(), "a sample takes the place of another");
         self.sample = Some(Box::new(sample));
         self.keys = Vec::new();
     }
@@ -98,6 +99,7 @@ impl Counters {
 
     /// The block, which is counted, has so many live pages.
     pub(crate) fn set(&mut self, block: Block, live: u16) {
+        debug_assert!(live & NO_CANDIDATE == 0, "{block} has more live pages than any block");
         if let Some(sample) = &mut self.sample {
             return sample.set(block, live);
         }

@@ -45,6 +45,7 @@ impl GroupMinima {
 
     /// The number at `index` has become larger.
     pub fn raised(&mut self, numbers: &[u16], index: usize) {
+        debug_assert!(numbers.len().div_ceil(FAN) <= self.levels[0].len(), "there are numbers without a minimum");
         let mut at = index / FAN;
         let mut least = least_of(numbers, at).1;
         for depth in 0..self.levels.len() {
@@ -60,7 +61,12 @@ impl GroupMinima {
         for level in self.levels.iter().rev() {
             group = least_of(level, group).0;
         }
-        least_of(numbers, group)
+        let least = least_of(numbers, group);
+        debug_assert!(
+            self.levels.last().and_then(|level| level.iter().min()).is_none_or(|minimum| *minimum == least.1),
+            "a minimum is not that of its numbers"
+        );
+        least
     }
 
     /// At how many numbers and minima [`GroupMinima::least`] looks, of so many numbers.

@@ -162,12 +162,16 @@ impl Blocks {
 
     /// A recovery is at work from now on: what it writes says so, and is spread like this.
     pub(crate) fn begin_mounting(&mut self, spread: Spread) {
+        debug_assert!(self.phase == Phase::Serving, "a drive is mounted twice");
         self.phase = Phase::Mounting;
         self.open.spread = spread;
     }
 
     /// A recovery has come to its end.
     pub(crate) fn mounted(&mut self) {
+        let used_as = |usage: BlockUse| self.uses.iter().filter(|other| **other == usage).count();
+        debug_assert_eq!(used_as(BlockUse::Free), self.to_open() as usize, "blocks are free and not to be had");
+        debug_assert_eq!(used_as(BlockUse::Held), self.held as usize, "blocks are held and not counted");
         self.phase = self.phase.mounted();
         self.open.spread = Spread::AllDies;
     }

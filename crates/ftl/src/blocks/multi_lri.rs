@@ -59,6 +59,8 @@ impl MultiLri {
     #[inline]
     pub(crate) fn leave(&mut self, block: Block) {
         let (next, prev) = (self.next[block.index()], self.prev[block.index()]);
+        let is_between = self.next[prev as usize] == block.0 && self.prev[next as usize] == block.0;
+        debug_assert!(is_between, "the list of {block} is no ring");
         self.next[prev as usize] = next;
         self.prev[next as usize] = prev;
         self.next[block.index()] = block.0;

@@ -80,6 +80,7 @@ impl News {
 
     /// The oldest was heard of. One that could not be passed on stays: a block's old marks may not outlive its erase.
     pub(crate) fn heard(&mut self) {
+        debug_assert!(self.read < self.items.len(), "news are heard that there are not");
         self.read += 1;
         if self.read >= self.items.len() {
             self.items.clear();

@@ -190,6 +190,7 @@ impl Blocks {
         if !self.notes.any {
             return;
         }
+        debug_assert!(!self.notes.up, "first pages are noted twice");
         let levelled = self.wear.is_some();
         let begun = core::mem::take(&mut self.notes.begun);
         self.notes.up = true;

@@ -155,10 +155,13 @@ impl Blocks {
         purpose: Purpose,
         at: Time,
     ) -> Result<(Page, Time), FtlError> {
+        debug_assert!(usize::from(stream) < self.open.turn.len(), "there is no stream {stream}");
         self.failures.retire_what_is_safe(nand, at);
         loop {
             let slot = self.slot(nand, watch, stream, purpose, at)?;
             let Some(open) = &mut self.open.slots[slot] else { return Err(self.full()) };
+            debug_assert!(!self.phase.is_read_only(), "a drive is written that is read only");
+            debug_assert!(open.next < self.geometry.pages_per_block(), "{} is written beyond its end", open.block);
             let earliest = at.max(open.ready);
             let (seq, start) = self.clock.next_program(earliest);
             let start = if self.barriers.keeps(Barrier::WindowKept) { start } else { earliest };
@@ -168,7 +171,10 @@ impl Blocks {
             }
             debug_assert!(open.next == 0 || seq > open.first_seq, "seq goes back");
             let marks = match &self.wear {
-                Some(wear) => page.marks.with_erase_count((open.next == 0).then(|| wear.opened())),
+                Some(wear) => {
+                    debug_assert!(open.next > 0 || wear.opened() > 0, "{} was never erased", open.block);
+                    page.marks.with_erase_count((open.next == 0).then(|| wear.opened()))
+                }
                 None => page.marks,
             };
             let labelled = self.phase.is_mounting() && self.barriers.keeps(Barrier::CopiesLabelled);
@@ -184,11 +190,16 @@ impl Blocks {
             let block = open.block;
             let to = self.geometry.page(block, open.next);
             open.next += 1;
-            let full = open.next == self.geometry.pages_per_block();
+            let written = open.next;
+            let full = written == self.geometry.pages_per_block();
             match nand.program(to, page.content, &spare, Op::new(start, purpose)) {
                 Ok(done) => {
                     self.clock.programmed(done);
                     self.counters.add(block);
+                    debug_assert!(
+                        u32::from(self.counters.live(block)) <= written,
+                        "{block} has more live pages than pages"
+                    );
                     if full {
                         self.close_slot(watch, slot, block, stream);
                     }

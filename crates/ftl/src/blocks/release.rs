@@ -6,6 +6,8 @@ use phelsuma_nand::{Block, Nand, Page};
 impl Blocks {
     /// A block is written: a candidate from now on, or one that waits until all of its pages are stale.
     pub(crate) fn close(&mut self, watch: &mut impl Watch, block: Block, stream: u8) {
+        let can_be = matches!(self.use_of(block), BlockUse::Open | BlockUse::Victim | BlockUse::Fixed);
+        debug_assert!(can_be, "{block} is closed that is {:?}", self.use_of(block));
         self.uses[block.index()] = BlockUse::Closed;
         self.streams[block.index()] = stream;
         let is_metadata = self.is_metadata(stream);
@@ -36,6 +38,7 @@ impl Blocks {
     /// Puts a block without live pages into the pool; it may be erased once every program so far has completed.
     pub(crate) fn release(&mut self, block: Block) {
         debug_assert_ne!(self.use_of(block), BlockUse::Free, "{block} is released twice");
+        debug_assert_ne!(self.use_of(block), BlockUse::Open, "{block} is released while it is written");
         self.leave_use(block);
         if self.failures.emptied(block, self.clock.horizon()) {
             self.uses[block.index()] = BlockUse::Fixed;
@@ -54,6 +57,7 @@ impl Blocks {
     /// A block without live pages must not be erased yet.
     pub(crate) fn hold(&mut self, block: Block) {
         debug_assert_ne!(self.use_of(block), BlockUse::Held, "{block} is held twice");
+        debug_assert_ne!(self.use_of(block), BlockUse::Free, "{block} is held that is free");
         self.leave_use(block);
         self.uses[block.index()] = BlockUse::Held;
         self.held += 1;

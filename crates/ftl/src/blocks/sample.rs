@@ -146,6 +146,7 @@ impl Sample {
 
     /// A block is counted besides from now on: it is written, or somebody has asked. Says nothing about the whole drive.
     pub(crate) fn count_besides(&mut self, block: Block, live: u16, candidate: bool) {
+        debug_assert!(!self.is_member(block), "{block} is counted besides, and a member");
         let key = live | if candidate { 0 } else { NO_CANDIDATE };
         match self.find_besides(block) {
             Ok(at) => self.besides[at].1 = key,
@@ -170,6 +171,7 @@ impl Sample {
 
     /// A candidate, and its live pages: the member of its slot from now on, if it is emptier than the one before.
     pub(crate) fn offer(&mut self, block: Block, live: u16) {
+        debug_assert!(self.find_besides(block).is_err(), "{block} is offered, and counted besides");
         let (slot, row) = self.place_of(block);
         if live < self.keys[slot] {
             (self.keys[slot], self.rows[slot]) = (live, row);

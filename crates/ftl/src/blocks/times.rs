@@ -147,7 +147,9 @@ impl BlockTimes {
     /// The largest page lifetime of a block (section III-C, figure 4): from its first write to its last loss.
     #[inline]
     pub(crate) fn largest_lifetime(&self, block: Block, now: u64) -> u32 {
-        self.since_first_write(block, now).saturating_sub(self.dormant(block, now))
+        let (begun, dormant) = (self.since_first_write(block, now), self.dormant(block, now));
+        debug_assert!(dormant <= begun, "{block} lost a page before it was begun");
+        begun.saturating_sub(dormant)
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {

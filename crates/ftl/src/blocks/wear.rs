@@ -83,6 +83,8 @@ impl Sums {
     }
 
     fn finish(&self) -> Option<Known> {
+        let is_between = |average: u32| (self.min..=self.max).contains(&average);
+        debug_assert!(self.average().is_none_or(is_between), "an average is beyond what it is of");
         Some(Known {
             min: self.min,
             max: self.max,
