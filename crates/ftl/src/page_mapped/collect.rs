@@ -8,6 +8,7 @@ use super::shape::usable_pages;
 use super::validity::{Answer, Validity};
 use crate::FtlError;
 use crate::barriers::Barrier;
+use crate::blocks::BlockUse;
 use crate::medium::NewPage;
 use crate::policy::Source;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
@@ -176,6 +177,7 @@ impl PageMapped {
         why: Why,
         at: Time,
     ) -> Result<Time, FtlError> {
+        debug_assert!(self.before.is_empty(), "{victim} is collected before all stale pages are reported");
         let at = self.count_victim(nand, victim, at);
         self.count_examined(victim, why);
         self.blocks.begin_collection(victim);
@@ -239,10 +241,14 @@ impl PageMapped {
         if self.validity.is_unreadable() {
             return Err(TREE_UNREADABLE);
         }
+        debug_assert!(live.is_sorted_by(|one, next| one < next), "the live pages of {victim} are not in order");
         if is_held_against_counters {
             let agree = live.len() == usize::from(self.blocks.counters.live(victim));
             answer = if agree { Answer::Exact } else { Answer::Uncertain };
         }
+        let counted = usize::from(self.blocks.counters.live(victim));
+        let agrees = answer != Answer::Exact || self.blocks.counters.may_be_low || live.len() == counted;
+        debug_assert!(agrees, "{victim} has {} live pages, and {counted} are counted", live.len());
         let all_first = self.blocks.keeps(Barrier::JudgedBeforeMoved);
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         if all_first && (answer != Answer::Exact || self.mapping.is_lazy()) {
@@ -388,6 +394,9 @@ impl PageMapped {
             };
             let (to, safe) =
                 self.blocks.append(nand, &mut self.durability, stream, &copy, why.purpose(), page.ready)?;
+            let (from, at_last) = (self.blocks.geometry().block_of(page.from), self.blocks.geometry().block_of(to));
+            debug_assert_eq!(self.blocks.use_of(from), BlockUse::Victim, "a page is moved out of {from}");
+            debug_assert_ne!(from, at_last, "a page is moved within its victim");
             self.validity.validate(to);
             self.mapping.moved(key, Place::At(to));
             let mapping = &self.mapping;

@@ -45,6 +45,7 @@ impl PageMapped {
             return Ok(());
         }
         self.mapping.synchronize_part(mapping_io!(self, nand, at), part, &mut self.before)?;
+        debug_assert!(!self.mapping.is_dirty(part), "a translation page is dirty right after it was written");
         self.durability.integrity.count(cause);
         self.settle(nand, at)
     }

@@ -38,6 +38,7 @@ impl PageMapped {
     /// A page of the host's is written, and everything that it made stale is reported. When it may be acknowledged.
     #[inline]
     pub(super) fn page_written<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> Result<Time, FtlError> {
+        debug_assert!(self.before.is_empty(), "{key} is written before all stale pages are reported");
         self.durability.reported();
         let mapping = &self.mapping;
         if self.durability.integrity.page_written(|| mapping.part_of(key), at) {

@@ -48,6 +48,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         &mut self,
         act: impl FnOnce(&mut MuTree, &mut Self) -> Result<R, TreeError<FtlError>>,
     ) -> Result<R, TreeError<FtlError>> {
+        debug_assert!(self.tree.is_some(), "the tree is lent already, or there is none");
         let tree = self.tree.take().ok_or(TreeError::Unreadable(u32::MAX))?;
         let done = act(tree, self);
         self.tree = Some(tree);
@@ -134,6 +135,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {
+        debug_assert!(self.blocks.is_metadata(self.stream), "metadata go to a stream of the host's");
         let (to, safe) = self.blocks.append(self.nand, self.durability, self.stream, page, self.purpose, self.now)?;
         if let Some(mounting) = self.durability.mounting() {
             mounting.counts.programs += 1;
@@ -156,6 +158,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
 
     /// Nothing in a victim is live any more.
     pub(crate) fn drop_rest(&mut self, victim: Block) {
+        debug_assert_eq!(self.blocks.use_of(victim), BlockUse::Victim, "{victim} is given up");
         self.blocks.counters.set(victim, 0);
     }
 

@@ -38,6 +38,7 @@ impl MoveBuffer {
     }
 
     pub(crate) fn push(&mut self, from: Page, spare: Spare, content: Content<'_>, ready: Time) {
+        debug_assert!(self.pages.len() < PAGES, "more pages are on their way than there is room for");
         let (tag, start) = match content {
             Content::Hollow(tag) => (tag, None),
             Content::Bytes(bytes) => {

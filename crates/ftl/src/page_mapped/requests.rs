@@ -61,6 +61,7 @@ impl PageMapped {
         request: &WriteRequest<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
+        debug_assert!(self.durability.mounting().is_none(), "the host writes to a drive that is being mounted");
         let page_bytes = self.blocks.geometry().page_bytes();
         request.check(&self.shape, page_bytes)?;
         let mut done = at;
@@ -108,12 +109,14 @@ impl PageMapped {
         pages: u32,
         at: Time,
     ) -> Result<Time, FtlError> {
+        debug_assert!(self.durability.mounting().is_none(), "the host trims a drive that is being mounted");
         self.shape.check_range(first, pages)?;
         let mut done = at;
         let end = first.0 + pages;
         let mut next = first.0;
         while next < end {
             let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
+            debug_assert!(until > next, "a trim comes to no end");
             if self.blocks.free() < self.shape.reserve_blocks {
                 // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
                 // battery needs is not touched; and a translation page may open a block, and one more if that fails.
@@ -152,6 +155,7 @@ impl PageMapped {
                 let _ = self.make_space(nand, at);
             }
             part = self.mapping.synchronize_next(mapping_io!(self, nand, at), from, &mut self.before)?;
+            debug_assert!(part.is_none_or(|next| next > from), "a table is synchronized in circles");
             self.settle(nand, at)?;
         }
         self.validity.flush(validity_io!(self, nand, at))?;

@@ -195,6 +195,7 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
     let streams = Streams::of(geometry, config)?;
     let open_blocks = u32::from(streams.count) * geometry.dies();
     let opened = streams.opened_from_reserve() * geometry.dies();
+    debug_assert!(opened <= open_blocks, "more blocks are opened from the reserve than can be open");
     let only_tombstones = config.composition.mapping == MappingPart::RamTable && !has_validity_on_flash(config);
     let metadata_blocks = match config.composition.metadata {
         MetadataPart::Left if !only_tombstones => blocks(needs.live_pages * u64::from(LEFT_SPACE)) + 2,

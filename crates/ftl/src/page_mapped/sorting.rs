@@ -68,7 +68,9 @@ impl PageMapped {
         let write = HostWrite { page: key, old, old_spare, hint };
         let stream = self.placement.host(&self.blocks.view(), &write);
         let stream = self.stream_that_is(stream);
-        (self.blocks.stream_with_room(stream), at)
+        let stream = self.blocks.stream_with_room(stream);
+        debug_assert!(!self.blocks.is_metadata(stream), "{key} goes to a stream of metadata");
+        (stream, at)
     }
 
     /// The stream for a page that is moved out of a block that was written by `from`.
@@ -107,6 +109,7 @@ impl PageMapped {
             }
             _ => {
                 let emptiest = self.blocks.counters.least_by_scan()?;
+                debug_assert!(self.blocks.is_candidate(emptiest), "{emptiest} is the emptiest and no candidate");
                 self.tally.policy_answers_replaced += 1;
                 Some((emptiest, geometry.blocks()))
             }

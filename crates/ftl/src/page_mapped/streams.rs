@@ -21,6 +21,10 @@ impl Streams {
     /// below the critical ones, streams that share open one where one stream would have opened one, or fewer. Above, each
     /// has its own; and a collection that opens more than is counted here comes to the critical ones, and shares.
     pub(super) fn opened_from_reserve(self) -> u32 {
+        debug_assert!(
+            self.apart <= self.placement && self.placement <= self.mapping,
+            "the host's streams are metadata's"
+        );
         u32::from(self.count - self.mapping) + u32::from(self.cold.is_some()) + u32::from(self.apart)
     }
 }
