@@ -15,6 +15,7 @@ pub struct RamLedger {
 impl RamLedger {
     /// A structure of the design itself, counted in both columns.
     pub fn structure(&mut self, name: &'static str, bytes: u64) {
+        debug_assert!(!name.starts_with("index.") && !name.starts_with("buffer."), "{name}");
         enter(&mut self.papers, name, bytes);
     }
 

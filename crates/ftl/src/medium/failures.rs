@@ -39,6 +39,7 @@ impl Failures {
 
     /// A program failed in a block.
     pub(crate) fn failed(&mut self, block: Block) {
+        debug_assert!(self.retiring.iter().all(|(other, _)| *other != block), "{block} is written and given up");
         if !self.failing.contains(&block) {
             self.failing.push(block);
         }
@@ -54,6 +55,7 @@ impl Failures {
     pub(crate) fn emptied(&mut self, block: Block, horizon: Time) -> bool {
         let Some(at) = self.failing.iter().position(|b| *b == block) else { return false };
         self.failing.swap_remove(at);
+        debug_assert!(self.retiring.iter().all(|(other, _)| *other != block), "{block} is given up twice");
         let safe = if self.barriers.keeps(Barrier::RetiredWhenSafe) { horizon } else { Time::ZERO };
         self.retiring.push((block, safe));
         true
@@ -79,6 +81,7 @@ impl Failures {
     pub(crate) fn retire<N: Nand>(&mut self, nand: &mut N, block: Block) {
         nand.mark_bad(block);
         self.bad += 1;
+        debug_assert!(self.bad <= nand.geometry().blocks(), "more blocks are bad than there are");
     }
 
     /// No block is left. Those that failed a program are bad as well, though nothing on flash says so yet.

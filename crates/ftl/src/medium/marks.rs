@@ -104,7 +104,10 @@ impl SpareMarks {
         Self(match to {
             PointsBack::Nowhere => NOWHERE,
             PointsBack::AtMislaid => MISLAID,
-            PointsBack::At(page) => page.0,
+            PointsBack::At(page) => {
+                debug_assert!(page.0 < MISLAID, "{page} has the number of a mark");
+                page.0
+            }
         })
     }
 

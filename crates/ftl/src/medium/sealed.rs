@@ -15,6 +15,7 @@ pub(crate) trait Saved {
 
 /// Fills `page` with the bytes of `words` from `from` on.
 pub(crate) fn put_words(words: &[u32], from: u64, page: &mut [u8]) {
+    debug_assert!(from.is_multiple_of(4), "a page begins in the middle of a word");
     page.fill(0xff);
     for (word, to) in words.iter().skip(from as usize / 4).zip(page.chunks_exact_mut(4)) {
         to.copy_from_slice(&word.to_le_bytes());
@@ -23,6 +24,7 @@ pub(crate) fn put_words(words: &[u32], from: u64, page: &mut [u8]) {
 
 /// The reverse of [`put_words`].
 pub(crate) fn take_words(words: &mut [u32], from: u64, page: &[u8]) {
+    debug_assert!(from.is_multiple_of(4), "a page begins in the middle of a word");
     for (word, bytes) in words.iter_mut().skip(from as usize / 4).zip(page.chunks_exact(4)) {
         *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
     }

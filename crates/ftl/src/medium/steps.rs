@@ -22,6 +22,7 @@ impl Steps {
     }
 
     pub(crate) fn begin(&mut self, name: &'static str) {
+        debug_assert!(!name.is_empty(), "a step has no name");
         self.end();
         self.step = step(name);
     }
