@@ -60,6 +60,7 @@ impl Deaths {
         let block = self.block_of(page);
         self.by_page[page.index()] = death;
         self.known[block] += 1;
+        debug_assert!(self.known[block] <= self.pages_per_block, "more pages of a block are to die than it has");
         self.sums[block] += death;
     }
 

@@ -22,6 +22,7 @@ impl StreamWrites {
         let Some(writes) = self.by_stream.get_mut(usize::from(stream)) else { return };
         *writes += 1;
         self.total += 1;
+        debug_assert!(self.total <= self.most, "writes of long ago count as much as others");
         if self.total == self.most {
             self.by_stream.iter_mut().for_each(|writes| *writes /= 2);
             self.total = self.by_stream.iter().sum();

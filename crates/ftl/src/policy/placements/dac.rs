@@ -93,6 +93,7 @@ impl Dac {
         for (below, percent) in young_below.iter_mut().zip(context.values().list(&THRESHOLDS)) {
             *below = u64::from(pages) * u64::from(*percent) / 100;
         }
+        debug_assert!(context.number(&REGIONS) as usize <= REGIONS_MAX, "there are regions without a threshold");
         Self { regions: context.number(&REGIONS) as u8, young_below, times, moved_up: 0, moved_down: 0 }
     }
 

@@ -106,6 +106,8 @@ impl Placement for DualGreedy {
         self.shown = PurelyRandom(self.randomness.as_ref().is_some_and(Randomness::is_random));
         let Some((lists, top)) = view.lists().and_then(|lists| Some((lists, lists.top()?))) else { return 0 };
         let looked_at = lists.level(top).take(LOOKED_AT);
+        let is_of_top = |block: Block| u32::from(view.counters().live(block)) == top;
+        debug_assert!(looked_at.clone().all(is_of_top), "a block is in another level's list");
         let of_users = looked_at.clone().filter(|block| !view.is_metadata(*block));
         if let Some(longest) = of_users.map(|block| view.largest_lifetime(block)).max() {
             self.threshold = longest;

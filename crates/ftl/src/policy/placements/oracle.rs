@@ -75,6 +75,7 @@ impl Oracle {
             below[window] = end.max(1);
             end = end * 100 / (100 + u64::from(spread));
         }
+        debug_assert!(below.is_sorted(), "a window reaches less far than the one before");
         Self { windows, below, deaths: Deaths::new(context.blocks, context.pages_per_block) }
     }
 

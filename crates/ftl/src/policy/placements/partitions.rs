@@ -42,11 +42,12 @@ struct Partitions {
 impl Partitions {
     fn new(logical_pages: u32, asked: u32) -> Self {
         let pages = asked.max(logical_pages.div_ceil(STREAMS_MAX.into())).max(1);
-        // No more than STREAMS_MAX.
+        debug_assert!(logical_pages.div_ceil(pages) <= STREAMS_MAX.into(), "there are more partitions than streams");
         Self { pages, count: logical_pages.div_ceil(pages).max(1) as u8 }
     }
 
     fn stream(&self, page: LogicalPage) -> u8 {
+        debug_assert!(page.0 / self.pages < self.count.into(), "{page} is in no partition");
         ((page.0 / self.pages) as u8).min(self.count - 1)
     }
 }

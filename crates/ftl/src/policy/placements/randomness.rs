@@ -118,6 +118,8 @@ impl Randomness {
     }
 
     fn decide(&mut self) {
+        let has_more = self.short.iter().zip(&self.pairs).any(|(short, pairs)| short > pairs);
+        debug_assert!(!has_more, "more intervals are short than there are");
         let [after_long, after_short] = self.pairs.map(|pairs| pairs.max(1) as f64);
         let [short_after_long, short_after_short] = self.short.map(|short| short as f64);
         let differ = short_after_short / after_short - short_after_long / after_long;

@@ -81,6 +81,7 @@ impl CostAge {
     /// Cost-benefit is the inverse of what it collects the largest of: with v live pages of p that is
     /// 2u / ((1 - u) a) = 2v / ((p - v) a). The 2 changes no order.
     fn of(&self, live: u32, pages: u32, dormant: u32, erases: u32) -> Fraction {
+        debug_assert!(live <= pages, "a block has more live pages than pages");
         let times = if self.score == (Score::AgeTimes { wear: true }) { u64::from(erases) } else { 1 };
         Fraction { cost: u64::from(live) * times, gain: u64::from(pages.saturating_sub(live)) * u64::from(dormant) }
     }

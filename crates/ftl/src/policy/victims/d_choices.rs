@@ -45,6 +45,7 @@ impl DChoices {
                 return Block(at as u32);
             }
         }
+        debug_assert!(counters.least_by_scan().is_some(), "candidates are counted, and there is none");
         while !counters.is_candidate(Block(at as u32)) {
             at = (at + 1) % blocks;
         }

@@ -18,6 +18,7 @@ struct Fifo {
 
 impl Victim for Fifo {
     fn closed(&mut self, _counters: &Counters, block: Block) {
+        debug_assert!(!self.queue.contains(&block), "{block} was closed twice");
         self.queue.push_back(block);
         self.longest = self.longest.max(self.queue.len());
     }

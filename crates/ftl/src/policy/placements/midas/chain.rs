@@ -162,6 +162,7 @@ impl Pages<'_> {
             if self.held(age, hot, between) < room { shortest = between } else { longest = between }
         }
         let moved = left / shortest - comes;
+        debug_assert!(moved > -1e-6, "the last group moves less than nothing");
         outcome.sizes[times.count + 1] = left;
         outcome.live_shares[times.count + 1] = moved / (moved + comes);
         outcome.write_amplification += moved;

@@ -125,7 +125,9 @@ impl Distribution<'_> {
             }
             survival
         };
-        (survival(0..earlier_steps), survival(earlier_steps..EARLIER_STEPS))
+        let (hot, others) = (survival(0..earlier_steps), survival(earlier_steps..EARLIER_STEPS));
+        debug_assert!((hot[0] + others[0] - 1.0).abs() < 1e-6, "the shares of what is written do not add up to 1");
+        (hot, others)
     }
 }
 

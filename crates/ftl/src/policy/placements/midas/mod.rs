@@ -153,6 +153,7 @@ impl Midas {
     }
 
     fn use_configuration(&mut self, best: Configuration) {
+        debug_assert!((1..=self.groups).contains(&best.groups), "there are more groups than streams, or none");
         self.limits = Groups { count: best.groups + 1, limits: best.limits };
         self.now = best;
         self.victims = [Victims::default(); GROUPS_MAX];

@@ -128,6 +128,8 @@ pub(super) fn best(uid: Distribution<'_>, drive: &Drive, groups: u8) -> Option<C
     let search = search(hot_below);
     let (times, _) = search.improved(times, amplification);
     let outcome = search.outcome(&times)?;
+    let sizes: f64 = outcome.sizes.iter().sum();
+    debug_assert!((sizes - drive.pages).abs() <= 1e-6 * drive.pages, "the groups do not add up to the drive");
     let mut configuration = Configuration {
         groups: times.count as u8 + 1,
         hot_below: if hot_below == 0 { 0 } else { Distribution::threshold(hot_below) },
