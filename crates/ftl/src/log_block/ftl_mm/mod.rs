@@ -120,6 +120,8 @@ impl FtlMm {
     }
 
     fn of<N: Nand>(channels: Vec<Instance>, config: &LogConfig, page_bytes: u32) -> Self {
+        let own_pages = channels.iter().map(|instance| instance.seen::<N>().shape().logical_pages);
+        debug_assert_eq!(own_pages.sum::<u32>(), config.logical_pages, "a page is on no channel, or on two");
         let shape = together::shape(channels.iter().map(|c| c.seen::<N>().shape()), config.logical_pages);
         let is_read_only = channels.iter().any(|instance| instance.ftl.pool().phase.is_read_only());
         let phase = if is_read_only { Phase::ReadOnly } else { Phase::Serving };

@@ -24,6 +24,8 @@ pub(super) fn check(
             "an FTL for each channel, and fewer logical pages than channels: a page for each would be right",
         ));
     }
+    let described = lanes.iter().map(|lane| of_lane_alone(lane, anchors).len());
+    debug_assert_eq!(described.sum::<usize>(), anchors.len(), "a block of the description is on no channel");
     let fits = |lane: &Lane, logical_pages| {
         let own = of_lane(lane, config, logical_pages);
         let blocks = (0..lane.geometry().blocks()).map(|own| lane.block(Block(own)));

@@ -43,7 +43,10 @@ pub(super) fn counters(each: impl Iterator<Item = Vec<Counter>>) -> Vec<Counter>
     let mut all = Vec::<Counter>::new();
     for counter in each.flatten() {
         match all.iter_mut().find(|of| of.name == counter.name) {
-            Some(of) => of.value += counter.value,
+            Some(of) => {
+                debug_assert_eq!(of.is_level, counter.is_level, "{} is a level on one channel alone", counter.name);
+                of.value += counter.value;
+            }
             None => all.push(counter),
         }
     }
@@ -53,6 +56,10 @@ pub(super) fn counters(each: impl Iterator<Item = Vec<Counter>>) -> Vec<Counter>
 /// Recoveries side by side after what is in `first`: operations are sums, and times are those of the recovery that was
 /// ready last, so that they add up to what the drive took.
 pub(super) fn reports(first: RecoveryReport, each: Vec<RecoveryReport>) -> RecoveryReport {
+    debug_assert!(
+        each.iter().all(|report| report.done >= first.done),
+        "a channel is up before its description is found"
+    );
     let done = each.iter().map(|report| report.done).max().unwrap_or(first.done);
     let last = each.iter().position(|report| report.done == done);
     let mut all = RecoveryReport { bound: RecoveryBound { reads: 0, spare_reads: 0, programs: 0 }, done, ..first };

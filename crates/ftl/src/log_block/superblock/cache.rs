@@ -40,6 +40,7 @@ impl MapCache {
         if at == NONE {
             return None;
         }
+        debug_assert_eq!(self.superblocks[at as usize], superblock, "another map is held there");
         self.order.touch(at);
         Some(at)
     }
@@ -62,6 +63,7 @@ impl MapCache {
             }
         };
         debug_assert_eq!(self.held_at[superblock as usize], NONE, "the map of superblock {superblock} is held twice");
+        debug_assert!(self.superblocks.len() as u32 <= self.most, "more maps are held than there is room for");
         self.held_at[superblock as usize] = at;
         self.order.touch(at);
         self.get_mut(at).fill(NOWHERE);

@@ -170,6 +170,8 @@ impl Superblocks {
         let done = self.move_live(nand, (superblock, held, victim), &mut moved, ready);
         let done = done.and_then(|is_fresh| {
             let done = self.commit_moved(nand, superblock, &moved, ready)?;
+            let is_gone = self.superblocks[superblock as usize].members[victim].is_none();
+            debug_assert!(is_gone, "slot {victim} of superblock {superblock} is emptied and not given back");
             let mut degree = 0;
             let mut last = None;
             for (offset, ..) in &moved {
@@ -177,6 +179,7 @@ impl Superblocks {
                 degree += u32::from(last != Some(block));
                 last = Some(block);
             }
+            debug_assert!(degree <= self.layout.blocks, "a block has pages of more logical blocks than a superblock");
             if degree == 0 {
                 self.tally.dead_log_blocks += 1;
             } else if is_fresh {
@@ -284,7 +287,8 @@ impl Superblocks {
         let mut moved = Vec::new();
         let mut to = None;
         for (_, spare, data) in copied {
-            let (_, offset) = self.layout.split(spare.key);
+            let (of, offset) = self.layout.split(spare.key);
+            debug_assert_eq!(of, superblock, "a page of another superblock is written anew");
             let old = self.cache.get(held)[offset as usize];
             // Each round that fails closes a block.
             let new = loop {

@@ -129,6 +129,7 @@ impl Superblocks {
         offsets: Range<u32>,
         at: Time,
     ) -> Result<Time, FtlError> {
+        debug_assert!(offsets.end <= self.layout.pages_in(superblock), "a trim reaches into another superblock");
         let (held, ready) = self.load(nand, superblock, at);
         let map = self.cache.get(held);
         let mut trimmed = core::mem::take(&mut self.moved);
@@ -187,6 +188,8 @@ impl Superblocks {
         self.bytes.resize(self.geometry.page_bytes() as usize, 0);
         let seq = self.pool.clock.seq();
         let map = self.cache.get(held);
+        let stays = |entry: u16| entry == NOWHERE || !this.is_dead(self.slot_of(entry).0);
+        debug_assert!(map.iter().all(|entry| stays(*entry)), "a page stands in a block that is given back");
         page_map::encode(&self.layout, seq, &this.members, |slot| !this.is_dead(slot), map, &mut self.bytes);
         let version = self.pool.clock.next_version();
         let bytes = core::mem::take(&mut self.bytes);
@@ -252,7 +255,8 @@ impl Superblocks {
                 None => {
                     let (block, ready) = self.pool.open(nand, Role::Map, purpose, earliest)?;
                     self.map.opened(block);
-                    self.map.take_next();
+                    let first = self.map.take_next();
+                    debug_assert_eq!(first, Some((block, 0)), "a map block is opened and not written next");
                     (block, 0, ready.max(earliest))
                 }
             };
@@ -276,6 +280,10 @@ impl Superblocks {
             for superblock in self.map.parts_in(&self.geometry, victim) {
                 done = self.move_map_page(nand, superblock, done)?;
             }
+            debug_assert!(
+                self.map.parts_in(&self.geometry, victim).is_empty(),
+                "{victim} is given back with map pages"
+            );
             self.map.emptied(victim);
             self.pool.release(victim);
         }

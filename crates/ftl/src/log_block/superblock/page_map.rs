@@ -46,6 +46,7 @@ pub(super) fn encode(
     page: &mut [u8],
 ) {
     let slots = layout.slots() as usize;
+    debug_assert_eq!((members.len(), entries.len()), (slots, layout.pages() as usize), "a map is not a superblock's");
     page[..8].copy_from_slice(&made.to_le_bytes());
     page[8..10].copy_from_slice(&(slots as u16).to_le_bytes());
     let (head, rest) = page[HEAD_BYTES..].split_at_mut(slots * SLOT_BYTES);

@@ -152,6 +152,7 @@ impl Superblocks {
 
     #[inline]
     pub(super) fn entry_of(&self, slot: usize, index: u32) -> u16 {
+        debug_assert!(slot as u32 * self.layout.pages_per_block + index < u32::from(NOWHERE), "a place has no number");
         (slot as u32 * self.layout.pages_per_block + index) as u16
     }
 
