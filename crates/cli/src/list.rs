@@ -33,9 +33,17 @@ fn as_text() -> String {
             [p.name.to_string(), mapping, validity, victim, placement, p.composition.power_loss().to_string()]
         }),
     );
+    let all = parameters();
+    let values = all.iter().flat_map(|of| of.words.iter().map(|word| (of.name, word)));
     let parameters = table::texts(
         ["parameter (--set)", "values", "what it is"],
-        parameters().into_iter().map(|of| [of.name.to_string(), of.values, of.about.to_string()]),
+        all.iter().map(|of| [of.name.to_string(), of.values.clone(), of.about.to_string()]),
+    );
+    let values = table::texts(
+        ["value (--set)", "what it is", "needs"],
+        values
+            .filter(|(_, (_, about, _))| !about.is_empty())
+            .map(|(of, (word, about, needs))| [format!("{of}={word}"), about.to_string(), needs.join("\n")]),
     );
     let workloads = table::texts(["workload", "what it asks"], workload::LIST.iter().copied().map(pair));
     let formats = table::texts(
@@ -55,6 +63,6 @@ fn as_text() -> String {
         faults().into_iter().map(|(name, of, about)| [name, of, about].map(str::to_string)),
     );
     format!(
-        "{ftls}\n\n{parts}\n\n{parameters}\n\n{workloads}\n\n{formats}\n\n{timings}\n\n{crash_workloads}\n\n{kinds}\n"
+        "{ftls}\n\n{parts}\n\n{parameters}\n\n{values}\n\n{workloads}\n\n{formats}\n\n{timings}\n\n{crash_workloads}\n\n{kinds}\n"
     )
 }

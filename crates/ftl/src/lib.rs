@@ -33,8 +33,8 @@ mod spec;
 pub use barriers::Barrier;
 pub use config::{
     Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart,
-    LastBackground, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts,
-    Parameter, PowerPart, SuperblockParts, Synchronize, ValidityPart, WearPart, parameters,
+    LastBackground, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MergeCosts, MetadataPart, OnMiss,
+    PageParts, PowerPart, SuperblockParts, Switch, Synchronize, ValidityPart, WearPart, parameters,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
@@ -48,3 +48,4 @@ pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};
 #[cfg(feature = "std")]
 pub use registry::{Registry, RegistryError};
+pub use spec::Parameter;

@@ -1,9 +1,9 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    B_TREE, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, GECKO, IntegrityPart, LAZY, LastParts,
-    LogInstances, LogParts, LogScheme, MU_BITMAPS, MU_TREE, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
-    SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart,
+    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, GeckoMerge, IntegrityPart, LastParts, LogInstances,
+    LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Synchronize,
+    TIMEOUT_MS, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
@@ -31,9 +31,20 @@ const PAGE: PageParts = PageParts::PAGE;
 const PAGED: MappingPart = MappingPart::Paged {
     cache_entries: 0,
     on_miss: OnMiss::Fetch,
-    dirty: DirtyLimit::NONE,
+    dirty: DirtyLimit::DEFAULT,
     directory: DirectoryPart::Flat,
 };
+
+const LAZY: MappingPart = MappingPart::Paged {
+    cache_entries: 0,
+    on_miss: OnMiss::Lazy,
+    dirty: DirtyLimit::DEFAULT,
+    directory: DirectoryPart::Flat,
+};
+
+const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0 };
+
+const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 
@@ -200,7 +211,7 @@ pub const PRESETS: &[Preset] = &[
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
                 dirty: DirtyLimit { percent: 10, synchronize: Synchronize::TranslationPage },
-                directory: B_TREE,
+                directory: DirectoryPart::BTree { nodes: 0, fanout: 0 },
             },
             validity: ValidityPart::PageValidityLog,
             power: PowerPart::Synchronize,
@@ -212,7 +223,7 @@ pub const PRESETS: &[Preset] = &[
         about: "extents and bitmap entries in a µ-Tree, a bitmap cache, a block for each partition (µ-FTL)",
         composition: Composition::PageMapped(PageParts {
             mapping: MU_TREE,
-            validity: MU_BITMAPS,
+            validity: ValidityPart::MuTree { bitmap_cache: 1024 },
             placement: placements::partitions::SPEC.chosen(),
             ..PAGE
         }),
@@ -224,8 +235,8 @@ pub const PRESETS: &[Preset] = &[
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
-                dirty: DirtyLimit::NONE,
-                directory: B_TREE,
+                dirty: DirtyLimit::DEFAULT,
+                directory: DirectoryPart::BTree { nodes: 0, fanout: 0 },
             },
             validity: ValidityPart::FlashBitmap,
             power: PowerPart::Battery,
@@ -266,7 +277,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "last++",
         about: "segments over all channels, sequential log blocks, random ones in a hot and a cold partition (LAST++)",
-        composition: log_block(LogScheme::Last(LastParts::PAPERS)),
+        composition: log_block(LogScheme::Last(LastParts::DEFAULT)),
     },
     Preset {
         name: "ftl-mm:block",

@@ -7,7 +7,8 @@ use crate::config::{ConfigError, parameters};
 use crate::policy::registered::{Brought, bring, placements, victims};
 use crate::policy::{PlacementSpec, VictimSpec};
 use crate::presets::{PRESETS, Preset, bring_presets};
-use crate::spec::Spec;
+use crate::spec::{PARAM_NUMBERS_MAX, Param, Spec};
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use thiserror::Error;
@@ -145,7 +146,7 @@ fn check(what: &'static str, specs: &[&Spec]) -> Result<(), RegistryError> {
     }
     for (n, spec) in specs.iter().enumerate() {
         let wrong = |right: String| RegistryError::Wrong { what, name: spec.name.to_string(), right };
-        spec.check().map_err(wrong)?;
+        why_wrong(spec).map_or(Ok(()), |right| Err(wrong(right)))?;
         for param in spec.params {
             let mut others = specs.iter().take(n).flat_map(|other| other.params);
             if others.any(|other| other.name == param.name && other != param) {
@@ -154,6 +155,32 @@ fn check(what: &'static str, specs: &[&Spec]) -> Result<(), RegistryError> {
         }
     }
     Ok(())
+}
+
+/// Why a statement cannot be: what would be right.
+fn why_wrong(spec: &Spec) -> Option<String> {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+".contains(c))
+    };
+    if !is_name(spec.name) {
+        return Some("a name of small letters, digits and '-' would be right".into());
+    }
+    let width: usize = spec.params.iter().map(Param::width).sum();
+    if width > PARAM_NUMBERS_MAX {
+        return Some(format!("parameters of {width} numbers; {PARAM_NUMBERS_MAX} or fewer would be right"));
+    }
+    let mut params = spec.params.iter().enumerate();
+    params.find_map(|(n, param)| {
+        let name = param.name;
+        if !name.split_once('.').is_some_and(|(of, name)| is_name(of) && is_name(name)) {
+            return Some(format!("its parameter '{name}'; a name such as {}.depth would be right", spec.name));
+        }
+        if spec.params.iter().take(n).any(|other| other.name == name) {
+            return Some(format!("its parameter '{name}' is there twice"));
+        }
+        (!param.takes(param.default)).then(|| format!("the default of its parameter '{name}' is no value of it"))
+    })
 }
 
 /// The first name that is there twice.
@@ -165,7 +192,6 @@ fn twice<'n>(names: &[&'n str]) -> Option<&'n str> {
 mod tests {
     use super::*;
     use crate::policy::{Choice, Victim, View};
-    use crate::spec::Param;
     use alloc::boxed::Box;
 
     #[derive(Clone, Copy)]

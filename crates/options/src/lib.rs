@@ -10,6 +10,8 @@ mod failure;
 pub mod memory;
 mod names;
 mod parallel;
+#[cfg(test)]
+mod reference;
 mod run;
 mod settings;
 mod shape_args;

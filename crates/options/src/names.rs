@@ -65,8 +65,14 @@ pub fn everything() -> serde_json::Value {
                  "metadata": metadata, "power": power}})
         })
         .collect();
-    let parameters: Vec<_> =
-        parameters().iter().map(|of| json!({"name": of.name, "values": of.values, "about": of.about})).collect();
+    let parameters: Vec<_> = parameters()
+        .iter()
+        .map(|of| {
+            json!({"name": of.name, "values": of.values, "about": of.about, "range": of.range,
+            "default": of.default, "of": of.of, "words": of.words.iter().map(|(name, about, needs)|
+                json!({"name": name, "about": about, "needs": needs})).collect::<Vec<_>>()})
+        })
+        .collect();
     let workloads: Vec<_> = workload::LIST.iter().map(|(spec, about)| json!({"spec": spec, "about": about})).collect();
     let formats: Vec<_> = Format::all()
         .iter()

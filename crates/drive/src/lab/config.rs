@@ -108,7 +108,7 @@ pub enum LabError {
     Depth(u32),
     /// The FTL is not made to survive a power cut.
     #[error("{0} does not survive power cuts: {1}")]
-    NotPromised(String, &'static str),
+    NotPromised(String, String),
     /// None of the faults asked for can meet this FTL.
     #[error("none of these faults meets {0}: {1}")]
     NoFault(String, &'static str),

@@ -126,7 +126,7 @@ pub trait Subject: Debug + Send + Sync {
     }
 
     /// Why it is not made to survive a power cut, if it is not: it is not tried then.
-    fn why_not_survivable(&self) -> Option<&'static str> {
+    fn why_not_survivable(&self) -> Option<String> {
         None
     }
 
@@ -226,7 +226,7 @@ impl Subject for Config {
         }
     }
 
-    fn why_not_survivable(&self) -> Option<&'static str> {
+    fn why_not_survivable(&self) -> Option<String> {
         self.composition.why_not_survivable()
     }
 

@@ -19,8 +19,8 @@ fn table() -> String {
             faults.push(fault);
         }
     }
-    let mut why: Vec<&'static str> = Vec::new();
-    let mut number = |reason: &'static str| {
+    let mut why: Vec<String> = Vec::new();
+    let mut number = |reason: String| {
         let known = why.iter().position(|other| *other == reason);
         1 + known.unwrap_or_else(|| {
             why.push(reason);
@@ -43,7 +43,7 @@ fn table() -> String {
                     Promise::Kept => "kept".to_string(),
                     Promise::Flushed => "flushed".to_string(),
                     Promise::Detected => "detected".to_string(),
-                    Promise::Nothing(reason) => format!("no ({})", number(reason)),
+                    Promise::Nothing(reason) => format!("no ({})", number(reason.to_string())),
                 },
             };
             _ = write!(text, " {promise} |");

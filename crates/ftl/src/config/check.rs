@@ -1,36 +1,74 @@
 //! Whether a drive has room for the parameters.
 
-use super::parts::CACHE_MIN;
-use super::{ConfigError, MappingPart, PageParts, ValidityPart};
-use crate::policy::SampleOf;
+use super::parts::{CACHE_MIN, ENTRY_BYTES};
+use super::{ConfigError, LogInstances, LogParts, LogScheme, MappingPart, PageParts, ValidityPart};
+use alloc::format;
 use phelsuma_nand::Geometry;
 
 impl PageParts {
-    /// Refuses parameters that a drive of this shape cannot have.
-    ///
-    /// # Errors
-    /// [`ConfigError::Partitions`], [`ConfigError::Cache`] and [`ConfigError::Sample`].
-    pub fn check_on(&self, geometry: &Geometry, logical_pages: u32) -> Result<(), ConfigError> {
-        let (blocks, pages_per_block) = (geometry.blocks(), geometry.pages_per_block());
-        match (self.validity, self.mapping, self.victim.sample()) {
-            (ValidityPart::Gecko { partitions, .. }, ..) if partitions > pages_per_block => {
-                Err(ConfigError::Partitions { partitions, pages_per_block })
-            }
+    pub(super) fn check_on(&self, geometry: &Geometry, logical_pages: u32) -> Result<(), ConfigError> {
+        let (blocks, pages) = (geometry.blocks(), geometry.pages_per_block());
+        Err(ConfigError::NoRoom(match (self.validity, self.mapping, self.victim.sample()) {
+            (ValidityPart::Gecko { partitions, .. }, ..) if partitions > pages => format!(
+                "'gecko.partitions' cannot be '{partitions}': a block has {pages} pages and cannot have more parts"
+            ),
             (_, MappingPart::Paged { cache_entries: entries, .. }, _) if entries > logical_pages.max(CACHE_MIN) => {
-                Err(ConfigError::Cache { entries, logical_pages })
+                let bytes = u64::from(logical_pages) * ENTRY_BYTES;
+                format!(
+                    "a cache of {entries} mapping entries and {logical_pages} logical pages: a cache of at most as many \
+                     entries ({bytes} bytes) would be right"
+                )
             }
-            (.., Some(SampleOf { blocks: sample, .. })) if sample > blocks => {
-                Err(ConfigError::Sample { sample, blocks })
-            }
-            _ => Ok(()),
+            (.., Some(sample)) if sample.blocks > blocks => format!(
+                "'victim.sample' cannot be '{}': the drive has {blocks} blocks and a sample of it no more",
+                sample.blocks
+            ),
+            _ => return Ok(()),
+        }))
+    }
+}
+
+impl LogParts {
+    /// Log blocks of an FTL that has all of a drive of this shape.
+    pub fn log_blocks_on(&self, geometry: &Geometry) -> u32 {
+        match (self.scheme, self.log_blocks) {
+            (LogScheme::Block, _) => 1,
+            (LogScheme::Last(_), 0) => (geometry.blocks() / 32).max(4 * geometry.channels()),
+            (_, 0) => (geometry.blocks() / 32).max(4),
+            (_, blocks) => blocks,
         }
+    }
+
+    pub(super) fn check_on(&self, geometry: &Geometry, _logical_pages: u32) -> Result<(), ConfigError> {
+        let (blocks, channels) = (geometry.blocks(), geometry.channels());
+        let is_dealt = self.instances == LogInstances::PerChannel;
+        let log_blocks = if is_dealt && self.log_blocks == 0 { 0 } else { self.log_blocks_on(geometry) };
+        let maps = if let LogScheme::Superblock(of) = self.scheme { of.maps } else { 0 };
+        let dealt = [("log.blocks", self.log_blocks), ("superblock.maps", maps)];
+        let too_few = dealt.into_iter().find(|(_, number)| is_dealt && *number > 0 && number / 2 < channels);
+        Err(ConfigError::NoRoom(match too_few {
+            _ if log_blocks >= blocks => {
+                format!("{log_blocks} log blocks (log.blocks) cannot be had: the drive has {blocks} blocks in all")
+            }
+            _ if matches!(self.scheme, LogScheme::Last(_)) && log_blocks < 3 * channels => format!(
+                "'log.blocks' cannot be '{log_blocks}': last++ has a sequential log block and two random ones on each of \
+                 {channels} channels; {} or more would be right",
+                3 * channels
+            ),
+            Some((name, number)) => format!(
+                "'{name}' cannot be '{number}': it is dealt to the FTLs of {channels} channels, at least two each; {} or \
+                 more would be right",
+                2 * channels
+            ),
+            None => return Ok(()),
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::ConfigError;
     use crate::presets::with;
+    use alloc::string::ToString;
     use phelsuma_nand::Geometry;
 
     #[test]
@@ -42,7 +80,8 @@ mod tests {
         assert!(parts.check_on(&drive(128, 16), 999).is_err());
         let parts = with("page", &[("victim", "sampled"), ("victim.sample", "32")]).unwrap();
         assert!(parts.check_on(&drive(64, 32), 1000).is_ok());
-        assert_eq!(parts.check_on(&drive(64, 31), 1000), Err(ConfigError::Sample { sample: 32, blocks: 31 }));
+        let error = parts.check_on(&drive(64, 31), 1000).unwrap_err().to_string();
+        assert_eq!(error, "'victim.sample' cannot be '32': the drive has 31 blocks and a sample of it no more");
         assert!(with("page", &[("victim", "sampled")]).unwrap().check_on(&drive(64, 4), 100).is_ok());
     }
 }

@@ -1,8 +1,8 @@
 //! What an FTL is put together from, of whichever family it is.
 
-use super::parameters::parameters;
-use super::rows::{Parts, unknown};
-use super::{ConfigError, LogInstances, LogParts, PageParts, PowerPart};
+use super::by_name::Parts;
+use super::{ConfigError, LogInstances, LogParts, MappingPart, PageParts, PowerPart};
+use crate::policy::Knowledge;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use phelsuma_nand::Geometry;
@@ -70,7 +70,10 @@ impl Composition {
 
     /// The entries that its mapping caches, 0 for the default; none where it has no cache.
     pub fn cache_entries(&self) -> Option<u32> {
-        self.page_mapped().and_then(|parts| parts.cache_entries())
+        match self.page_mapped()?.mapping {
+            MappingPart::Paged { cache_entries, .. } => Some(cache_entries),
+            _ => None,
+        }
     }
 
     /// Whether it has a cache of mapping entries.
@@ -95,7 +98,7 @@ impl Composition {
     }
 
     /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
-    pub fn why_not_survivable(&self) -> Option<&'static str> {
+    pub fn why_not_survivable(&self) -> Option<String> {
         self.page_mapped().and_then(|parts| parts.why_not_survivable())
     }
 
@@ -122,7 +125,7 @@ impl Composition {
     /// Refuses parameters that a drive of this shape cannot have.
     ///
     /// # Errors
-    /// As [`PageParts::check_on`] and [`LogParts::check_on`].
+    /// [`ConfigError::NoRoom`].
     pub fn check_on(&self, geometry: &Geometry, logical_pages: u32) -> Result<(), ConfigError> {
         either!(self, parts => parts.check_on(geometry, logical_pages))
     }
@@ -157,12 +160,26 @@ impl Composition {
         for (name, value) in settings {
             match self.refuse_of_other_family(name, value) {
                 Ok(()) => own.push((*name, *value)),
-                Err(error @ ConfigError::NoSuchPart { .. }) => lacking.push(error),
-                Err(error) => return Err(error),
+                Err(error) => lacking.push(error),
             }
         }
         lacking.extend(either!(self, parts => parts.set_those_there(&own)?));
         Ok(lacking)
+    }
+
+    /// What it has to be told; none for all FTLs that could be built.
+    pub fn knowledge(&self) -> Option<Knowledge> {
+        self.page_mapped().and_then(|parts| parts.placement.knowledge())
+    }
+
+    /// Why it is not to hold anybody's data, in a few words; none for all FTLs that could be built.
+    pub fn why_oracle(&self) -> Option<&'static str> {
+        Some(match self.knowledge()? {
+            Knowledge::Classes(_) => {
+                "it is an oracle: it has to be told the class of each page, which no real host knows"
+            }
+            Knowledge::Deaths => "it is an oracle: it has to be told when each page dies, which no real host knows",
+        })
     }
 
     /// Every part and parameter with its value, a part before what changes it: what an image keeps.
@@ -173,11 +190,26 @@ impl Composition {
     fn refuse_of_other_family(&self, name: &str, value: &str) -> Result<(), ConfigError> {
         // A value that the parameter cannot have is told by those who have it.
         let only = match (self, PageParts::has(name), LogParts::has(name)) {
-            (_, false, false) => return Err(unknown(name.to_string(), parameters().into_iter())),
             (Self::PageMapped(_), false, true) => OF_LOG_BLOCK,
             (Self::LogBlock(_), true, false) => OF_PAGE_MAPPED,
             _ => return Ok(()),
         };
         Err(ConfigError::NoSuchPart { name: name.to_string(), value: value.to_string(), only: only.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::PRESETS;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn two_presets_are_oracles() {
+        let oracles: Vec<&str> = PRESETS
+            .iter()
+            .filter(|preset| preset.composition.why_oracle().is_some())
+            .map(|preset| preset.name)
+            .collect();
+        assert_eq!(oracles, ["static-quota", "oracle"]);
     }
 }

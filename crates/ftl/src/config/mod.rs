@@ -1,33 +1,31 @@
 //! What an FTL is put together from, and the parameters that change it.
 
+mod by_name;
 mod check;
 mod composition;
 mod error;
-mod knowledge;
-mod log_block;
+mod log_parts;
 mod names;
 mod page_parts;
-mod page_rows;
-mod parameters;
 mod parts;
 mod power;
-mod rows;
 #[cfg(test)]
 mod tests;
 mod together;
 
+pub use by_name::parameters;
 pub use composition::Composition;
 pub(crate) use composition::OnFlash;
 pub use error::ConfigError;
-pub use log_block::{LastBackground, LastParts, LogInstances, LogParts, LogScheme, SuperblockParts};
+pub use log_parts::{
+    LastBackground, LastParts, LogInstances, LogParts, LogScheme, MergeCosts, SuperblockParts, Switch,
+};
 pub use page_parts::PageParts;
-pub use parameters::parameters;
-pub(crate) use parts::{B_TREE, GECKO, LAZY, LOOKS_MAX, MU_BITMAPS, MU_TREE, TIMEOUT_MS};
 pub use parts::{
     DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart, MappingPart, MetadataPart, OnMiss, PowerPart,
     Synchronize, ValidityPart, WearPart,
 };
-pub use rows::Parameter;
+pub(crate) use parts::{LOOKS_MAX, TIMEOUT_MS};
 
 #[cfg(phelsuma_mutants)]
 use crate::barriers::Barrier;

@@ -1,8 +1,15 @@
-//! A page-mapped FTL as a composition of parts.
+//! A page-mapped FTL as a composition of parts, and its rows.
 
-use super::parts::{IntegrityPart, MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
-use crate::policy::{PlacementSpec, VictimSpec, placements, victims};
-use crate::spec::Chosen;
+use super::ConfigError;
+use super::by_name::Parts;
+use super::parts::{
+    DirectoryPart, DirtyLimit, IntegrityPart, MappingPart, MetadataPart, PAGED, PowerPart, ValidityPart, WearPart,
+};
+use crate::policy::registered::{placements, victims};
+use crate::policy::{PlacementSpec, VictimSpec};
+use crate::policy::{placements as of_placement, victims as of_victim};
+use crate::spec::{Chosen, Open, Part, Row, Stated};
+use alloc::string::ToString;
 
 /// A page-mapped FTL as a composition of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,23 +38,72 @@ impl PageParts {
         mapping: MappingPart::RamTable,
         integrity: IntegrityPart::NoFlush,
         validity: ValidityPart::RamBitmap,
-        victim: victims::greedy::SPEC.chosen(),
-        placement: placements::one_stream::SPEC.chosen(),
+        victim: of_victim::greedy::SPEC.chosen(),
+        placement: of_placement::one_stream::SPEC.chosen(),
         metadata: MetadataPart::Collected,
         power: PowerPart::Scan,
         wear: WearPart::Nothing,
     };
+}
 
-    /// The entries that its mapping caches, 0 for the default; none where it has no cache.
-    pub fn cache_entries(&self) -> Option<u32> {
-        match self.mapping {
-            MappingPart::RamTable | MappingPart::MuTree { .. } => None,
-            MappingPart::Paged { cache_entries, .. } => Some(cache_entries),
+impl Parts for PageParts {
+    fn rows() -> impl Iterator<Item = Row<Self>> {
+        let victim = Row::<Self>::Open(Open {
+            name: "victim",
+            about: "which block is collected next",
+            all: || victims().map(|part| &part.spec).collect(),
+            choose: |parts, place| parts.victim = victims().nth(place).map_or(parts.victim, |part| part.chosen()),
+            settings: |parts| parts.victim.settings("victim"),
+            find: |parts, name| parts.victim.find(name),
+        });
+        let placement = Row::<Self>::Open(Open {
+            name: "placement",
+            about: "which stream a page is written to",
+            all: || placements().map(|part| &part.spec).collect(),
+            choose: |parts, place| {
+                parts.placement = placements().nth(place).map_or(parts.placement, |part| part.chosen());
+            },
+            settings: |parts| parts.placement.settings("placement"),
+            find: |parts, name| parts.placement.find(name),
+        });
+        Row::<Self>::part::<MappingPart>(|parts, name| parts.mapping.at(name))
+            .chain(Row::<Self>::group::<DirtyLimit>(PAGED, |parts, name| match &mut parts.mapping {
+                MappingPart::Paged { dirty, .. } => dirty.param(name),
+                _ => None,
+            }))
+            .chain(Row::<Self>::part::<DirectoryPart>(|parts, name| match &mut parts.mapping {
+                MappingPart::Paged { directory, .. } => directory.at(name),
+                _ => None,
+            }))
+            .chain(Row::<Self>::part::<IntegrityPart>(|parts, name| parts.integrity.at(name)))
+            .chain(Row::<Self>::part::<ValidityPart>(|parts, name| parts.validity.at(name)))
+            .chain([victim, placement])
+            .chain(Row::<Self>::part::<MetadataPart>(|parts, name| parts.metadata.at(name)))
+            .chain(Row::<Self>::part::<PowerPart>(|parts, name| parts.power.at(name)))
+            .chain(Row::<Self>::part::<WearPart>(|parts, name| parts.wear.at(name)))
+    }
+
+    fn follows(&mut self) {
+        if !matches!(self.mapping, MappingPart::Paged { .. }) {
+            self.integrity = IntegrityPart::NoFlush;
         }
     }
 
-    /// Whether it has a cache of mapping entries.
-    pub fn has_cache(&self) -> bool {
-        self.cache_entries().is_some()
+    /// Where the parts are such that power cuts are not survived in the way that was, and no other was asked for, they are
+    /// not at all.
+    fn settle(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
+        if let Some((name, value, right)) = self.why_not_together() {
+            return Err(ConfigError::BadValue { name: name.into(), value, right });
+        }
+        let Some(why) = self.why_not_survivable().filter(|_| self.power != PowerPart::Nothing) else { return Ok(()) };
+        match settings.iter().find(|(name, _)| *name == "power") {
+            Some((name, value)) => {
+                Err(ConfigError::BadValue { name: name.to_string(), value: value.to_string(), right: why })
+            }
+            None => {
+                self.power = PowerPart::Nothing;
+                Ok(())
+            }
+        }
     }
 }

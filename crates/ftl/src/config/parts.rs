@@ -1,212 +1,7 @@
-//! The parts that an FTL can be put together from, and their defaults. With which of them a power cut is survived is in
-//! `power.rs`.
+//! The parts of a page-mapped FTL but its policies, in the order in which an image keeps them: what each can be, its
+//! parameters with their ranges and defaults, and what each of them means.
 
-use crate::spec::words;
-
-/// Where each logical page is: the mapping part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MappingPart {
-    /// The whole table in RAM.
-    RamTable,
-    /// Translation pages on flash, their directory and a cache of entries in RAM (DFTL; GeckoFTL section 4).
-    Paged {
-        /// C, the entries that the cache holds; 0 for the default: 1/512 of the table at 8 bytes an entry, at
-        /// least 1,024.
-        cache_entries: u32,
-        /// What a write does when its entry is not cached.
-        on_miss: OnMiss,
-        /// How many of the entries may be dirty.
-        dirty: DirtyLimit,
-        /// How it is known where each translation page is.
-        directory: DirectoryPart,
-    },
-    /// Extents in a µ-Tree on flash (µ-FTL section 4.2).
-    MuTree {
-        /// Pages of its read cache, 1 or more.
-        read_pages: u32,
-        /// Pages of its write cache; with 0 each update is programmed at once.
-        write_pages: u32,
-        /// Bits of a record: 32 or 40, or 0 for as many as it takes to name a page of the drive.
-        record_bits: u32,
-    },
-}
-
-/// How it is known where each translation page is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DirectoryPart {
-    /// By a directory in RAM, four bytes a translation page (GMD; GeckoFTL section 2).
-    Flat,
-    /// The translation pages are the leaves of a B+-tree on flash, of which RAM holds the root (GeckoFTL section 5.3).
-    BTree {
-        /// Inner nodes cached; 0 for the default: an eighth of them, at least 8.
-        nodes: u32,
-        /// Children of a node; 0 for as many as a page has room for.
-        fanout: u32,
-    },
-}
-
-/// How many cached entries may be dirty, and what is synchronized when there are more (LazyFTL as GeckoFTL sections 5.3
-/// and 6 take it).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DirtyLimit {
-    /// Percent of C, from 1 to 100: 100 is none.
-    pub percent: u32,
-    /// What goes with an entry that leaves the dirty ones.
-    pub synchronize: Synchronize,
-}
-
-impl DirtyLimit {
-    /// Every entry may be dirty.
-    pub const NONE: Self = Self { percent: 100, synchronize: Synchronize::TranslationPage };
-
-    /// D, the entries that may be dirty in a cache of so many.
-    pub(crate) fn entries(self, cache_entries: u32) -> u32 {
-        ((u64::from(cache_entries) * u64::from(self.percent) / 100) as u32).max(1)
-    }
-}
-
-/// What is synchronized when a dirty entry must go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Synchronize {
-    /// Its translation page.
-    TranslationPage,
-    /// Those as well of all dirty entries whose pages lie in the same block (GeckoFTL section 6 of LazyFTL).
-    PhysicalBlock,
-}
-
-words!(Synchronize { TranslationPage = "translation-page", PhysicalBlock = "physical-block" });
-
-/// When dirty entries are written to flash besides when they must go: the integrity methods of DFTL (LAST++ section
-/// 5.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IntegrityPart {
-    /// Only when they must go (NOFLUSH).
-    NoFlush,
-    /// After each page that the host writes, before that is acknowledged (PAGE).
-    Page,
-    /// All of them, once the oldest change is so old (TIMEOUT).
-    Timeout {
-        /// In milliseconds of simulated time, 1 or more.
-        ms: u32,
-    },
-    /// After each request of the host's, before it is acknowledged (REQ).
-    Request,
-}
-
-impl IntegrityPart {
-    /// Whether a write is acknowledged only when its entries are in translation pages.
-    pub fn acknowledges_what_is_mapped(self) -> bool {
-        matches!(self, Self::Page | Self::Request)
-    }
-}
-
-/// The timeout of LAST++ section 5.3, in milliseconds: 30 seconds.
-pub(crate) const TIMEOUT_MS: u32 = 30_000;
-
-/// What a host write does when the mapping entry is not cached.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OnMiss {
-    /// It reads the translation page, and so learns which page it makes stale.
-    Fetch,
-    /// It leaves that to the next synchronization (GeckoFTL section 4.1).
-    Lazy,
-}
-
-words!(OnMiss { Fetch = "fetch", Lazy = "lazy" });
-
-/// Which physical pages are live: the validity part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ValidityPart {
-    /// A bitmap in RAM (PVB).
-    RamBitmap,
-    /// A bitmap in flash.
-    FlashBitmap,
-    /// A log of stale pages in flash, chained by block (PVL; IB-FTL as GeckoFTL appendix E has it).
-    PageValidityLog,
-    /// Logarithmic Gecko (GeckoFTL section 3).
-    Gecko {
-        /// T, the size ratio of neighbouring levels, 2 or more.
-        size_ratio: u32,
-        /// S, the parts of a block's bitmap; 0 for the default: one for each 32 pages of a block.
-        partitions: u32,
-        /// How runs are merged.
-        merge: GeckoMerge,
-    },
-    /// Bitmap entries in the µ-Tree of the mapping, with the bitmap cache (µ-FTL section 4.3). Only with the mapping part
-    /// `MuTree`.
-    MuTree {
-        /// Invalid extents that the bitmap cache holds, at four bytes each; with 0 there is none.
-        bitmap_cache: u32,
-    },
-}
-
-/// How the runs of Logarithmic Gecko are merged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GeckoMerge {
-    /// Two at a time, level by level (GeckoFTL section 3).
-    TwoWay,
-    /// All that are going to be merged, at once (GeckoFTL appendix A).
-    MultiWay,
-}
-
-words!(GeckoMerge { MultiWay = "multi-way", TwoWay = "two-way" });
-
-/// What becomes of blocks of metadata.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MetadataPart {
-    /// They are collected like all others.
-    Collected,
-    /// They are left until all of their pages are stale (GeckoFTL section 4.2), unless they take too much space.
-    Left,
-}
-
-words!(MetadataPart { Collected = "collected", Left = "left" });
-
-/// How a drive survives a power cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PowerPart {
-    /// By scanning spare areas when the power is back. For a mapping table and validity in RAM.
-    Scan,
-    /// A battery keeps the flash going while what RAM alone knows is saved
-    /// ([`Ftl::power_fail`](crate::Ftl::power_fail)). For a demand-paged mapping with a bitmap in RAM or in flash.
-    Battery,
-    /// By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with Logarithmic
-    /// Gecko.
-    GeckoRec,
-    /// By synchronizing everything before the drive goes on, and reading the whole translation table, or the whole page
-    /// validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them). For a demand-paged mapping with
-    /// validity in RAM or in such a log.
-    Synchronize,
-    /// From the translation pages alone: no page of the host's is looked at. What they do not know is as old as they
-    /// are, or a read error; what of it was acknowledged, [`IntegrityPart`] says. For a
-    /// demand-paged mapping with a bitmap in RAM.
-    Fast,
-    /// Not at all.
-    Nothing,
-}
-
-words!(PowerPart {
-    Scan = "scan",
-    Battery = "battery",
-    GeckoRec = "gecko-rec",
-    Synchronize = "synchronize",
-    Fast = "fast",
-    Nothing = "nothing"
-});
-
-/// Whether blocks are worn evenly.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WearPart {
-    /// As it comes.
-    Nothing,
-    /// Erase counts in spare areas, static and dynamic levelling (GeckoFTL appendix D).
-    Levelling {
-        /// How far below the average the erase count of a block of static data must be for it to be emptied.
-        threshold: u32,
-        /// How many free blocks are looked at before one is opened; with 1 there is no dynamic levelling.
-        looks: u32,
-    },
-}
+use crate::spec::{Requirement, group, part, values};
 
 /// A cached mapping entry, at packed size.
 pub const ENTRY_BYTES: u64 = 8;
@@ -214,29 +9,143 @@ pub const ENTRY_BYTES: u64 = 8;
 /// The smallest cache of mapping entries.
 pub(crate) const CACHE_MIN: u32 = 16;
 
-/// A B+-tree of translation pages with its defaults.
-pub(crate) const B_TREE: DirectoryPart = DirectoryPart::BTree { nodes: 0, fanout: 0 };
-
-/// The demand-paged mapping with its defaults.
-pub(crate) const LAZY: MappingPart = MappingPart::Paged {
-    cache_entries: 0,
-    on_miss: OnMiss::Lazy,
-    dirty: DirtyLimit::NONE,
-    directory: DirectoryPart::Flat,
-};
-
-/// Logarithmic Gecko with its defaults.
-pub(crate) const GECKO: ValidityPart =
-    ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
-
-/// Extents in a µ-Tree with the defaults: caches of 44 KiB with pages of 4 KiB, as µ-FTL has for its PIC trace (figure 8).
-pub(crate) const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0 };
-
-/// Bitmap entries in the same tree with the default: 4 KiB of bitmap cache (µ-FTL figure 8).
-pub(crate) const MU_BITMAPS: ValidityPart = ValidityPart::MuTree { bitmap_cache: 1024 };
+/// The timeout of LAST++ section 5.3, in milliseconds: 30 seconds.
+pub(crate) const TIMEOUT_MS: u32 = 30_000;
 
 /// The most free blocks that levelling looks at before one is opened.
 pub(crate) const LOOKS_MAX: u32 = 32;
 
-/// Levelling of wear with its defaults.
-pub(super) const LEVELLING: WearPart = WearPart::Levelling { threshold: 12, looks: 8 };
+/// What the parameters of translation pages need.
+pub(super) const PAGED: Requirement = ("mapping", &["paged"]);
+
+part! { "mapping" "where each logical page is";
+    MappingPart "Where each logical page is: the mapping part." {
+        RamTable "ram-table" "The whole table in RAM."
+        Paged "paged" "Translation pages on flash, their directory and a cache of entries in RAM (DFTL; GeckoFTL section 4)." {
+            cache_entries: u32 "mapping entries cached by paged, at 8 bytes each" ["mapping.cache",
+                number_or_default(CACHE_MIN, u32::MAX, "1/512 of the table, at least 1024").unit("entries")
+                    .no_number("it can be a whole number of entries").does("has a cache")];
+            on_miss: OnMiss "what a write does whose entry is not cached" ["mapping.on-miss",
+                each_of(OnMiss::EACH).default_is(1).does("misses").label("{}").shown_first()];
+            dirty: DirtyLimit "How many of the entries may be dirty." = (DirtyLimit::DEFAULT);
+            directory: DirectoryPart "How it is known where each translation page is." = (DirectoryPart::Flat);
+        }
+        MuTree "mu-tree" "Extents in a µ-Tree on flash (µ-FTL section 4.2). The defaults are caches of 44 KiB with pages of \
+            4 KiB, as µ-FTL has for its PIC trace (figure 8)." {
+            record_bits: u32 "bits of a record of mu-tree: 32 are enough for 128 GiB of pages of 4 KiB"
+                ["mapping.record-bits", one_of(&[32, 40, 0], 0).default_means("what a page number takes").label("records")];
+            read_pages: u32 "pages that mu-tree's read cache holds"
+                ["mapping.read-pages", number(1, 65_536, 2).label("read").shown_first()];
+            write_pages: u32 "pages that mu-tree's write cache holds; with 0 each update is programmed"
+                ["mapping.write-pages", number(0, 65_536, 9).label("write").shown_first()];
+        }
+    }
+}
+
+values! { OnMiss "What a host write does when the mapping entry is not cached." {
+    Fetch "fetch" "It reads the translation page, and so learns which page it makes stale."
+    Lazy "lazy" "It leaves that to the next synchronization (GeckoFTL section 4.1)."
+} }
+
+group! {
+    DirtyLimit "How many cached entries may be dirty, and what is synchronized when there are more (LazyFTL as GeckoFTL \
+        sections 5.3 and 6 take it)." {
+        percent: u32 "cached entries that may be dirty"
+            ["mapping.dirty-limit", number(1, 100, 100).unit("percent").default_means("none").label("dirty={}%")];
+        synchronize: Synchronize "what is synchronized with a dirty entry that must go"
+            ["mapping.synchronize", each_of(Synchronize::EACH).label("{}")];
+    }
+}
+
+values! { Synchronize "What is synchronized when a dirty entry must go." {
+    TranslationPage "translation-page" "Its translation page."
+    PhysicalBlock "physical-block"
+        "Those as well of all dirty entries whose pages lie in the same block (GeckoFTL section 6 of LazyFTL)."
+} }
+
+part! { "mapping.directory" "where translation pages are: all in RAM, or the root alone" [PAGED];
+    DirectoryPart "How it is known where each translation page is." {
+        Flat "flat" "By a directory in RAM, four bytes a translation page (GMD; GeckoFTL section 2)."
+        BTree "b-tree" "They are the leaves of a B+-tree on flash, of which RAM holds the root (GeckoFTL section 5.3)." {
+            nodes: u32 "inner nodes cached by b-tree, a page each" ["mapping.nodes",
+                number(0, 1_000_000, 0).default_means("an eighth of them, at least 8")];
+            fanout: u32 "children of a node of b-tree" ["mapping.fanout",
+                number_or_default(2, u32::MAX, "what a page has room for")];
+        }
+    }
+}
+
+part! { "integrity" "when paged writes dirty entries that need not go yet" [PAGED]
+    .younger("only the mapping part paged has entries to write");
+    IntegrityPart "When dirty entries are written to flash besides when they must go: the integrity methods of DFTL (LAST++ \
+        section 5.3)." {
+        NoFlush "noflush" "Only when they must go (NOFLUSH)."
+        Page "page" "After each page that the host writes, before that is acknowledged (PAGE)."
+        Timeout "timeout" "All of them, once the oldest change is so old (TIMEOUT)." {
+            ms: u32 "how old a change of an entry may grow before timeout writes all that are dirty" ["integrity.timeout",
+                number(1, 4_000_000_000, TIMEOUT_MS).unit("milliseconds")];
+        }
+        Request "req" "After each request of the host's, before it is acknowledged (REQ)."
+    }
+}
+
+part! { "validity" "which physical pages are live";
+    ValidityPart "Which physical pages are live: the validity part." {
+        RamBitmap "ram-bitmap" "A bitmap in RAM (PVB)."
+        FlashBitmap "flash-bitmap" "A bitmap in flash."
+        PageValidityLog "page-validity-log"
+            "A log of stale pages in flash, chained by block (PVL; IB-FTL as GeckoFTL appendix E has it)."
+        Gecko "gecko" "Logarithmic Gecko (GeckoFTL section 3)." {
+            size_ratio: u32 "T, the size ratio of neighbouring levels" ["gecko.size-ratio", number(2, 64, 2).label("T").always_shown()];
+            partitions: u32 "S, the parts of a block's bitmap, at most its pages"
+                ["gecko.partitions", number(0, 8192, 0).default_means("a 32nd of them").label("S")];
+            merge: GeckoMerge "how runs are merged" ["gecko.merge", each_of(GeckoMerge::EACH).label("{}").always_shown()];
+        }
+        MuTree "mu-tree" "Bitmap entries in the µ-Tree of the mapping, with the bitmap cache (µ-FTL section 4.3). Only with \
+            mapping=mu-tree. The default is 4 KiB (µ-FTL figure 8)." {
+            bitmap_cache: u32 "invalid extents that mu-tree's bitmap cache holds, at 4 bytes each"
+                ["validity.bitmap-cache", number(0, 1 << 24, 1024).label("cache").always_shown()];
+        }
+    }
+}
+
+values! { GeckoMerge "How the runs of Logarithmic Gecko are merged." {
+    MultiWay "multi-way" "All that are going to be merged, at once (GeckoFTL appendix A)."
+    TwoWay "two-way" "Two at a time, level by level (GeckoFTL section 3)."
+} }
+
+part! { "metadata" "whether blocks of metadata are collected or left until they are stale";
+    MetadataPart "What becomes of blocks of metadata." {
+        Collected "collected" "They are collected like all others."
+        Left "left" "They are left until all of their pages are stale (GeckoFTL section 4.2), unless they take too much space."
+    }
+}
+
+part! { "power" "how a power cut is survived: by reading all spare areas; a battery; GeckoRec; synchronizing translation pages anew; from translation pages alone, which loses what these do not say (dftl-timeout, dftl-noflush); not at all";
+    PowerPart "How a drive survives a power cut." {
+        Scan "scan" "By scanning spare areas when the power is back. For a mapping table and validity in RAM."
+        Battery "battery" "A battery keeps the flash going while what RAM alone knows is saved \
+            (`Ftl::power_fail`). For a demand-paged mapping with a bitmap in RAM or in flash."
+        GeckoRec "gecko-rec" "By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with \
+            Logarithmic Gecko."
+        Synchronize "synchronize" "By synchronizing everything before the drive goes on, and reading the whole translation \
+            table, or the whole page validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them). For a \
+            demand-paged mapping with validity in RAM or in such a log."
+        Fast "fast" "From the translation pages alone: no page of the host's is looked at. What they do not know is as old as \
+            they are, or a read error; the integrity part says what of it was acknowledged. For a demand-paged mapping with a \
+            bitmap in RAM."
+        Nothing "nothing" "Not at all."
+    }
+}
+
+part! { "wear" "whether blocks are worn evenly";
+    WearPart "Whether blocks are worn evenly." {
+        Nothing "none" "As it comes."
+        Levelling "levelling" "Erase counts in spare areas, static and dynamic levelling (GeckoFTL appendix D)." {
+            threshold: u32 "erases that a block of static data may lag behind the average"
+                ["wear.threshold", number(1, 10_000, 12).always_shown()];
+            looks: u32 "free blocks looked at for the least or the most worn; with 1 there is no dynamic levelling"
+                ["wear.looks", number(1, LOOKS_MAX, 8).always_shown()];
+        }
+    }
+}

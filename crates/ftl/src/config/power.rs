@@ -1,7 +1,13 @@
-//! How a drive survives a power cut, and with which parts it does.
+//! With which parts a drive survives a power cut.
 
-use super::{DirectoryPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart};
+use super::by_name::Parts;
+use super::together::needs;
+use super::{IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart};
 use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, Owner, SCAN_MARK};
+use crate::spec::either;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 impl PageParts {
     /// Whether a battery saves what RAM alone knows when the power fails.
@@ -25,76 +31,46 @@ impl PageParts {
     }
 
     /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
-    pub fn why_not_survivable(&self) -> Option<&'static str> {
-        let paged = matches!(self.mapping, MappingPart::Paged { .. });
-        let ram_bitmap = self.validity == ValidityPart::RamBitmap;
-        let log = self.validity == ValidityPart::PageValidityLog;
-        let tree = matches!(self.validity, ValidityPart::MuTree { .. });
-        let levels = self.wear != WearPart::Nothing;
-        let shares_marks = levels && !self.marks_of_power().iter().all(|owner| owner.is_apart_from(ERASE_COUNT));
-        let fetches = matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. });
-        let flat = matches!(self.mapping, MappingPart::Paged { directory: DirectoryPart::Flat, .. });
-        match self.power {
-            PowerPart::Scan if paged => Some("scan needs mapping=ram-table or mu-tree"),
-            PowerPart::Scan if !ram_bitmap && !tree => Some("scan needs validity=ram-bitmap or mu-tree"),
-            PowerPart::Battery if !paged => Some("battery needs mapping=paged"),
-            PowerPart::Battery
-                if tree || matches!(self.validity, ValidityPart::Gecko { .. } | ValidityPart::PageValidityLog) =>
-            {
-                Some("battery needs validity=ram-bitmap or flash-bitmap")
+    pub fn why_not_survivable(&self) -> Option<String> {
+        let (power, levels) = (self.power.word(), self.wear != WearPart::Nothing);
+        if self.power == PowerPart::Nothing {
+            return Some(format!("power=nothing{}", self.what_would_be_right()));
+        }
+        if levels && !self.marks_of_power().iter().all(|owner| owner.is_apart_from(ERASE_COUNT)) {
+            return Some(format!("{power} keeps its marks in spare areas where wear=levelling keeps erase counts"));
+        }
+        let lacking = needs("power", power).iter().find(|(part, words)| !words.contains(&self.value(part).as_str()));
+        if let Some((part, words)) = lacking {
+            return Some(format!("{power} needs {part}={}", either(words, "or")));
+        }
+        (self.power == PowerPart::Synchronize && self.validity == ValidityPart::PageValidityLog && !self.fetches())
+            .then(|| format!("{power} with validity=page-validity-log needs mapping.on-miss=fetch"))
+    }
+
+    fn fetches(&self) -> bool {
+        matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. })
+    }
+
+    /// How a power cut could be survived with these parts, or with others.
+    fn what_would_be_right(&self) -> String {
+        let all = [PowerPart::Scan, PowerPart::Battery, PowerPart::GeckoRec, PowerPart::Synchronize];
+        let right = all.iter().filter(|power| Self { power: **power, ..*self }.survives_power_cuts());
+        let right: Vec<String> = right.map(|power| format!("power={}", power.word())).collect();
+        let left = Self { metadata: MetadataPart::Left, power: PowerPart::GeckoRec, ..*self };
+        let as_it_comes = Self { wear: WearPart::Nothing, power: PowerPart::Synchronize, ..*self };
+        match self.validity {
+            _ if !right.is_empty() => format!("; {} would be right for its parts", right.join(" or ")),
+            _ if left.survives_power_cuts() => {
+                "; with metadata=left power=gecko-rec would be right for its parts".into()
             }
-            PowerPart::GeckoRec if !paged => Some("gecko-rec needs mapping=paged"),
-            PowerPart::GeckoRec if !matches!(self.validity, ValidityPart::Gecko { .. }) => {
-                Some("gecko-rec needs validity=gecko")
+            _ if as_it_comes.survives_power_cuts() => {
+                "; with wear=none power=synchronize would be right for its parts".into()
             }
-            PowerPart::Synchronize if shares_marks => {
-                Some("synchronize keeps its marks in spare areas where wear=levelling keeps erase counts")
+            ValidityPart::PageValidityLog => {
+                ", and validity=page-validity-log is recovered with mapping=paged, on-miss=fetch".into()
             }
-            PowerPart::Synchronize if !paged => Some("synchronize needs mapping=paged"),
-            PowerPart::Synchronize if !ram_bitmap && !log => {
-                Some("synchronize needs validity=ram-bitmap or page-validity-log")
-            }
-            PowerPart::Synchronize if log && !fetches => {
-                Some("synchronize with validity=page-validity-log needs mapping.on-miss=fetch")
-            }
-            PowerPart::Fast if !paged => Some("fast needs mapping=paged"),
-            PowerPart::Fast if !ram_bitmap => Some("fast needs validity=ram-bitmap"),
-            PowerPart::Fast if !flat => Some("fast needs mapping.directory=flat"),
-            PowerPart::Fast if levels => Some("fast needs wear=none"),
-            PowerPart::GeckoRec if !flat => Some("gecko-rec needs mapping.directory=flat"),
-            PowerPart::GeckoRec if self.metadata == MetadataPart::Collected => Some("gecko-rec needs metadata=left"),
-            PowerPart::Scan | PowerPart::Battery | PowerPart::GeckoRec | PowerPart::Synchronize | PowerPart::Fast => {
-                None
-            }
-            PowerPart::Nothing => Some(match self.validity {
-                ValidityPart::FlashBitmap if paged => "power=nothing; power=battery would be right for its parts",
-                ValidityPart::FlashBitmap => "power=nothing, and there is no recovery for validity=flash-bitmap",
-                ValidityPart::PageValidityLog if fetches && levels => {
-                    "power=nothing; with wear=none power=synchronize would be right for its parts"
-                }
-                ValidityPart::PageValidityLog if fetches => {
-                    "power=nothing; power=synchronize would be right for its parts"
-                }
-                ValidityPart::PageValidityLog => {
-                    "power=nothing, and validity=page-validity-log is recovered with mapping=paged, on-miss=fetch"
-                }
-                ValidityPart::Gecko { .. } if flat && self.metadata == MetadataPart::Collected => {
-                    "power=nothing; with metadata=left power=gecko-rec would be right for its parts"
-                }
-                ValidityPart::Gecko { .. } if flat => "power=nothing; power=gecko-rec would be right for its parts",
-                ValidityPart::Gecko { .. } => {
-                    "power=nothing, and validity=gecko is recovered with mapping=paged, directory=flat"
-                }
-                ValidityPart::RamBitmap if paged && levels => {
-                    "power=nothing; power=battery would be right for its parts"
-                }
-                ValidityPart::RamBitmap if paged => {
-                    "power=nothing; power=battery or power=synchronize would be right for its parts"
-                }
-                ValidityPart::RamBitmap | ValidityPart::MuTree { .. } => {
-                    "power=nothing; power=scan would be right for its parts"
-                }
-            }),
+            ValidityPart::Gecko { .. } => ", and validity=gecko is recovered with mapping=paged, directory=flat".into(),
+            validity => format!(", and there is no recovery for validity={}", validity.word()),
         }
     }
 
@@ -118,6 +94,13 @@ impl PageParts {
             PowerPart::Fast => "translation pages alone",
             PowerPart::Nothing => "no recovery",
         }
+    }
+}
+
+impl IntegrityPart {
+    /// Whether a write is acknowledged only when its entries are in translation pages.
+    pub(crate) fn acknowledges_what_is_mapped(self) -> bool {
+        matches!(self, Self::Page | Self::Request)
     }
 }
 

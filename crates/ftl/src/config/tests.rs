@@ -1,6 +1,6 @@
 //! Parts and parameters by name.
 
-use super::rows::Parts;
+use super::by_name::Parts;
 use super::{ConfigError, MappingPart, PowerPart, ValidityPart, WearPart};
 use crate::Preset;
 use crate::presets::with;

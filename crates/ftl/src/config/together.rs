@@ -1,31 +1,52 @@
 //! Which parts cannot be together.
 
+use super::parts::PAGED;
 use super::{MappingPart, PageParts, ValidityPart};
+use crate::spec::Requirement;
 use alloc::format;
 use alloc::string::{String, ToString};
 
+/// What parts need of others, in the order in which it is said; each by its name, with those that it can be. What a victim
+/// policy needs it states itself.
+const NEEDS: &[(&str, &str, &[Requirement])] = &[
+    ("validity", "mu-tree", &[("mapping", &["mu-tree"])]),
+    ("power", "scan", &[("mapping", &["ram-table", "mu-tree"]), ("validity", &["ram-bitmap", "mu-tree"])]),
+    ("power", "battery", &[PAGED, ("validity", &["ram-bitmap", "flash-bitmap"])]),
+    ("power", "gecko-rec", &[PAGED, ("validity", &["gecko"]), FLAT, ("metadata", &["left"])]),
+    ("power", "synchronize", &[PAGED, ("validity", &["ram-bitmap", "page-validity-log"])]),
+    ("power", "fast", &[PAGED, ("validity", &["ram-bitmap"]), FLAT, ("wear", &["none"])]),
+];
+
+const FLAT: Requirement = ("mapping.directory", &["flat"]);
+
+/// What a part needs of others.
+pub(super) fn needs(part: &str, word: &str) -> &'static [Requirement] {
+    let stated = NEEDS.iter().find(|(of, name, _)| (*of, *name) == (part, word));
+    stated.map_or(&[], |(.., needs)| needs)
+}
+
 impl PageParts {
-    /// The part that stands in the way of the others, if any does, and what is the matter with it.
-    pub(super) fn why_not_together(&self) -> Option<(&'static str, String)> {
+    /// The part that stands in the way of the others, if any does: which it is, by its name, and what is the matter.
+    pub(super) fn why_not_together(&self) -> Option<(&'static str, String, String)> {
         let samples = self.victim.sample().is_some();
-        if matches!(self.validity, ValidityPart::MuTree { .. }) {
-            let why = match self.mapping {
-                MappingPart::MuTree { .. } if samples => {
-                    "victim=sampled counts a part of the blocks, and a block without a live page would not be noticed"
-                }
-                MappingPart::MuTree { .. } => "",
-                _ => "validity=mu-tree needs mapping=mu-tree, whose tree it is",
-            };
-            if !why.is_empty() {
-                return Some(("validity", why.to_string()));
+        let in_tree = matches!(self.validity, ValidityPart::MuTree { .. });
+        let has_tree = matches!(self.mapping, MappingPart::MuTree { .. });
+        let (part, why) = match (samples, in_tree) {
+            (_, true) if !has_tree => ("validity", "validity=mu-tree needs mapping=mu-tree, whose tree it is"),
+            (true, true) => (
+                "validity",
+                "victim=sampled counts a part of the blocks, and a block without a live page would not be noticed",
+            ),
+            (true, _) if self.placement.counts_all() => {
+                ("placement", "it needs the live pages of all blocks, and victim=sampled counts a part of them")
             }
-        }
-        if samples && self.placement.counts_all() {
-            let why = "it needs the live pages of all blocks, and victim=sampled counts a part of them";
-            return Some(("placement", why.to_string()));
-        }
-        let (placement, why) = self.victim.part().pairs_with?;
-        let needs = || format!("victim={} needs placement={placement}, {why}", self.victim.name());
-        (self.placement.name() != placement).then(|| ("placement", needs()))
+            _ => {
+                let (placement, why) = self.victim.part().pairs_with?;
+                let why = format!("victim={} needs placement={placement}, {why}", self.victim.name());
+                return (self.placement.name() != placement).then(|| ("placement", self.placement.shown(), why));
+            }
+        };
+        let [_, validity, _, placement] = self.names();
+        Some((part, if part == "validity" { validity } else { placement }, why.to_string()))
     }
 }

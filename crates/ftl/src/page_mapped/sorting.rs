@@ -22,7 +22,7 @@ pub(super) fn context(geometry: &Geometry, config: &PageConfig) -> Context {
         pages_per_block: geometry.pages_per_block(),
         logical_pages: config.logical_pages.min(u32::try_from(geometry.pages()).unwrap_or(u32::MAX)),
         seed: config.seed,
-        values: config.composition.victim.values(),
+        values: *config.composition.victim,
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) mod victims;
 
 pub use crate::blocks::{Counters, GroupMinima, MultiLri, View, Wants};
 pub use crate::policy_state as state;
-pub use crate::spec::{Chosen, Domain, PARAM_NUMBERS_MAX, Param, Spec, Values};
+pub use crate::spec::{Chosen, PARAM_NUMBERS_MAX, Param, Values};
 pub use context::Context;
 pub use knowledge::Knowledge;
 pub use phelsuma_nand::{Block, LogicalPage, Page, Spare};

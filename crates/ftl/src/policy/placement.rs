@@ -166,7 +166,7 @@ impl Clone for Box<dyn Placement> {
 }
 
 /// What a placement part says of itself.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct PlacementSpec {
     pub(crate) spec: Spec,
     streams: fn(&Context) -> u8,
@@ -237,7 +237,7 @@ impl PlacementSpec {
 
 impl Chosen<PlacementSpec> {
     fn of(&self, context: &Context) -> Context {
-        Context { values: self.values(), ..*context }
+        Context { values: **self, ..*context }
     }
 
     pub(crate) fn build(&self, context: &Context) -> Box<dyn Placement> {
@@ -249,11 +249,11 @@ impl Chosen<PlacementSpec> {
     }
 
     pub(crate) fn wants(&self) -> Wants {
-        (self.part().wants)(&self.values())
+        (self.part().wants)(self)
     }
 
     pub(crate) fn asks(&self) -> Asks {
-        (self.part().asks)(&self.values())
+        (self.part().asks)(self)
     }
 
     pub(crate) fn counts_all(&self) -> bool {
@@ -261,7 +261,7 @@ impl Chosen<PlacementSpec> {
     }
 
     pub(crate) fn knowledge(&self) -> Option<Knowledge> {
-        self.part().knows.map(|knows| knows(&self.values()))
+        self.part().knows.map(|knows| knows(self))
     }
 
     /// Logical pages of a partition; all where there are none.

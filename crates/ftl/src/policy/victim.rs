@@ -85,7 +85,7 @@ pub(crate) struct SampleOf {
 }
 
 /// What a victim part says of itself.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct VictimSpec {
     pub(crate) spec: Spec,
     build: fn(&Context) -> Box<dyn Victim>,
@@ -129,15 +129,15 @@ impl VictimSpec {
 
 impl Chosen<VictimSpec> {
     pub(crate) fn build(&self, context: &Context) -> Box<dyn Victim> {
-        (self.part().build)(&Context { values: self.values(), ..*context })
+        (self.part().build)(&Context { values: **self, ..*context })
     }
 
     pub(crate) fn wants(&self) -> Wants {
-        (self.part().wants)(&self.values())
+        (self.part().wants)(self)
     }
 
     /// The sample whose live pages are counted alone; none where all blocks are.
     pub(crate) fn sample(&self) -> Option<SampleOf> {
-        self.part().samples.map(|samples| samples(&self.values()))
+        self.part().samples.map(|samples| samples(self))
     }
 }

@@ -3,6 +3,7 @@
 use super::super::lane::Lane;
 use super::super::log_block_ftl::LogBlockFtl;
 use super::super::shape::LogConfig;
+use crate::config::{LogInstances, LogParts, LogScheme, SuperblockParts};
 use crate::{FtlError, SetAside};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
@@ -66,11 +67,46 @@ pub(super) fn check(
 
 /// The FTL of one channel with so many logical pages.
 pub(super) fn of_lane(lane: &Lane, config: &LogConfig, logical_pages: u32) -> LogConfig {
-    let parts = config.composition.of_channel(lane.number(), lane.channels());
+    let parts = dealt_to(lane.number(), lane.channels(), &config.composition);
     LogConfig { logical_pages, ..config.of(parts) }
+}
+
+/// What the FTL of one channel is put together from: log blocks and cached maps are dealt to the channels. Two of each are
+/// the least that any has.
+fn dealt_to(channel: u32, channels: u32, parts: &LogParts) -> LogParts {
+    let share = |all: u32| match all {
+        0 => 0,
+        all => (all / channels + u32::from(channel < all % channels)).max(2),
+    };
+    let scheme = match parts.scheme {
+        LogScheme::Superblock(of) => LogScheme::Superblock(SuperblockParts { maps: share(of.maps), ..of }),
+        scheme => scheme,
+    };
+    LogParts { scheme, log_blocks: share(parts.log_blocks), instances: LogInstances::One }
 }
 
 /// Those of the drive's blocks that are this channel's, as it counts them.
 pub(super) fn of_lane_alone(lane: &Lane, blocks: &[Block]) -> Vec<Block> {
     blocks.iter().filter_map(|block| lane.own_block(*block)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_blocks_and_cached_maps_are_dealt_to_the_channels() {
+        let superblocks = SuperblockParts { blocks: 0, most: 7, maps: 9 };
+        let scheme = LogScheme::Superblock(superblocks);
+        let parts = LogParts { scheme, log_blocks: 11, instances: LogInstances::PerChannel };
+        let dealt = |channel| {
+            let of = dealt_to(channel, 4, &parts);
+            let LogScheme::Superblock(SuperblockParts { maps, most: 7, .. }) = of.scheme else { panic!("{of:?}") };
+            assert_eq!(of.instances, LogInstances::One);
+            (of.log_blocks, maps)
+        };
+        assert_eq!([0, 1, 2, 3].map(dealt), [(3, 3), (3, 2), (3, 2), (2, 2)]);
+        // The default is each one's own.
+        assert_eq!(dealt_to(3, 4, &LogParts { log_blocks: 0, ..parts }).log_blocks, 0);
+    }
 }

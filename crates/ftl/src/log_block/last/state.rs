@@ -3,7 +3,7 @@
 use super::counts::LastCounts;
 use super::summary;
 use super::tables::{TableSizes, Tables};
-use crate::config::LastParts;
+use crate::config::{LastParts, Switch};
 use crate::log_block::ground::Ground;
 use crate::log_block::log_state::NONE;
 use crate::log_block::order::Order;
@@ -58,7 +58,7 @@ impl Last {
     pub(super) fn empty(parts: &LastParts, geometry: &Geometry, sizes: &HybridSizes) -> Self {
         let channels = geometry.channels();
         let random_most = TableSizes::of(parts, geometry, sizes).random;
-        let has_summary = parts.summary && summary::fits(geometry);
+        let has_summary = parts.summary == Switch::On && summary::fits(geometry);
         let mut written = Order::default();
         (0..channels).for_each(|channel| written.touch(channel));
         let pages = geometry.pages_per_block();

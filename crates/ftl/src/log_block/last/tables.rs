@@ -6,7 +6,7 @@ use super::page_table::PageTable;
 use super::segments::Segments;
 use crate::RamLedger;
 use crate::barriers::{Barrier, Barriers};
-use crate::config::LastParts;
+use crate::config::{LastParts, MergeCosts};
 use crate::log_block::layout::LogicalLayout;
 use crate::log_block::log_index::LogIndex;
 use crate::log_block::log_state::LogBlock;
@@ -29,10 +29,18 @@ pub(super) struct TableSizes {
 
 impl TableSizes {
     pub(super) fn of(parts: &LastParts, geometry: &Geometry, sizes: &HybridSizes) -> Self {
-        let segments = parts.segments_of(sizes.log_blocks, geometry.channels());
+        let segments = segments_of(parts, sizes.log_blocks, geometry.channels());
         let random = sizes.log_blocks - segments * geometry.channels();
-        Self { random, segments, reduced: parts.reduced_merge_costs, copies: parts.copies_skipped }
+        Self { random, segments, reduced: parts.merge_costs == MergeCosts::Reduced, copies: parts.copies_skipped }
     }
+}
+
+/// Segments of sequential log blocks, of so many log blocks on so many channels: each has a log block on each.
+fn segments_of(parts: &LastParts, log_blocks: u32, channels: u32) -> u32 {
+    let share = u64::from(log_blocks) * u64::from(parts.sequential_percent) / 100;
+    // Each channel keeps two random ones, which are both open at most times.
+    let most = (log_blocks / channels).saturating_sub(2).max(1);
+    ((share / u64::from(channels)) as u32).clamp(1, most)
 }
 
 #[derive(Clone, Debug)]

@@ -184,9 +184,9 @@ mod tests {
         let mut chosen = SPEC.chosen();
         for (name, value) in settings {
             let (param, numbers) = chosen.find(name).unwrap();
-            assert!(param.read(value, numbers));
+            assert_eq!(param.read(value, numbers), Ok(()));
         }
-        let values = chosen.values();
+        let values = *chosen;
         Dac::new(&Context { blocks: 8, pages_per_block: 4, logical_pages: 1_000, seed: 1, values })
     }
 

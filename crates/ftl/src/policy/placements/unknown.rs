@@ -7,4 +7,4 @@ pub(super) const UNKNOWN: Param = Param::words(
     &["class", "fetch"],
     "what becomes of a page whose old copy a lazy mapping does not know: a class, or its translation page is read",
 )
-.lacks("ask for old copies");
+.does("ask for old copies");

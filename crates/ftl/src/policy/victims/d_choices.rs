@@ -10,7 +10,7 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 const D: Param =
-    Param::number("victim.d", 1, 1000, 10, "blocks drawn for each choice").lacks("draws blocks").always_shown();
+    Param::number("victim.d", 1, 1000, 10, "blocks drawn for each choice").does("draws blocks").always_shown();
 
 pub(crate) static SPEC: VictimSpec =
     VictimSpec::new("d-choices", "the fewest live pages among d drawn at random", |context| {

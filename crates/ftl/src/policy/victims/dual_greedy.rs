@@ -152,7 +152,7 @@ mod scale {
     /// and written anew, while other blocks go on losing pages. The most blocks examined for one, and the time.
     fn examined(blocks: u32, policy: Chosen<VictimSpec>, choices: u32) -> (u32, u128) {
         let of_pages = placements::dual_greedy::SPEC.chosen();
-        let values = policy.values();
+        let values = *policy;
         let context = Context { blocks, pages_per_block: PAGES, logical_pages: blocks * PAGES, seed: 1, values };
         let (mut placement, wants) = (of_pages.build(&context), policy.wants().or(of_pages.wants()));
         let mut policy = policy.build(&context);

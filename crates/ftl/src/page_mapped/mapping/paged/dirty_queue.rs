@@ -31,17 +31,22 @@ const MARKS: usize = 2 * MARKS_PER_TURN as usize + 2;
 /// Places of the ring that an update looks at, for entries of the block that is being synchronized.
 const LOOKED_AT: u32 = 32;
 
+/// D, the entries that may be dirty in a cache of so many.
+fn most_dirty(limit: DirtyLimit, cache_entries: u32) -> u32 {
+    ((u64::from(cache_entries) * u64::from(limit.percent) / 100) as u32).max(1)
+}
+
 /// Programs during one collection, besides one for each page moved: each page that is moved may have the oldest entry
 /// synchronized, and one of its block; and a power cut may leave as many translation pages to a recovery as there can be
 /// dirty entries.
 pub(super) fn programs(limit: DirtyLimit, power: PowerPart, block: u64, entries: u32, translation_pages: u64) -> u64 {
     let of_updates = match limit {
-        DirtyLimit::NONE if power != PowerPart::Synchronize => 0,
+        DirtyLimit::DEFAULT if power != PowerPart::Synchronize => 0,
         DirtyLimit { synchronize: Synchronize::PhysicalBlock, .. } => 2 * block,
         DirtyLimit { .. } => block,
     };
     let of_recovery = match power {
-        PowerPart::Synchronize | PowerPart::Fast => translation_pages.min(u64::from(limit.entries(entries)) + 1),
+        PowerPart::Synchronize | PowerPart::Fast => translation_pages.min(u64::from(most_dirty(limit, entries)) + 1),
         _ => 0,
     };
     of_updates + of_recovery
@@ -80,7 +85,7 @@ pub(super) struct DirtyQueue {
 impl DirtyQueue {
     /// Of a cache of `entries` entries, in so many slots.
     pub(super) fn new(limit: DirtyLimit, entries: u32, slots: u32) -> Self {
-        let most = limit.entries(entries);
+        let most = most_dirty(limit, entries);
         let mut marks = VecDeque::with_capacity(MARKS);
         marks.push_back((0, ScanFrom::default()));
         Self {

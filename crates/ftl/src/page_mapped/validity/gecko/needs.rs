@@ -84,7 +84,7 @@ mod tests {
                 mapping: MappingPart::Paged {
                     cache_entries: 256,
                     on_miss: OnMiss::Lazy,
-                    dirty: DirtyLimit::NONE,
+                    dirty: DirtyLimit::DEFAULT,
                     directory: DirectoryPart::Flat,
                 },
                 validity: ValidityPart::Gecko { size_ratio, partitions: 8, merge },
