@@ -176,6 +176,11 @@ impl Blocks {
         self.open.spread = Spread::AllDies;
     }
 
+    /// Whether a recovery is at work.
+    pub(crate) fn is_mounting(&self) -> bool {
+        self.phase.is_mounting()
+    }
+
     /// Whether nothing is written any more, see [`Blocks::stop_writing`].
     pub(crate) fn is_read_only(&self) -> bool {
         self.phase.is_read_only()

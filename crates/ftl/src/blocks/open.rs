@@ -170,27 +170,11 @@ impl Blocks {
                 self.notes.begun(open.block);
             }
             debug_assert!(open.next == 0 || seq > open.first_seq, "seq goes back");
-            let marks = match &self.wear {
-                Some(wear) => {
-                    debug_assert!(open.next > 0 || wear.opened() > 0, "{} was never erased", open.block);
-                    page.marks.with_erase_count((open.next == 0).then(|| wear.opened()))
-                }
-                None => page.marks,
-            };
-            let labelled = self.phase.is_mounting() && self.barriers.keeps(Barrier::CopiesLabelled);
-            let spare = Spare {
-                kind: page.kind,
-                stream: if labelled { RECOVERY_STREAM } else { stream },
-                key: page.key,
-                version: page.version,
-                seq,
-                data_crc: page.data_crc,
-                aux: marks.aux(),
-            };
-            let block = open.block;
-            let to = self.geometry.page(block, open.next);
+            let (block, index) = (open.block, open.next);
+            let to = self.geometry.page(block, index);
             open.next += 1;
             let written = open.next;
+            let spare = self.spare(page, stream, seq, index);
             let full = written == self.geometry.pages_per_block();
             match nand.program(to, page.content, &spare, Op::new(start, purpose)) {
                 Ok(done) => {
@@ -227,6 +211,28 @@ impl Blocks {
                     return Err(error.into());
                 }
             }
+        }
+    }
+
+    /// The spare area of the page that is written at this place of a block.
+    #[inline]
+    fn spare(&self, page: &NewPage<'_>, stream: u8, seq: u64, index: u32) -> Spare {
+        let marks = match &self.wear {
+            Some(wear) => {
+                debug_assert!(index > 0 || wear.opened() > 0, "a block is written that was never erased");
+                page.marks.with_erase_count((index == 0).then(|| wear.opened()))
+            }
+            None => page.marks,
+        };
+        let labelled = self.phase.is_mounting() && self.barriers.keeps(Barrier::CopiesLabelled);
+        Spare {
+            kind: page.kind,
+            stream: if labelled { RECOVERY_STREAM } else { stream },
+            key: page.key,
+            version: page.version,
+            seq,
+            data_crc: page.data_crc,
+            aux: marks.aux(),
         }
     }
 

@@ -61,7 +61,7 @@ impl PageMapped {
         request: &WriteRequest<'_>,
         at: Time,
     ) -> Result<Time, FtlError> {
-        debug_assert!(self.durability.mounting().is_none(), "the host writes to a drive that is being mounted");
+        debug_assert!(!self.blocks.is_mounting(), "the host writes to a drive that is being mounted");
         let page_bytes = self.blocks.geometry().page_bytes();
         request.check(&self.shape, page_bytes)?;
         let mut done = at;
@@ -109,7 +109,7 @@ impl PageMapped {
         pages: u32,
         at: Time,
     ) -> Result<Time, FtlError> {
-        debug_assert!(self.durability.mounting().is_none(), "the host trims a drive that is being mounted");
+        debug_assert!(!self.blocks.is_mounting(), "the host trims a drive that is being mounted");
         self.shape.check_range(first, pages)?;
         let mut done = at;
         let end = first.0 + pages;
