@@ -111,7 +111,7 @@ pub(super) fn scheme_of(
         }
         (PowerPart::Synchronize, AnyMapping::Paged(paged), AnyValidity::Log(log)) => {
             point_back(paged, log);
-            Survival::Synchronize(Synchronizing::ByLog(YoungBlocks::new(geometry, barriers)))
+            Survival::Synchronize(Synchronizing::ByLog(YoungBlocks::new(geometry)))
         }
         (PowerPart::Synchronize, ..) => Survival::Synchronize(Synchronizing::ByTable),
         (PowerPart::Fast, ..) => Survival::Fast(FastRecovery::new(geometry.pages_per_block())),

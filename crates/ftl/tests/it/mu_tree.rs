@@ -165,8 +165,11 @@ proptest! {
     }
 }
 
+/// A tree, the flash beneath it, and a plain map that has the same.
+type Built = (MuTree, Memory, BTreeMap<u32, u64>);
+
 /// A million keys: in order, or by chance.
-fn million(writes: usize, by_chance: bool) -> (MuTree, Memory, BTreeMap<u32, u64>) {
+fn million(writes: usize, by_chance: bool) -> Built {
     let (mut store, mut tree, mut model) = (Memory::new(), tree(4096, 16, writes), BTreeMap::new());
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for n in 0..1_000_000 {
@@ -178,7 +181,7 @@ fn million(writes: usize, by_chance: bool) -> (MuTree, Memory, BTreeMap<u32, u64
 }
 
 /// By chance, without a write cache.
-static MILLION: LazyLock<Mutex<(MuTree, Memory, BTreeMap<u32, u64>)>> = LazyLock::new(|| Mutex::new(million(0, true)));
+static MILLION: LazyLock<Mutex<Built>> = LazyLock::new(|| Mutex::new(million(0, true)));
 
 #[test]
 fn without_a_write_cache_a_million_keys_take_a_program_each_and_one_for_each_split() {

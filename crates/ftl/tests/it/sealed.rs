@@ -3,7 +3,7 @@
 use crate::common::{Host, Step, chips, composition, most_pages_of, plugged, scaled, small};
 use phelsuma_ftl::{Composition, Config, Preset, format, recover};
 use phelsuma_nand::sim::Decay;
-use phelsuma_nand::{Geometry, Kind, Page, Purpose, SimNand, Spare, Time, Timing};
+use phelsuma_nand::{Geometry, Kind, Page, Purpose, Spare, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -6,7 +6,7 @@
 //! entries that were not on flash yet.
 
 use crate::RamLedger;
-use crate::barriers::{Barrier, Barriers};
+use crate::barriers::Barrier;
 use crate::blocks::Blocks;
 use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
@@ -20,13 +20,12 @@ pub(crate) struct YoungBlocks {
     most: usize,
     /// While the log has not heard of all that was made stale: from where on that is.
     reporting: Option<ScanFrom>,
-    barriers: Barriers,
 }
 
 impl YoungBlocks {
-    pub(crate) fn new(geometry: &Geometry, barriers: Barriers) -> Self {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
         let most = young_blocks(geometry) as usize;
-        Self { closed: Vec::with_capacity(most + 2), most, reporting: None, barriers }
+        Self { closed: Vec::with_capacity(most + 2), most, reporting: None }
     }
 
     /// A block of user pages is closed; the last program was `seq`.
@@ -58,7 +57,7 @@ impl YoungBlocks {
 
     /// From where on a recovery has to look if the log is flushed now.
     pub(crate) fn freezes(&self, blocks: &Blocks) -> ScanFrom {
-        let reporting = self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard));
+        let reporting = self.reporting.filter(|_| blocks.keeps(Barrier::FlushSaysWhatItHeard));
         reporting.unwrap_or_else(|| ScanFrom::now(blocks))
     }
 

@@ -37,7 +37,7 @@ impl Gathered<LiveByLog> {
         freed.sort_unstable();
         freed.dedup();
         log.freed = freed;
-        let mut young = YoungBlocks::new(&geometry, drive.ftl.blocks.barriers());
+        let mut young = YoungBlocks::new(&geometry);
         let is_closed = |block: Block| drive.ftl.blocks.use_of(block) == BlockUse::Closed;
         for (block, last_seq) in log.young.iter().filter(|(block, _)| is_closed(*block)) {
             debug_assert!(*last_seq > log.heard_until.after, "the log has heard of all that is in {block}");
