@@ -61,6 +61,12 @@ impl From<phelsuma_options::Failure> for Failure {
     }
 }
 
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        phelsuma_options::Failure::from(error).into()
+    }
+}
+
 impl Blames for Failure {
     fn input(&self) -> Option<&str> {
         match self {
@@ -124,4 +130,4 @@ macro_rules! input_errors {
     };
 }
 
-input_errors!(ClaimsError, ConfigError, GeometryError, LimitError, WorkloadError);
+input_errors!(ClaimsError, GeometryError, LimitError, WorkloadError);

@@ -6,7 +6,7 @@ use crate::shape_args::ShapeArgs;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
-use phelsuma_ftl::{Composition, ConfigError};
+use phelsuma_ftl::{Composition, ConfigError, Preset};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::{Format, OpenOptions, Requests, TimeUnit, TraceOrigin, Workload};
 use std::path::{Path, PathBuf};
@@ -127,6 +127,8 @@ impl DriveArgs {
     /// # Errors
     /// An FTL, a value or an input that cannot be.
     pub fn config_among_others(&self, ftl: &str) -> Outcome<(RunConfig, Vec<ConfigError>)> {
+        // A name that is nearly right is answered with the right one.
+        Preset::named(ftl)?;
         let mut config = RunConfig::new(ftl, self.input()?)?;
         let lacking = set_parts(&mut config.composition, &self.shape.set, self.shape.cache)?;
         if self.cut_at_end

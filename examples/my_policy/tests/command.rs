@@ -80,7 +80,7 @@ fn the_laboratory_cuts_its_power() {
 fn an_image_keeps_its_names() {
     let image = std::env::temp_dir().join(format!("my-policy-{}.img", std::process::id()));
     let path = image.display();
-    text(&format!("create {path} --ftl mine --capacity 32MiB --set write-count.hot=3"));
+    text(&format!("create {path} --ftl mine --size 32MiB --set write-count.hot=3"));
     assert!(text(&format!("check {path}")).contains("mine"));
     std::fs::remove_file(image).unwrap();
 }
@@ -91,7 +91,7 @@ fn what_is_wrong_is_said_in_a_line() {
         ("run --ftl page --set victim=lsf", "greedy, fifo"),
         ("run --ftl page --set victim=lfs --set lfs.oldest=0", "it can be a whole number from 1 to 1000000"),
         ("run --ftl page --set lfs.oldest=5", "only the victim part lfs has it"),
-        ("run --ftl min", "'mine' is most like it"),
+        ("run --ftl mime", "'mine' is most like it"),
     ] {
         let output = ran(&format!("{words} {SMALL}"));
         let stderr = String::from_utf8(output.stderr).unwrap();

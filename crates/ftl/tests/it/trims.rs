@@ -80,7 +80,7 @@ fn a_trimmed_page_never_shows_an_older_content_after_collection_and_power_cuts()
             let mut host = host(preset.name, 24 + 16 * u64::from(dies), dies, 1.0);
             let logical = host.logical_pages();
             host.overwrite().unwrap();
-            for round in 0..scaled(10, 200) {
+            for round in 0..scaled(20, 200) {
                 // Old copies pile up, then some of the pages go.
                 for _ in 0..below(&mut rng, u64::from(logical)) {
                     let page = below(&mut rng, u64::from(logical)) as u32;
