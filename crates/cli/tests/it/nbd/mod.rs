@@ -206,11 +206,26 @@ pub(crate) fn cycles(ftl: &str) -> u32 {
     }
 }
 
-/// Whether a preset is no more than another one but on several channels, and not the one of these that is tried in any
-/// mode.
+/// Those that stand for others when it is not the long mode: a server calls all FTLs alike.
+const SOME: [&str; 12] = [
+    "page",
+    "dual-greedy",
+    "dftl",
+    "dftl-req",
+    "lazyftl",
+    "ib-ftl",
+    "mu-ftl-pvb",
+    "geckoftl",
+    "fast",
+    "superblock",
+    "last++",
+    "ftl-mm:fast",
+];
+
+/// Whether another preset stands for this one.
 pub(crate) fn is_one_of_many(preset: &phelsuma_ftl::Preset) -> bool {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1");
-    preset.composition.is_per_channel() && !thorough && preset.name != "ftl-mm:fast"
+    !thorough && !SOME.contains(&preset.name)
 }
 
 /// The shape of the drive that this preset is tried on.
