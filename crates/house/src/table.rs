@@ -101,6 +101,20 @@ mod tests {
         assert!(above.is_empty(), "{}\n\n{}", above.join("\n"), print(&house));
     }
 
+    /// All but what is counted today.
+    #[test]
+    fn the_limits_in_the_documentation_are_those_that_are_held() {
+        let document = include_str!("../../../CONTRIBUTING.md");
+        for limit in LIMITS {
+            let (begin, end) = (
+                format!("| {} | {} | ", limit.what, limit.before),
+                format!(" | {} | {} |", limit.held(), limit.target),
+            );
+            let is_there = document.lines().any(|line| line.starts_with(&begin) && line.ends_with(&end));
+            assert!(is_there, "CONTRIBUTING.md has no line {begin}…{end}: `make house` prints it");
+        }
+    }
+
     #[test]
     fn no_folder_imports_from_behind_a_wall() {
         let broken = walls::broken(House::read().unwrap().ftl());
