@@ -109,13 +109,8 @@ impl TableScan {
     fn block<V: SavedStore, N: Nand>(&mut self, drive: &mut BatteryDrive<'_, V, N>, block: Block) {
         let geometry = drive.geometry();
         let last = geometry.pages_per_block() - 1;
-        let first_read = drive.read_spare(geometry.page(block, 0));
-        let last_read = drive.read_spare(geometry.page(block, last));
-        if let (SpareRead::Written(first), SpareRead::Written(end)) = (first_read, last_read)
-            && first.kind == Kind::User
-        {
-            self.note(geometry.page(block, 0), block, &first);
-            self.note(geometry.page(block, last), block, &end);
+        if let Some(ends) = drive.ends_of_user_block(block) {
+            ends.iter().for_each(|(page, spare)| self.note(*page, block, spare));
             return;
         }
         let (mut after, mut is_of_others) = (0, false);

@@ -7,10 +7,27 @@ use crate::page_mapped::mapping::PagedMapping;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{AnyValidity, FlashBitmap, RamBitmap, Validity, saved_bytes};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Geometry, Nand, Page};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
 
 /// A drive with a demand-paged mapping and this validity store that is being mounted.
 pub(super) type BatteryDrive<'s, V, N> = Mount<'s, PagedMapping, V, N>;
+
+impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
+    /// The first page and the last one of a full block that begins with a user page: all between them are user pages, for a
+    /// block is written by one stream. Two spare areas are read.
+    pub(super) fn ends_of_user_block(&mut self, block: Block) -> Option<[(Page, Spare); 2]> {
+        let geometry = self.geometry();
+        let ends = [0, geometry.pages_per_block() - 1].map(|index| geometry.page(block, index));
+        match ends.map(|page| (page, self.read_spare(page))) {
+            [(first, SpareRead::Written(of_first)), (last, SpareRead::Written(of_last))]
+                if of_first.kind == Kind::User =>
+            {
+                Some([(first, of_first), (last, of_last)])
+            }
+            _ => None,
+        }
+    }
+}
 
 /// A validity store of a drive with a battery.
 pub(crate) trait SavedStore: Validity + Into<AnyValidity> + TryFrom<AnyValidity, Error = FtlError> {
