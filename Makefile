@@ -18,8 +18,9 @@ BATTERY := dftl,mu-ftl-pvb
 # that GeckoFTL's paper takes, and far fewer than the 72,721 pages that the trace touches.
 DEMO := page,dftl,geckoftl
 # What is tested is built so that an FTL can be told to forget a rule: the harness proves itself with such FTLs. No release
-# can be built so. One build serves all tests.
+# can be built so. One build serves all tests, without the command's allocator, which takes a minute to compile.
 TESTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/ftl/mutants-rustc $(CARGO)
+FEATURES := --no-default-features --features std,zstd
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
@@ -84,7 +85,7 @@ PY_PACKAGE = $(shell $(PY_VENV)/bin/python -c "import sysconfig; print(sysconfig
 put-package = ! $(PY_VENV)/bin/python $(PY_HAS_ALL) || { rm -rf $(PY_PACKAGE) && cp -r python/phelsuma $(PY_PACKAGE) && \
 	cp $(or $(CARGO_TARGET_DIR),target)/$(1)/libphelsuma_engine.so $(PY_PACKAGE)/_engine.abi3.so; }
 python-package: python-venv
-	$(TESTED) build --workspace --quiet
+	$(TESTED) build --workspace $(FEATURES) --quiet
 	@$(call put-package,debug)
 
 # It against the command; skipped where pip has nothing.
@@ -118,12 +119,17 @@ python-checks:
 	@$(PY) -m ruff check --no-cache --quiet python docs/gallery.py && $(PY) -m ruff format --no-cache --quiet --check python docs/gallery.py
 	@PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma $(PY) -m pytest -q -p no:cacheprovider python/tests
 
-# Everything CI runs. What is fetched is fetched while the first things are compiled.
+# Everything CI runs. What is fetched is fetched while the first things are compiled. The Python tests, which use one core,
+# run beside the others, and are shown after them.
+PY_LOG := $(or $(CARGO_TARGET_DIR),target)/python-tests.log
 test:
 	@$(MAKE) --no-print-directory nbd-clients page-browser python-venv & fetching=$$!; \
 	$(MAKE) --no-print-directory lint no-std; checked=$$?; wait $$fetching && exit $$checked
-	$(TESTED) test --workspace --quiet
-	$(MAKE) --no-print-directory test-python
+	$(TESTED) test --workspace $(FEATURES) --quiet --no-run
+	@$(MAKE) --no-print-directory python-package
+	@$(MAKE) --no-print-directory test-python >$(PY_LOG) 2>&1 & python=$$!; \
+	$(TESTED) test --workspace $(FEATURES) --quiet; tested=$$?; \
+	wait $$python; checked=$$?; cat $(PY_LOG); exit $$((tested | checked))
 
 # The harness proves itself: FTLs that each forget one rule are caught, each. These are the tests for that alone.
 mutants:
@@ -154,7 +160,7 @@ thorough-determinism: determinism
 
 # Every test with its long mode on, but for those of `plug`.
 thorough-tests:
-	PHELSUMA_THOROUGH=1 $(TESTED) test --workspace --quiet -- $(addprefix --skip ,$(PLUGS))
+	PHELSUMA_THOROUGH=1 $(TESTED) test --workspace $(FEATURES) --quiet -- $(addprefix --skip ,$(PLUGS))
 
 thorough-my-policy: my-policy
 
@@ -225,8 +231,8 @@ thorough-plug: nbd-clients
 
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings --cfg phelsuma_mutants
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	$(CARGO) clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings --cfg phelsuma_mutants
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --quiet
 
 # Circles of files, walls between folders, and counts of the code against their limits; tests hold them.
 house:
@@ -236,18 +242,18 @@ house:
 # mutants before anything lands, so what is left unused without them is an error here.
 no-std:
 	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
-	RUSTFLAGS="-D warnings" $(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTFLAGS="-D warnings" $(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
 
 # Debug, release and 32-bit builds come to the same flash, figures and crash reports.
 DETERMINISM := -p phelsuma-drive --test it --quiet determinism
 determinism: determinism-32
-	$(CARGO) test $(DETERMINISM)
-	$(CARGO) test --release $(DETERMINISM)
+	PHELSUMA_THOROUGH=1 $(CARGO) test $(DETERMINISM)
+	PHELSUMA_THOROUGH=1 $(CARGO) test --release $(DETERMINISM)
 
 determinism-32:
 	@rustup target list --installed 2>/dev/null | grep -qx $(I686) || rustup target add $(I686)
 	CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
-		$(CARGO) test --no-default-features --target $(I686) $(DETERMINISM)
+		PHELSUMA_THOROUGH=1 $(CARGO) test --no-default-features --target $(I686) $(DETERMINISM)
 
 # What the page costs the drive that it shows; docs/PERFORMANCE.md says how to read it.
 bench-page:

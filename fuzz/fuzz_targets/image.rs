@@ -15,7 +15,7 @@ fn images() -> &'static [Vec<u8>; 2] {
         let geometry = Geometry::new(512, 8, 24, 1, 1).expect("a small drive");
         let config = Config::new("page", Preset::named("page").expect("a preset").composition, 60, 1);
         let options = CreateOptions { spare_slots: Some(3), ..CreateOptions::default() };
-        let bytes = ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).expect("a small drive");
+        let bytes = ImageNand::file_bytes_of(&geometry, &options).expect("a small drive");
         let mut nand =
             ImageNand::create_on(vec![0; bytes as usize], &geometry, &config, &options).expect("a small drive");
         let (mut ftl, _) = format(&mut nand, &config, Time::ZERO).expect("it fits");

@@ -39,7 +39,7 @@ fn drive(preset: &Preset, is_closed: bool) -> Drive {
                 composition.set("mapping.cache", "16").expect("a cache");
             }
             let config = Config::new(preset.name, composition, logical, 1);
-            let bytes = ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).expect("a small drive");
+            let bytes = ImageNand::file_bytes_of(&geometry, &options).expect("a small drive");
             let mut nand = ImageNand::create_on(vec![0; bytes as usize], &geometry, &config, &options).expect("small");
             format(&mut nand, &config, Time::ZERO).is_ok().then_some((nand, config, blocks as usize))
         })

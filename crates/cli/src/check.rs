@@ -4,10 +4,10 @@ use crate::create::image_failure;
 use crate::errors::{Failure, Outcome};
 use crate::table::number;
 use crate::{output, table};
-use phelsuma_ftl::{Ftl, HostPage, RecoveryReport, recover};
+use phelsuma_ftl::{Ftl, HostPage, RecoveryReport};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, Time};
 use phelsuma_options::{count, memory, size};
-use phelsuma_serve::image::{ImageFile, ImageNand, Overlay};
+use phelsuma_serve::image::ImageNand;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -50,17 +50,15 @@ struct Pages {
     unreadable: u64,
 }
 
-type View = ImageNand<Overlay<ImageFile>>;
-
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    let mut nand = View::view(&args.image).map_err(|error| image_failure(&args.image, &error))?;
+    let mut nand = ImageNand::view(&args.image).map_err(|error| image_failure(&args.image, &error))?;
     memory::affordable(nand.geometry())?;
     let mut findings = Findings::default();
     nand.damage(|line| findings.add(line));
     let config = nand.config().clone();
     let (mut pages, mut report) = (Pages::default(), None);
-    match recover(&mut nand, &config, Time::ZERO) {
+    match nand.recover() {
         Err(error) => findings.add(format!("{} does not come up: {error}", config.name)),
         Ok((mut ftl, recovery)) => {
             if !recovery.is_within_bound() {
@@ -83,7 +81,12 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if findings.total == 0 { Ok(()) } else { Err(Failure::Shown) }
 }
 
-fn read_all(ftl: &mut dyn Ftl<View>, nand: &mut View, logical: u32, findings: &mut Findings) -> Outcome<Pages> {
+fn read_all(
+    ftl: &mut dyn Ftl<ImageNand>,
+    nand: &mut ImageNand,
+    logical: u32,
+    findings: &mut Findings,
+) -> Outcome<Pages> {
     let mut pages = Pages::default();
     for first in (0..logical).step_by(AT_ONCE as usize) {
         let mut sink = |page: LogicalPage, data: HostPage<'_>| match data {
@@ -101,7 +104,13 @@ fn read_all(ftl: &mut dyn Ftl<View>, nand: &mut View, logical: u32, findings: &m
     Ok(pages)
 }
 
-fn as_json(args: &Args, nand: &View, pages: &Pages, report: Option<&RecoveryReport>, findings: &Findings) -> Value {
+fn as_json(
+    args: &Args,
+    nand: &ImageNand,
+    pages: &Pages,
+    report: Option<&RecoveryReport>,
+    findings: &Findings,
+) -> Value {
     let steps = |report: &RecoveryReport| -> Vec<Value> {
         let step = |s: &phelsuma_ftl::RecoveryStep| json!({ "name": s.name, "reads": s.reads, "spare_reads": s.spare_reads, "programs": s.programs });
         report.steps.iter().map(step).collect()
@@ -121,7 +130,13 @@ fn as_json(args: &Args, nand: &View, pages: &Pages, report: Option<&RecoveryRepo
     })
 }
 
-fn as_text(args: &Args, nand: &View, pages: &Pages, report: Option<&RecoveryReport>, findings: &Findings) -> String {
+fn as_text(
+    args: &Args,
+    nand: &ImageNand,
+    pages: &Pages,
+    report: Option<&RecoveryReport>,
+    findings: &Findings,
+) -> String {
     let mut text = format!("{}: {}, ", args.image.display(), nand.config().name);
     text += &match nand.rolled_back() {
         None => "closed in good order\n".to_string(),

@@ -4,7 +4,7 @@ use crate::errors::{Failure, Outcome};
 use crate::output;
 use phelsuma_drive::{comes_up, does_not_fit};
 use phelsuma_ftl::{Config, FtlError, Preset};
-use phelsuma_nand::{Geometry, Nand, Time};
+use phelsuma_nand::{Geometry, Nand};
 use phelsuma_options::{ShapeArgs, check_cache_is_used, check_logical_pages, count, memory, set_parts, size};
 use phelsuma_serve::device::ImageDrive;
 use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageFile, ImageNand};
@@ -204,7 +204,8 @@ fn formatted(mut nand: ImageNand, making: &Path, args: &Args, config: &Config) -
         FtlError::Unsupported(why) => Failure::Input(why.to_string()),
         other => Failure::Failed(format!("{}: {other}", path.display())),
     };
-    let done = phelsuma_ftl::format(&mut nand, config, Time::ZERO)
+    let done = nand
+        .format()
         .and_then(|(mut ftl, ready)| ftl.close(&mut nand, ready))
         .map_err(|error| refused(error, nand.geometry()));
     // Where the file could not be written the FTL knows only that it failed.
@@ -214,7 +215,7 @@ fn formatted(mut nand: ImageNand, making: &Path, args: &Args, config: &Config) -
     done?;
     let failed = |error: ImageError| Failure::Failed(format!("{}: {error}", path.display()));
     ImageFile::rename(making, path).map_err(|error| image_failure(path, &error))?;
-    let closed = nand.sync_with_name(path).and_then(|()| nand.close().map(drop));
+    let closed = ImageFile::sync_with_name(path).and_then(|()| nand.close().map(drop));
     closed.map_err(|error| {
         // The name is its own by now.
         let _ = std::fs::remove_file(path);

@@ -6,7 +6,7 @@ use crate::table::number;
 use crate::{output, table};
 use phelsuma_nand::{Kind, Nand};
 use phelsuma_options::{count, memory, size};
-use phelsuma_serve::image::{Census, ImageFile, ImageNand, Overlay};
+use phelsuma_serve::image::{Census, ImageNand};
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -21,12 +21,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-type View = ImageNand<Overlay<ImageFile>>;
-
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let wrong = |error| image_failure(&args.image, &error);
-    let mut nand = View::view(&args.image).map_err(wrong)?;
+    let mut nand = ImageNand::view(&args.image).map_err(wrong)?;
     memory::affordable(nand.geometry())?;
     let census = nand.census().map_err(|error| Failure::Failed(format!("{}: {error}", args.image.display())))?;
     // Where it cannot be told how much of the file is holes, it is taken to have none.
@@ -53,7 +51,7 @@ fn name_of(kind: Option<Kind>) -> &'static str {
     }
 }
 
-fn as_json(args: &Args, nand: &View, census: &Census, disk_bytes: u64) -> Value {
+fn as_json(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> Value {
     let (g, config) = (nand.geometry(), nand.config());
     let [mapping, validity, victim, placement] = config.composition.names();
     let [metadata, power] = config.composition.names_of_metadata_and_power();
@@ -103,7 +101,7 @@ fn as_json(args: &Args, nand: &View, census: &Census, disk_bytes: u64) -> Value 
     })
 }
 
-fn as_text(args: &Args, nand: &View, census: &Census, disk_bytes: u64) -> String {
+fn as_text(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> String {
     let (g, config) = (nand.geometry(), nand.config());
     let [mapping, validity, victim, placement] = config.composition.names();
     let [metadata, power] = config.composition.names_of_metadata_and_power();

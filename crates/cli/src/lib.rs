@@ -1,7 +1,7 @@
 //! The phelsuma command: flash translation layers, simulated, compared and crashed. As a library, so that somebody's own
 //! `main` can be the command with policies of one's own ([`main_with`]).
 
-#[cfg(unix)]
+#[cfg(all(unix, feature = "jemalloc"))]
 mod allocator;
 mod check;
 mod claims;

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, Preset, WriteRequest, format, recover};
+use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, Preset, WriteRequest};
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Op, Purpose, Time};
 use phelsuma_serve::image::{CreateOptions, Durability, ImageNand};
 use rand_core::{RngCore, SeedableRng};
@@ -29,7 +29,7 @@ fn main() {
     let _ = std::fs::remove_file(&path);
     let options = CreateOptions { spare_slots: None, durability };
     let mut nand = ImageNand::create(&path, &geometry, &config, &options).unwrap();
-    let (mut ftl, _) = format(&mut nand, &config, Time::ZERO).unwrap();
+    let (mut ftl, _) = nand.format().unwrap();
     let memory = nand.heap_bytes();
     println!("{} pages of flash, {} spare slots, {memory} bytes of memory", geometry.pages(), nand.spare_slots());
 
@@ -103,8 +103,7 @@ fn main() {
         let begin = Instant::now();
         let mut nand = ImageNand::open(&path, durability).unwrap();
         let opened = begin.elapsed().as_secs_f64();
-        let config = nand.config().clone();
-        let (mut ftl, _) = recover(&mut nand, &config, Time::ZERO).unwrap();
+        let (mut ftl, _) = nand.recover().unwrap();
         let recovered = begin.elapsed().as_secs_f64() - opened;
         println!("after {what}: opened in {opened:.3} s, recovered in {recovered:.3} s, {:?}", nand.rolled_back());
         ftl.close(&mut nand, Time::ZERO).unwrap();

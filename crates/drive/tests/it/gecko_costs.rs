@@ -404,7 +404,7 @@ fn a_size_ratio_of_two_is_the_best() {
     let quick = [(1, Merge::TwoWay, 2..=4)];
     let tunings = if thorough() { rest.to_vec() } else { quick.to_vec() };
     for (partitions, merge, ratios) in std::iter::once(multi_way).chain(tunings) {
-        for log2 in if thorough() { vec![12, 14] } else { vec![12] } {
+        for log2 in if thorough() { vec![12, 14] } else { vec![11] } {
             let cases: Vec<Case> = ratios
                 .clone()
                 .flat_map(|size_ratio| {

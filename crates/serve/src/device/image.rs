@@ -3,7 +3,7 @@
 use super::open::beyond_its_bound;
 use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
-use crate::image::{Durability, FaultPlan, ImageError, ImageFile, ImageNand, Storage};
+use crate::image::{AnyStorage, Durability, FaultPlan, ImageError, ImageFile, ImageNand};
 use phelsuma_drive::show_bytes;
 use phelsuma_ftl::{Composition, recover};
 use phelsuma_nand::{
@@ -15,23 +15,23 @@ use std::path::{Path, PathBuf};
 
 /// The flash of an image. Cuts are fault plans of the image; what this adds is that an FTL hears no more once the image
 /// is off: where [`ImageNand`] refuses, this unwinds.
-pub struct ImageFlash<S: Storage = ImageFile> {
-    nand: ImageNand<S>,
+pub struct ImageFlash {
+    nand: ImageNand,
 }
 
-impl<S: Storage> ImageFlash<S> {
+impl ImageFlash {
     /// The flash of this image, which is open.
-    pub fn new(nand: ImageNand<S>) -> Self {
+    pub fn new(nand: ImageNand) -> Self {
         Self { nand }
     }
 
     /// The image.
-    pub fn image(&self) -> &ImageNand<S> {
+    pub fn image(&self) -> &ImageNand {
         &self.nand
     }
 
     /// The image, as it was left.
-    pub fn into_image(self) -> ImageNand<S> {
+    pub fn into_image(self) -> ImageNand {
         self.nand
     }
 
@@ -54,7 +54,7 @@ impl<S: Storage> ImageFlash<S> {
     }
 }
 
-impl<S: Storage> Nand for ImageFlash<S> {
+impl Nand for ImageFlash {
     #[inline]
     fn geometry(&self) -> &Geometry {
         self.nand.geometry()
@@ -99,7 +99,7 @@ impl<S: Storage> Nand for ImageFlash<S> {
     }
 }
 
-impl<S: Storage> Plug for ImageFlash<S> {
+impl Plug for ImageFlash {
     fn operations(&self) -> u64 {
         self.nand.operations()
     }
@@ -118,7 +118,7 @@ impl<S: Storage> Plug for ImageFlash<S> {
     }
 }
 
-impl<S: Storage + Send> Flash for ImageFlash<S> {
+impl Flash for ImageFlash {
     fn sync(&mut self) -> io::Result<()> {
         let _ = self.nand.sync();
         self.result()
@@ -173,7 +173,7 @@ impl ImageDrive {
 
     /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to the
     /// FTL; to the image the first is less work.
-    fn open_on(&self, file: ImageFile) -> Result<Opened<ImageFlash>, OpenError> {
+    fn open_on(&self, file: AnyStorage) -> Result<Opened<ImageFlash>, OpenError> {
         let wrong = |error: ImageError| match &error {
             // The file is there: it is the machine that does not do what it should.
             ImageError::Io { .. } => OpenError::Failed(self.named(&error)),
@@ -202,7 +202,7 @@ impl ImageDrive {
         }
     }
 
-    fn about<S: Storage>(&self, nand: &ImageNand<S>) -> String {
+    fn about(&self, nand: &ImageNand) -> String {
         let config = nand.config();
         let host = u64::from(config.logical_pages) * u64::from(nand.geometry().page_bytes());
         let end = match nand.rolled_back() {
@@ -236,7 +236,7 @@ impl Open for ImageDrive {
 
     fn open(&self) -> Result<Opened<ImageFlash>, OpenError> {
         let file = ImageFile::open(&self.path).map_err(|error| OpenError::Input(self.named(&error)))?;
-        self.open_on(file)
+        self.open_on(Box::new(file))
     }
 
     /// What the RAM knew of the file is gone. The file stays locked: nobody else is to have it meanwhile.

@@ -95,12 +95,13 @@ impl ImageFile {
         }
     }
 
-    /// Makes the file durable with its name: `fsync` of it, and of the folder it is in.
+    /// Makes a file durable with its name, once it has been made: `fsync` of it, and of the folder it is in. It may be open.
     ///
     /// # Errors
     /// [`ImageError::Io`].
-    pub fn sync_with_name(&self, path: &Path) -> Result<(), ImageError> {
-        fsync(&self.file).map_err(io_error("making the image durable"))?;
+    pub fn sync_with_name(path: &Path) -> Result<(), ImageError> {
+        let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        file.and_then(fsync).map_err(io_error("making the image durable"))?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         folder.and_then(fsync).map_err(io_error("making the image's folder durable"))

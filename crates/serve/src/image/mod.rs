@@ -40,4 +40,4 @@ pub use open::{CreateOptions, SPARE_SLOTS_MAX, spare_slots};
 pub use overlay::Overlay;
 pub use plug::FaultPlan;
 pub use rollback::RollBack;
-pub use storage::Storage;
+pub use storage::{AnyStorage, Storage};

@@ -4,7 +4,7 @@ use super::header::Header;
 use super::layout::{Layout, header_at};
 use super::plug::FaultPlan;
 use super::record::{Bytes, PageRecord, PageState, RECORD_BYTES, Read, SlotRecord, mark_of};
-use super::{Durability, ImageError, ImageFile, RollBack, Storage};
+use super::{AnyStorage, Durability, ImageError, RollBack, Storage};
 use phelsuma_ftl::Config;
 use phelsuma_nand::{
     Block, Content, EraseError, FlashStats, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
@@ -75,7 +75,7 @@ pub(super) struct Stopped;
 /// nothing is done any more, programs and erases are refused as if there were no such page or block (an FTL gives up at
 /// that, and does not retire a block for it), and reads give [`PageRead::Unreadable`]. Whoever serves it asks
 /// [`ImageNand::is_off`] after each request, *before* it acknowledges, and drops the FTL.
-pub struct ImageNand<S: Storage = ImageFile> {
+pub struct ImageNand<S: Storage = AnyStorage> {
     pub(super) storage: S,
     pub(super) layout: Layout,
     /// As it was written last; `header.synced` is what its copy on disk says, or will.

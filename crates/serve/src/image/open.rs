@@ -6,8 +6,8 @@ use super::nand::{BAD, BlockState, DIRTY, FileCounts, Off, UNKNOWN};
 use super::record::{RECORD_BYTES, Read, SlotRecord};
 use super::rollback::Rolling;
 use super::{Durability, ImageError, ImageFile, ImageNand, Overlay, Storage};
-use phelsuma_ftl::Config;
-use phelsuma_nand::{FlashStats, Geometry};
+use phelsuma_ftl::{Config, Ftl, FtlError, RecoveryReport};
+use phelsuma_nand::{FlashStats, Geometry, Time};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -34,7 +34,15 @@ pub struct CreateOptions {
     pub durability: Durability,
 }
 
-impl ImageNand<ImageFile> {
+impl ImageNand {
+    /// The length of such an image, in bytes.
+    ///
+    /// # Errors
+    /// [`ImageError::Absurd`]: too many slots.
+    pub fn file_bytes_of(geometry: &Geometry, options: &CreateOptions) -> Result<u64, ImageError> {
+        Ok(layout_of(geometry, options)?.file_bytes)
+    }
+
     /// Makes an image of blank flash, in a file that was not there; it takes no room on the disk yet. `config` is what
     /// the FTL is going to be formatted as.
     ///
@@ -48,7 +56,7 @@ impl ImageNand<ImageFile> {
     ) -> Result<Self, ImageError> {
         let bytes = Self::file_bytes_of(geometry, options)?;
         let file = ImageFile::create(path, bytes)?;
-        let image = Self::create_on(file, geometry, config, options);
+        let image = Self::create_on(Box::new(file), geometry, config, options);
         if image.is_err() {
             // What is half made is taken back; that it cannot be is no better news.
             let _ = std::fs::remove_file(path);
@@ -61,7 +69,7 @@ impl ImageNand<ImageFile> {
     /// # Errors
     /// [`ImageError`].
     pub fn open(path: &Path, durability: Durability) -> Result<Self, ImageError> {
-        Self::open_on(ImageFile::open(path)?, durability)
+        Self::open_on(Box::new(ImageFile::open(path)?), durability)
     }
 
     /// What the image at `path` says of itself; it is looked at and not opened, whatever its end was.
@@ -69,37 +77,36 @@ impl ImageNand<ImageFile> {
     /// # Errors
     /// [`ImageError`].
     pub fn describe(path: &Path) -> Result<(Geometry, Config), ImageError> {
-        Self::describe_on(&ImageFile::open_to_read(path)?)
+        ImageNand::describe_on(&ImageFile::open_to_read(path)?)
     }
-
-    /// Makes the file durable with its name, once it has been made.
-    ///
-    /// # Errors
-    /// [`ImageError::Io`].
-    pub fn sync_with_name(&self, path: &Path) -> Result<(), ImageError> {
-        self.storage.sync_with_name(path)
-    }
-}
-
-impl ImageNand<Overlay<ImageFile>> {
     /// Opens an image to look at. What is done to it, an unclean end's roll-back included, stays in memory.
     ///
     /// # Errors
     /// [`ImageError`].
     pub fn view(path: &Path) -> Result<Self, ImageError> {
-        Self::open_on(Overlay::new(ImageFile::open_to_read(path)?), Durability::Process)
+        Self::open_on(Box::new(Overlay::new(ImageFile::open_to_read(path)?)), Durability::Process)
+    }
+
+    /// Has the FTL that the image was made for format it.
+    ///
+    /// # Errors
+    /// As [`phelsuma_ftl::format`].
+    pub fn format(&mut self) -> Result<(Box<dyn Ftl<Self>>, Time), FtlError> {
+        let config = self.config().clone();
+        phelsuma_ftl::format(self, &config, Time::ZERO)
+    }
+
+    /// Has the FTL that the image was formatted by recover.
+    ///
+    /// # Errors
+    /// As [`phelsuma_ftl::recover`].
+    pub fn recover(&mut self) -> Result<(Box<dyn Ftl<Self>>, RecoveryReport), FtlError> {
+        let config = self.config().clone();
+        phelsuma_ftl::recover(self, &config, Time::ZERO)
     }
 }
 
 impl<S: Storage> ImageNand<S> {
-    /// The length of such an image, in bytes.
-    ///
-    /// # Errors
-    /// [`ImageError::Absurd`]: too many slots.
-    pub fn file_bytes_of(geometry: &Geometry, options: &CreateOptions) -> Result<u64, ImageError> {
-        Ok(layout_of(geometry, options)?.file_bytes)
-    }
-
     /// Makes an image on what is all zeros and [`ImageNand::file_bytes_of`] long.
     ///
     /// # Errors

@@ -38,7 +38,9 @@ pub trait Storage {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// What it stands on may be decided when the program runs.
+/// What an image stands on, decided when the program runs: FTLs are compiled once, and not for each kind of storage.
+pub type AnyStorage = Box<dyn Storage + Send>;
+
 impl<S: Storage + ?Sized> Storage for Box<S> {
     fn len(&self) -> io::Result<u64> {
         (**self).len()

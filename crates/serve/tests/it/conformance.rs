@@ -25,7 +25,7 @@ fn blank() -> Image {
     let config = Config::new("page", Preset::named("page").unwrap().composition, 8, 1);
     // So few that slots are used again all the time.
     let options = CreateOptions { spare_slots: Some(2), ..CreateOptions::default() };
-    let bytes = vec![0; Image::file_bytes_of(&shape(), &options).unwrap() as usize];
+    let bytes = vec![0; ImageNand::file_bytes_of(&shape(), &options).unwrap() as usize];
     Image::create_on(bytes, &shape(), &config, &options).unwrap()
 }
 

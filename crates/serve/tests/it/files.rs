@@ -1,9 +1,9 @@
 //! Images as files: what is wrong with one is said in a line, two processes never work on one, and a view changes
 //! nothing.
 
-use phelsuma_ftl::{Config, Hint, HostData, Preset, WriteRequest, format, recover};
+use phelsuma_ftl::{Config, Hint, HostData, Preset, WriteRequest};
 use phelsuma_nand::{Geometry, LogicalPage, Time};
-use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageFile, ImageNand, Overlay};
+use phelsuma_serve::image::{CreateOptions, Durability, ImageError, ImageFile, ImageNand};
 use std::path::{Path, PathBuf};
 
 fn fresh(name: &str) -> PathBuf {
@@ -16,15 +16,15 @@ fn made(path: &Path) -> Config {
     let geometry = Geometry::new(512, 8, 48, 1, 1).unwrap();
     let config = Config::new("page", Preset::named("page").unwrap().composition, 150, 1);
     let mut nand = ImageNand::create(path, &geometry, &config, &CreateOptions::default()).unwrap();
-    let (mut ftl, _) = format(&mut nand, &config, Time::ZERO).unwrap();
+    let (mut ftl, _) = nand.format().unwrap();
     ftl.close(&mut nand, Time::ZERO).unwrap();
-    nand.sync_with_name(path).unwrap();
+    ImageFile::sync_with_name(path).unwrap();
     nand.close().unwrap();
     config
 }
 
 fn write(nand: &mut ImageNand, config: &Config, tag: u64) {
-    let (mut ftl, _) = recover(nand, config, Time::ZERO).unwrap();
+    let (mut ftl, _) = nand.recover().unwrap();
     for page in 0..config.logical_pages {
         let request =
             WriteRequest { first: LogicalPage(page), pages: 1, data: HostData::Hollow(tag), hint: Hint::None };
@@ -40,9 +40,9 @@ fn nobody_else_works_on_an_image_that_is_open_and_a_file_that_is_there_is_not_ma
     let config = made(&path);
     let nand = ImageNand::open(&path, Durability::Flush).unwrap();
     assert!(matches!(ImageNand::open(&path, Durability::Flush), Err(ImageError::Locked)));
-    assert!(matches!(ImageNand::<Overlay<ImageFile>>::view(&path), Err(ImageError::Locked)));
+    assert!(matches!(ImageNand::view(&path), Err(ImageError::Locked)));
     drop(nand);
-    let views = [0, 1].map(|_| ImageNand::<Overlay<ImageFile>>::view(&path).unwrap());
+    let views = [0, 1].map(|_| ImageNand::view(&path).unwrap());
     assert!(matches!(ImageNand::open(&path, Durability::Flush), Err(ImageError::Locked)));
     drop(views);
     ImageNand::open(&path, Durability::Flush).unwrap();
@@ -60,9 +60,9 @@ fn a_view_changes_nothing_whatever_is_done_to_it() {
     // Not closed: the view has something to undo, and recovers.
     drop(nand);
     let before = std::fs::read(&path).unwrap();
-    let mut view = ImageNand::<Overlay<ImageFile>>::view(&path).unwrap();
+    let mut view = ImageNand::view(&path).unwrap();
     assert!(view.rolled_back().is_some());
-    let (mut ftl, _) = recover(&mut view, &config, Time::ZERO).unwrap();
+    let (mut ftl, _) = view.recover().unwrap();
     let request = WriteRequest { first: LogicalPage(3), pages: 1, data: HostData::Hollow(9), hint: Hint::None };
     ftl.write(&mut view, &request, Time::ZERO).unwrap();
     assert_eq!(ftl.check(&mut view), []);
@@ -81,7 +81,7 @@ fn what_a_process_has_written_is_there_without_a_close_and_without_an_fdatasync(
     drop(nand);
     let mut nand = ImageNand::open(&path, Durability::Flush).unwrap();
     assert!(nand.rolled_back().unwrap().undone == 0);
-    let (mut ftl, _) = recover(&mut nand, &config, Time::ZERO).unwrap();
+    let (mut ftl, _) = nand.recover().unwrap();
     let mut right = 0;
     let mut sink = |_: LogicalPage, data: phelsuma_ftl::HostPage<'_>| {
         let tag = phelsuma_nand::Content::Hollow(5);
@@ -139,7 +139,7 @@ fn data_that_have_gone_bad_in_the_file_are_found() {
     let data = bytes.len() - slots * slot;
     (0..slots).for_each(|n| bytes[data + n * slot + 33] ^= 4);
     std::fs::write(&path, &bytes).unwrap();
-    let mut view = ImageNand::<Overlay<ImageFile>>::view(&path).unwrap();
+    let mut view = ImageNand::view(&path).unwrap();
     let mut lines = Vec::new();
     view.damage(|line| lines.push(line));
     assert!((10..=48).contains(&lines.len()), "{lines:?}");

@@ -1,7 +1,8 @@
 //! Images of which bytes were changed: what opens them never panics, and what opens closes and opens again. The same as
 //! `fuzz/fuzz_targets/image.rs` with fewer and blinder tries; findings of that become tests here.
 
-use phelsuma_ftl::{Config, Hint, HostData, HostPage, Preset, WriteRequest, format, recover};
+use crate::{boxed, bytes_of};
+use phelsuma_ftl::{Config, Hint, HostData, HostPage, Preset, WriteRequest};
 use phelsuma_nand::{Geometry, LogicalPage, Purpose, Time};
 use phelsuma_serve::image::{CreateOptions, Durability, ImageNand};
 use proptest::prelude::*;
@@ -13,9 +14,9 @@ fn images() -> &'static [Vec<u8>; 2] {
         let geometry = Geometry::new(512, 8, 24, 1, 1).unwrap();
         let config = Config::new("page", Preset::named("page").unwrap().composition, 60, 1);
         let options = CreateOptions { spare_slots: Some(3), ..CreateOptions::default() };
-        let bytes = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
-        let mut nand = ImageNand::create_on(bytes, &geometry, &config, &options).unwrap();
-        let (mut ftl, _) = format(&mut nand, &config, Time::ZERO).unwrap();
+        let bytes = vec![0; ImageNand::file_bytes_of(&geometry, &options).unwrap() as usize];
+        let mut nand = ImageNand::create_on(boxed(bytes), &geometry, &config, &options).unwrap();
+        let (mut ftl, _) = nand.format().unwrap();
         for n in 0..300u32 {
             let bytes = [n as u8; 512];
             let data = HostData::Bytes(&bytes);
@@ -23,15 +24,15 @@ fn images() -> &'static [Vec<u8>; 2] {
             ftl.write(&mut nand, &request, Time::ZERO).unwrap();
         }
         nand.sync().unwrap();
-        let open = nand.into_storage();
-        let closed = ImageNand::open_on(open.clone(), Durability::Flush).unwrap().close().unwrap();
-        [closed, open]
+        let open = bytes_of(&nand.into_storage());
+        let closed = ImageNand::open_on(boxed(open.clone()), Durability::Flush).unwrap().close().unwrap();
+        [bytes_of(&closed), open]
     })
 }
 
 /// Whether it was an image.
 fn opened(bytes: Vec<u8>) -> bool {
-    let Ok(mut nand) = ImageNand::open_on(bytes, Durability::Flush).map_err(|error| {
+    let Ok(mut nand) = ImageNand::open_on(boxed(bytes), Durability::Flush).map_err(|error| {
         assert!(!error.to_string().contains('\n'));
     }) else {
         return false;
@@ -39,14 +40,14 @@ fn opened(bytes: Vec<u8>) -> bool {
     nand.damage(drop);
     nand.census().unwrap();
     let config = nand.config().clone();
-    if let Ok((mut ftl, _)) = recover(&mut nand, &config, Time::ZERO) {
+    if let Ok((mut ftl, _)) = nand.recover() {
         ftl.check(&mut nand);
         let mut sink = |_: LogicalPage, _: HostPage<'_>| {};
         let _ = ftl.read(&mut nand, LogicalPage(0), config.logical_pages, Purpose::Host, Time::ZERO, &mut sink);
         let _ = ftl.close(&mut nand, Time::ZERO);
     }
-    let bytes = nand.close().unwrap();
-    ImageNand::open_on(bytes, Durability::Flush).unwrap();
+    let storage = nand.close().unwrap();
+    ImageNand::open_on(storage, Durability::Flush).unwrap();
     true
 }
 

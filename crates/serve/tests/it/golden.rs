@@ -1,16 +1,15 @@
-//! Images that were made once are opened by every later version: `tests/golden/`.
+//! ImageNands that were made once are opened by every later version: `tests/golden/`.
 //!
-//! `flash.img` is made by operations of flash alone, and what is written today must be the same to the last byte. Images
+//! `flash.img` is made by operations of flash alone, and what is written today must be the same to the last byte. ImageNands
 //! with drives on them must come up and read; how an FTL writes may change. `PHELSUMA_UPDATE_GOLDEN=1` writes all of
 //! them anew, which a change of the format's version wants, and nothing else.
 
-use phelsuma_ftl::{Config, Hint, HostData, HostPage, Preset, WriteRequest, format, recover};
+use crate::{boxed, bytes_of};
+use phelsuma_ftl::{Config, Hint, HostData, HostPage, Preset, WriteRequest};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, Spare, SpareRead, Time};
 use phelsuma_serve::image::{CreateOptions, Durability, FaultPlan, ImageNand};
 use std::path::PathBuf;
-
-type Image = ImageNand<Vec<u8>>;
 
 const PAGE: usize = 512;
 
@@ -30,19 +29,19 @@ fn golden(name: &str, made_today: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
     zstd::decode_all(std::fs::read(file(name)).unwrap().as_slice()).unwrap()
 }
 
-fn created(name: &str, geometry: &Geometry, config: &Config, spare_slots: u32) -> Image {
+fn created(name: &str, geometry: &Geometry, config: &Config, spare_slots: u32) -> ImageNand {
     let options = CreateOptions { spare_slots: Some(spare_slots), ..CreateOptions::default() };
-    let bytes = vec![0; Image::file_bytes_of(geometry, &options).unwrap() as usize];
+    let bytes = vec![0; ImageNand::file_bytes_of(geometry, &options).unwrap() as usize];
     assert_eq!(config.name, name);
-    Image::create_on(bytes, geometry, config, &options).unwrap()
+    ImageNand::create_on(boxed(bytes), geometry, config, &options).unwrap()
 }
 
 fn op() -> Op {
     Op::new(Time::ZERO, Purpose::Host)
 }
 
-fn opened(bytes: Vec<u8>) -> Image {
-    Image::open_on(bytes, Durability::Flush).unwrap()
+fn opened(bytes: Vec<u8>) -> ImageNand {
+    ImageNand::open_on(boxed(bytes), Durability::Flush).unwrap()
 }
 
 /// A page of data: eight bytes in a pattern of their own.
@@ -58,7 +57,7 @@ fn flash() -> Vec<u8> {
     let config = Config::new("geckoftl", composition, 40, 0x1234_5678_9abc_def0);
     let mut nand = created("geckoftl", &geometry, &config, 3);
     let mut seq = 0;
-    let mut program = |nand: &mut Image, block: u32, index: u32| {
+    let mut program = |nand: &mut ImageNand, block: u32, index: u32| {
         seq += 1;
         let bytes = data(seq);
         let content = if seq.is_multiple_of(5) { Content::Hollow(seq) } else { Content::Bytes(&bytes) };
@@ -96,7 +95,7 @@ fn flash() -> Vec<u8> {
             seed: 6 + u64::from(n),
         }));
         assert!(!program(&mut nand, block, 1) && nand.is_off());
-        nand = opened(nand.into_storage());
+        nand = opened(bytes_of(&nand.into_storage()));
     }
     for (n, fault) in (10..).zip(EraseFault::ALL) {
         assert!(program(&mut nand, n, 0) && program(&mut nand, n, 2));
@@ -104,13 +103,13 @@ fn flash() -> Vec<u8> {
         let plan = FaultPlan { after, program: ProgramFault::NotStarted, erase: *fault, seed: 3 };
         nand.set_fault_plan(Some(plan));
         assert!(nand.erase(Block(n), op()).is_err() && nand.is_off());
-        nand = opened(nand.into_storage());
+        nand = opened(bytes_of(&nand.into_storage()));
     }
-    nand.close().unwrap()
+    bytes_of(&nand.close().unwrap())
 }
 
 /// Everything that can be read, as text.
-fn listing(nand: &mut Image) -> String {
+fn listing(nand: &mut ImageNand) -> String {
     let geometry = *nand.geometry();
     let mut text = String::new();
     for block in (0..geometry.blocks()).map(Block) {
@@ -166,7 +165,7 @@ fn drive(preset: &str, blocks: u64) -> Vec<u8> {
     let _ = composition.set("mapping.cache", "32");
     let config = Config::new(preset, composition, (geometry.pages() / 2) as u32, 1);
     let mut nand = created(preset, &geometry, &config, 8);
-    let (mut ftl, _) = format(&mut nand, &config, Time::ZERO).unwrap();
+    let (mut ftl, _) = nand.format().unwrap();
     let pages = config.logical_pages;
     for n in 0..3 * pages {
         let bytes = data(u64::from(n) + 1);
@@ -177,7 +176,7 @@ fn drive(preset: &str, blocks: u64) -> Vec<u8> {
     ftl.trim(&mut nand, LogicalPage(0), 3, Time::ZERO).unwrap();
     ftl.flush(&mut nand, Time::ZERO).unwrap();
     nand.sync().unwrap();
-    nand.into_storage()
+    bytes_of(&nand.into_storage())
 }
 
 /// The logical page of the write with this number.
@@ -189,7 +188,7 @@ fn comes_up(preset: &str, blocks: u64) {
     let mut nand = opened(golden(preset, || drive(preset, blocks)));
     assert!(nand.rolled_back().is_some());
     let config = nand.config().clone();
-    let (mut ftl, _) = recover(&mut nand, &config, Time::ZERO).unwrap();
+    let (mut ftl, _) = nand.recover().unwrap();
     assert_eq!(ftl.check(&mut nand), []);
     let pages = config.logical_pages;
     let mut expected = vec![0; pages as usize];
@@ -225,8 +224,7 @@ fn a_drive_of_geckoftl_that_was_written_then_comes_up() {
 #[test]
 fn a_census_of_it_counts_the_runs_that_the_ftl_has() {
     let mut nand = opened(golden("geckoftl", || drive("geckoftl", 256)));
-    let config = nand.config().clone();
-    let (ftl, _) = recover(&mut nand, &config, Time::ZERO).unwrap();
+    let (ftl, _) = nand.recover().unwrap();
     let census = nand.census().unwrap();
     let counter = |name: &str| ftl.counters().into_iter().find(|c| c.name == name).unwrap().value;
     assert!(counter("gecko_runs") > 0);

@@ -5,7 +5,7 @@
 //!
 //! Not tested: a disk that does not keep what it has said to be durable.
 
-use crate::MadeUp;
+use crate::boxed;
 use phelsuma_ftl::{Config, PRESETS, Preset, format, recover};
 use phelsuma_nand::{Geometry, Time};
 use phelsuma_serve::device::{
@@ -85,12 +85,11 @@ impl Storage for File {
 }
 
 impl Open for File {
-    type Flash = ImageFlash<MadeUp>;
+    type Flash = ImageFlash;
 
     fn open(&self) -> Result<Opened<Self::Flash>, OpenError> {
         let failed = |error: &dyn std::fmt::Display| OpenError::Failed(error.to_string());
-        let nand =
-            ImageNand::open_on(Box::new(self.clone()) as MadeUp, self.durability).map_err(|error| failed(&error))?;
+        let nand = ImageNand::open_on(boxed(self.clone()), self.durability).map_err(|error| failed(&error))?;
         let config = nand.config().clone();
         let mut flash = ImageFlash::new(nand);
         let (ftl, report) = recover(&mut flash, &config, Time::ZERO).map_err(|error| failed(&error))?;
@@ -118,9 +117,9 @@ fn made(ftl: &str) -> Vec<u8> {
     let config = Config::new(ftl, composition, PAGES as u32, 1);
     // Few, so that it has to make the file durable for itself, which must not be what keeps a flush.
     let options = CreateOptions { spare_slots: Some(24), ..CreateOptions::default() };
-    let bytes = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
+    let bytes = vec![0; ImageNand::file_bytes_of(&geometry, &options).unwrap() as usize];
     let file = File::new(bytes, Durability::Flush);
-    let nand = ImageNand::create_on(Box::new(file.clone()) as MadeUp, &geometry, &config, &options).unwrap();
+    let nand = ImageNand::create_on(boxed(file.clone()), &geometry, &config, &options).unwrap();
     let mut flash = ImageFlash::new(nand);
     let (mut ftl, ready) = format(&mut flash, &config, Time::ZERO).unwrap();
     ftl.close(&mut flash, ready).unwrap();

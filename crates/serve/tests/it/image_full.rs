@@ -1,7 +1,7 @@
 //! A drive in an image whose file cannot be written any more, as on a disk that is full: it goes off with a line, nobody
 //! panics, nothing that was not done is acknowledged, and everything acknowledged is there when there is room again.
 
-use crate::MadeUp;
+use crate::boxed;
 use phelsuma_ftl::{Config, PRESETS, Preset, format, recover};
 use phelsuma_nand::{Geometry, LogicalPage, Time};
 use phelsuma_serve::device::{
@@ -65,12 +65,11 @@ impl Storage for Disk {
 }
 
 impl Open for Disk {
-    type Flash = ImageFlash<MadeUp>;
+    type Flash = ImageFlash;
 
     fn open(&self) -> Result<Opened<Self::Flash>, OpenError> {
         let failed = |error: &dyn std::fmt::Display| OpenError::Failed(error.to_string());
-        let nand =
-            ImageNand::open_on(Box::new(self.clone()) as MadeUp, Durability::Flush).map_err(|error| failed(&error))?;
+        let nand = ImageNand::open_on(boxed(self.clone()), Durability::Flush).map_err(|error| failed(&error))?;
         let config = nand.config().clone();
         let mut flash = ImageFlash::new(nand);
         let (ftl, report) = recover(&mut flash, &config, Time::ZERO).map_err(|error| failed(&error))?;
@@ -103,10 +102,10 @@ fn made(ftl: &str) -> Disk {
     }
     let config = Config::new(ftl, composition, LOGICAL, 1);
     let options = CreateOptions::default();
-    let bytes = vec![0; ImageNand::<Vec<u8>>::file_bytes_of(&geometry, &options).unwrap() as usize];
+    let bytes = vec![0; ImageNand::file_bytes_of(&geometry, &options).unwrap() as usize];
     let room = Arc::new(AtomicI64::new(i64::MAX));
     let disk = Disk { bytes: Arc::new(Mutex::new(bytes)), room, syncs: false };
-    let nand = ImageNand::create_on(Box::new(disk.clone()) as MadeUp, &geometry, &config, &options).unwrap();
+    let nand = ImageNand::create_on(boxed(disk.clone()), &geometry, &config, &options).unwrap();
     let mut flash = ImageFlash::new(nand);
     let (mut ftl, ready) = format(&mut flash, &config, Time::ZERO).unwrap();
     ftl.close(&mut flash, ready).unwrap();

@@ -14,5 +14,15 @@ mod host_crash;
 mod image_full;
 mod looks;
 
-/// A file that a test has made up. One type for all, for each is a set of FTLs more to compile.
-type MadeUp = Box<dyn phelsuma_serve::image::Storage + Send>;
+use phelsuma_serve::image::{AnyStorage, Storage};
+
+fn boxed(storage: impl Storage + Send + 'static) -> AnyStorage {
+    Box::new(storage)
+}
+
+/// The bytes that an image stands on.
+fn bytes_of(storage: &AnyStorage) -> Vec<u8> {
+    let mut bytes = vec![0; storage.len().unwrap() as usize];
+    storage.read_at(0, &mut bytes).unwrap();
+    bytes
+}

@@ -191,7 +191,7 @@ fn a_mark_of_a_bad_block_is_never_there_without_what_it_rests_on_and_never_lost(
     let geometry = Geometry::new(512, 8, 16, 1, 1).unwrap();
     let config = Config::new("page", PRESETS[0].composition, 8, 1);
     let options = CreateOptions { spare_slots: Some(2), ..CreateOptions::default() };
-    let base = vec![0; ImageNand::<Recorder>::file_bytes_of(&geometry, &options).unwrap() as usize];
+    let base = vec![0; ImageNand::file_bytes_of(&geometry, &options).unwrap() as usize];
     let mut nand = ImageNand::create_on(Recorder::new(base.clone()), &geometry, &config, &options).unwrap();
     let created = nand.storage.events.len();
     let op = Op::new(Time::ZERO, Purpose::Host);

@@ -106,7 +106,7 @@ pub(super) fn formatted(preset: &str, spare_slots: u32) -> Formatted {
         let geometry = Geometry::new(PAGE as u32, 8, blocks, channels, 1).unwrap();
         let logical_pages = (geometry.pages() / 2) as u32;
         let config = Config::new(preset, parts, logical_pages, 7);
-        let bytes = vec![0; ImageNand::<Recorder>::file_bytes_of(&geometry, &options).unwrap() as usize];
+        let bytes = vec![0; ImageNand::file_bytes_of(&geometry, &options).unwrap() as usize];
         let mut nand = ImageNand::create_on(Recorder::new(bytes), &geometry, &config, &options).unwrap();
         match format(&mut nand, &config, Time::ZERO) {
             Ok((mut ftl, _)) => {
