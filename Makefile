@@ -29,7 +29,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
-	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
+	mutants mutants-table parameters ideas thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -149,6 +149,10 @@ mutants-table:
 # Writes docs/reference/parameters.md: every part and parameter that can be set.
 parameters:
 	PHELSUMA_UPDATE_PARAMETERS=1 $(TESTED) test --quiet -p phelsuma-options --lib every_part_and_parameter_is_in_the_reference
+
+# Writes docs/reference/ideas.md: every source file, with the first sentence of its documentation.
+ideas:
+	PHELSUMA_UPDATE_IDEAS=1 $(TESTED) test --quiet -p phelsuma-house the_first_sentence_of_each_file_is_in_the_reference
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
 PARTS := tests my-policy python crash defects dies determinism plug
