@@ -29,7 +29,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
-	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
+	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house prose \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -116,7 +116,7 @@ report: python-venv
 # Another Python's package may be tried as well.
 PY := $(PY_VENV)/bin/python
 python-checks:
-	@$(PY) -m ruff check --no-cache --quiet python docs/gallery.py && $(PY) -m ruff format --no-cache --quiet --check python docs/gallery.py
+	@$(PY) -m ruff check --no-cache --quiet python docs/*.py && $(PY) -m ruff format --no-cache --quiet --check python docs/*.py
 	@PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma $(PY) -m pytest -q -p no:cacheprovider python/tests
 
 # Everything CI runs. What is fetched is fetched while the first things are compiled. The Python tests, which use one core,
@@ -233,6 +233,10 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings --cfg phelsuma_mutants
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --quiet
+
+# Words a sentence, and sizes, of what people read first, against their limits.
+prose:
+	@python3 docs/prose.py
 
 # Circles of files, walls between folders, and counts of the code against their limits; tests hold them.
 house:
