@@ -29,7 +29,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
-	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house prose \
+	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 docs house prose \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -97,6 +97,18 @@ python-doc: python-package
 	$(PY_VENV)/bin/python -m pdoc -d google -o $(or $(CARGO_TARGET_DIR),target)/python-doc phelsuma phelsuma.plot
 gallery: python-package
 	$(PY_VENV)/bin/python docs/gallery.py
+
+# The documentation as a site that opens from disk: $(SITE)/index.html. The report of the papers and the pages of the Python
+# package are in it where they have been made.
+SITE := $(or $(CARGO_TARGET_DIR),target)/site
+SITE_VENV := $(or $(CARGO_TARGET_DIR),target)/site-venv
+SITE_MODULES := mkdocs-material==9.*
+docs:
+	@$(SITE_VENV)/bin/python -c "import material, mkdocs" 2>/dev/null || { python3 -m venv $(SITE_VENV) && \
+		$(SITE_VENV)/bin/pip -q install "$(SITE_MODULES)" && echo "installed: $(SITE_MODULES)"; }
+	@python3 docs/website.py $(SITE)-source $(dir $(SITE)) >/dev/null
+	@NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --quiet --strict -f $(SITE)-source/mkdocs.yml -d $(abspath $(SITE))
+	@echo $(SITE)/index.html
 
 # Every claim of the papers tried anew, with nothing that is stored, and a page of HTML of what came of it. A paper that
 # fails does not keep the others from theirs.
