@@ -29,7 +29,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
-	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 docs house prose \
+	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 docs drawings house prose \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -97,6 +97,10 @@ python-doc: python-package
 	$(PY_VENV)/bin/python -m pdoc -d google -o $(or $(CARGO_TARGET_DIR),target)/python-doc phelsuma phelsuma.plot
 gallery: python-package
 	$(PY_VENV)/bin/python docs/gallery.py
+
+# Writes docs/drawings/*.svg.
+drawings:
+	@python3 docs/drawings.py
 
 # The documentation as a site that opens from disk: $(SITE)/index.html. The report of the papers and the pages of the Python
 # package are in it where they have been made.
