@@ -595,9 +595,9 @@ def crash_sweep() -> Canvas:
         program = at % 7 != 5
         c.rect(x - 7, 58, 14, 16, "green" if program else "grey", 2)
     c.text(20, 94, "program", 11.5, soft=True)
-    c.rect(72, 84, 12, 12, "green", 2)
-    c.text(100, 94, "erase", 11.5, soft=True)
-    c.rect(138, 84, 12, 12, "grey", 2)
+    c.rect(78, 84, 12, 12, "green", 2)
+    c.text(108, 94, "erase", 11.5, soft=True)
+    c.rect(150, 84, 12, 12, "grey", 2)
     c.text(480, 50, "operation 1234: the cut point", 12, "middle", bold=True)
     c.arrow((454, 74), (454, 112), tone="red", width=2)
 

@@ -33,7 +33,7 @@ SECTIONS = {
         "docs/WORKLOADS.md",
         "traces/README.md",
     ],
-    "Design": ["ARCHITECTURE.md", "docs/design/*.md"],
+    "Design": ["ARCHITECTURE.md", "docs/DRAWINGS.md", "docs/design/*.md"],
     "Reference": ["docs/reference/*.md", "docs/JSON.md", "docs/IMAGE.md"],
     "Results": [
         "docs/results/*.md",
@@ -143,16 +143,19 @@ def pages(files: set[str]) -> dict[str, list[str]]:
 
 def for_mkdocs(text: str) -> str:
     """A list may follow a paragraph's line on GitHub; here a blank line has to be between."""
-    lines = text.split("\n")
     bare = links.without_code(text, spans=False).split("\n")
     made: list[str] = []
-    item = re.compile(r"^\s*(?:[-*+]|1[.)])\s+\S")
-    for at, line in enumerate(lines):
-        before = bare[at - 1] if at else ""
-        opens = item.match(bare[at]) and before.strip() and not re.match(r"^\s*(?:[-*+]|\d+[.)])\s", before)
-        # Inside a list the line before may be an item's that goes on.
-        if opens and not before.startswith(" "):
-            made.append("")
+    in_list = False
+    for at, line in enumerate(text.split("\n")):
+        before = bare[at - 1].strip() if at else ""
+        if re.match(r"\s*(?:[-*+]|\d+[.)])\s+\S", bare[at]):
+            # Within a paragraph only a list that begins with 1 begins.
+            opens = not in_list and re.match(r"\s*(?:[-*+]|1[.)])\s", bare[at])
+            if opens and before:
+                made.append("")
+            in_list = in_list or bool(opens) or not before
+        elif bare[at].strip() and not bare[at].startswith(" ") and not before:
+            in_list = False
         made.append(line)
     return "\n".join(made)
 

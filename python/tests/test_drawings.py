@@ -27,6 +27,11 @@ def test_there_are_no_others() -> None:
     assert sorted(path.stem for path in drawings.FOLDER.iterdir()) == sorted(canvas.name for canvas in DRAWN)
 
 
+def test_each_is_on_the_page_of_drawings() -> None:
+    page = (ROOT / "docs" / "DRAWINGS.md").read_text(encoding="utf-8")
+    assert re.findall(r"\]\(drawings/([\w-]+)\.svg\)", page) == [canvas.name for canvas in DRAWN]
+
+
 @each
 def test_texts_stay_in_their_boxes_and_meet_no_others(canvas: Canvas) -> None:
     assert canvas.complaints + canvas.overlapping() == []
