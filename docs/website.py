@@ -20,6 +20,24 @@ import links  # noqa: E402
 
 ROOT = links.ROOT
 
+# The design chapters in the order in which they are read.
+CHAPTERS = [
+    f"docs/design/{name}.md"
+    for name in (
+        "flash",
+        "blocks",
+        "mapping-and-validity",
+        "recovery",
+        "integrity",
+        "policies",
+        "log-blocks",
+        "superblock",
+        "last",
+        "mu-tree",
+        "laboratory",
+        "serving",
+    )
+]
 # By reader: each page is in the first section that names it; what none names is reference.
 SECTIONS = {
     "Start": ["README.md", "docs/ALTERNATIVES.md", "docs/guide/start*.md"],
@@ -33,7 +51,7 @@ SECTIONS = {
         "docs/WORKLOADS.md",
         "traces/README.md",
     ],
-    "Design": ["ARCHITECTURE.md", "docs/DRAWINGS.md", "docs/design/*.md"],
+    "Design": ["ARCHITECTURE.md", "docs/DRAWINGS.md", *CHAPTERS, "docs/design/*.md"],
     "Reference": ["docs/reference/*.md", "docs/JSON.md", "docs/IMAGE.md"],
     "Results": [
         "docs/results/*.md",
