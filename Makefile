@@ -29,7 +29,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
-	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 docs drawings house prose \
+	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -98,6 +98,7 @@ python-doc: python-package
 gallery: python-package
 	$(PY_VENV)/bin/python docs/gallery.py
 
+.PHONY: docs drawings prose
 # Writes docs/drawings/*.svg.
 drawings:
 	@python3 docs/drawings.py
