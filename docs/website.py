@@ -72,6 +72,7 @@ MADE = [
 # Their own headings are too long for a sidebar, or say too little there.
 TITLES = {"README.md": "Phelsuma", "docs/tutorial.md": "Notebook", "traces/README.md": "Traces"}
 AS_THEY_ARE = (".svg", ".png", ".jpg", ".gif", ".html")
+ITEM = re.compile(r" *([-*+]|\d+[.)]) +(?=\S)")
 CONFIGURATION: dict[str, Any] = {
     "site_name": "Phelsuma",
     "site_description": "Flash translation layers that can be run, crashed and compared.",
@@ -128,15 +129,8 @@ CONFIGURATION: dict[str, Any] = {
 
 
 def on_config(config: Any) -> Any:
-    """Has MkDocs make the anchors that GitHub makes, and read two spaces as a list's indentation."""
-    from markdown.extensions import Extension
-
-    class Indentation(Extension):
-        def extendMarkdown(self, md: Any) -> None:  # noqa: N802
-            md.tab_length = 2
-
+    """Has MkDocs make the anchors that GitHub makes."""
     config.mdx_configs.setdefault("toc", {})["slugify"] = lambda heading, _: links.slug(heading)
-    config.markdown_extensions.append(Indentation())
     return config
 
 
@@ -160,21 +154,41 @@ def pages(files: set[str]) -> dict[str, list[str]]:
 
 
 def for_mkdocs(text: str) -> str:
-    """A list may follow a paragraph's line on GitHub; here a blank line has to be between."""
-    bare = links.without_code(text, spans=False).split("\n")
+    """Lists as MkDocs reads them: four spaces for each level, and a blank line in front of one that follows a paragraph."""
     made: list[str] = []
-    in_list = False
-    for at, line in enumerate(text.split("\n")):
-        before = bare[at - 1].strip() if at else ""
-        if re.match(r"\s*(?:[-*+]|\d+[.)])\s+\S", bare[at]):
-            # Within a paragraph only a list that begins with 1 begins.
-            opens = not in_list and re.match(r"\s*(?:[-*+]|1[.)])\s", bare[at])
-            if opens and before:
+    levels: list[int] = []  # of the lists that are open: where the text of an item begins
+    in_paragraph = in_code = is_loose = False
+
+    def close(indent: int) -> None:
+        while levels and indent < levels[-1]:
+            levels.pop()
+
+    for line, bare in zip(text.split("\n"), links.without_code(text, spans=False).split("\n")):
+        if not line.strip():
+            made.append("")
+            in_paragraph, is_loose = False, True
+            continue
+        indent = len(line) - len(line.lstrip(" "))
+        was_in_code, in_code = in_code, not bare.strip()
+        item = ITEM.match(bare)
+        if item and indent >= (levels[-1] if levels else 0) + 4:
+            item = None  # indented code
+        if item and in_paragraph and not levels:
+            # Within a paragraph a list begins that begins with 1.
+            if item[1] in ("-", "*", "+", "1.", "1)"):
                 made.append("")
-            in_list = in_list or bool(opens) or not before
-        elif bare[at].strip() and not bare[at].startswith(" ") and not before:
-            in_list = False
-        made.append(line)
+            else:
+                item = None
+        elif item and in_paragraph and is_loose:
+            made.append("")
+        if item or (in_code and not was_in_code) or (not in_code and not in_paragraph) or re.match(r"#{1,6} |\|", bare):
+            close(indent)
+        base = min(indent, levels[-1]) if levels else 0
+        made.append(" " * (4 * len(levels)) + line[indent if item else base :])
+        if item:
+            levels.append(item.end())
+            is_loose = False
+        in_paragraph = not in_code
     return "\n".join(made)
 
 
