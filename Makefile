@@ -250,6 +250,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings --cfg phelsuma_mutants
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --quiet
+	@$(MAKE) --no-print-directory prose
 
 # Words a sentence, and sizes, of what people read first, against their limits.
 prose:
