@@ -15,7 +15,13 @@ pub(crate) struct Args {
     /// As JSON
     #[arg(long)]
     json: bool,
+    /// All columns, however wide the table is; without, as many as fit into 98 characters
+    #[arg(long)]
+    wide: bool,
 }
+
+/// The widest that lines are, in characters.
+const WIDTH_MAX: usize = 98;
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
@@ -26,23 +32,26 @@ pub(crate) fn main(args: &Args) -> Outcome {
         not_set.iter().for_each(|remark| output::remark(remark));
         return output::json(&results);
     }
-    let verdict = table::wrapped(&verdict::of(&results), table::PROSE_WIDTH_MAX);
-    let table = as_table(&results).trim_fmt();
-    output::print(&format!("{}\n{table}\n{verdict}\n", heading(&results, args.of.drive.chosen(), &not_set)))
+    let verdict = table::wrapped(&verdict::of(&results), WIDTH_MAX);
+    let (table, left_out) = as_table(&results, if args.wide { usize::MAX } else { WIDTH_MAX });
+    let caveats = caveats(&results, args.of.drive.chosen(), &left_out).into_iter().chain(not_set);
+    let caveats: String = caveats.map(|caveat| table::item(&caveat, WIDTH_MAX)).collect();
+    output::print(&format!("{verdict}\n{table}\n{caveats}"))
 }
 
-fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
-    let Some(first) = results.first() else { return String::new() };
+/// What a reader should know of these results, the input first.
+fn caveats(results: &[RunResult], chosen: &str, left_out: &[&str]) -> Vec<String> {
+    let Some(first) = results.first() else { return Vec::new() };
     let (g, host) = (&first.geometry, &first.host);
-    let mut text = format!(
-        "{} on {} of flash{chosen} at ratio {:.4}: {} pages written, {} read; latencies in µs",
+    let input = format!(
+        "{} on {} of flash{chosen} at ratio {:.4}: {} pages written, {} read",
         first.workload,
         size::show(g.capacity_bytes),
         g.ratio,
         count(host.write_pages),
         count(host.read_pages)
     );
-    text = table::wrapped(&text, table::PROSE_WIDTH_MAX);
+    let latencies = there(first.latency_us.write) + there(first.latency_us.read) > 0.0;
     let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
     let not_steady = match first.fold {
         Some(_) => "not steady, as traces need not be",
@@ -55,20 +64,19 @@ fn heading(results: &[RunResult], chosen: &str, not_set: &[String]) -> String {
         .filter(|r| !remarks::has_log_blocks(r))
         .max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     let about = [
+        Some(input),
+        latencies.then(|| "latencies in µs, of flash alone: no controller, no host interface".to_string()),
         (!unsteady.is_empty()).then(|| format!("{not_steady}: {}", unsteady.join(", "))),
         remarks::dropped(first),
         fullest.and_then(remarks::small_drive),
         fullest.and_then(remarks::extreme_ratio),
         remarks::long_waits(results),
         results.iter().any(|r| r.oracle).then(|| remarks::ABOUT_ORACLES.to_string()),
+        (!left_out.is_empty()).then(|| format!("--wide also shows {}", left_out.join(", ").replace('\n', " "))),
     ];
-    let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
     let each = results.iter().flat_map(|r| [remarks::one_group(r), remarks::unused_blocks(r)]).flatten();
-    for remark in about.into_iter().flatten().chain(each).chain(changed).chain(not_set.iter().cloned()) {
-        text.push('\n');
-        text += &table::wrapped(&remark, table::PROSE_WIDTH_MAX);
-    }
-    text
+    let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
+    about.into_iter().flatten().chain(each).chain(changed).collect()
 }
 
 /// A column: its heading, the cell of a result, and where it is left out.
@@ -151,12 +159,27 @@ pub(crate) fn ram(column: &phelsuma_drive::RamColumn) -> String {
     column.get("total").map_or_else(String::new, |bytes| size::show(*bytes))
 }
 
-fn as_table(results: &[RunResult]) -> comfy_table::Table {
-    let shown: Vec<&Column> = COLUMNS.iter().filter(|(.., shown)| shown.with(results)).collect();
-    let headings: Vec<&str> = shown.iter().map(|(heading, ..)| *heading).collect();
-    let mut table = table::narrow(&headings);
-    for result in results {
-        table.add_row(shown.iter().map(|(_, cell, _)| cell(result)));
+/// Columns that are left out where the table would be too wide, the first of them first.
+const LEFT_OUT: [&str; 7] =
+    ["examined\nmean/max", "RAM\n(all)", "read\np99", "write\np99", "read\nmean", "other", "effective\nratio"];
+
+/// The table, of at most so many characters, and which columns did not fit.
+fn as_table(results: &[RunResult], width: usize) -> (String, Vec<&'static str>) {
+    let mut shown: Vec<&Column> = COLUMNS.iter().filter(|(.., shown)| shown.with(results)).collect();
+    let mut left_out = Vec::new();
+    let mut next = LEFT_OUT.iter();
+    loop {
+        let headings: Vec<&str> = shown.iter().map(|(heading, ..)| *heading).collect();
+        let mut table = table::narrow(&headings);
+        for result in results {
+            table.add_row(shown.iter().map(|(_, cell, _)| cell(result)));
+        }
+        let text = table.trim_fmt();
+        let fits = text.lines().all(|line| line.chars().count() <= width);
+        let Some(heading) = (if fits { None } else { next.next() }) else { return (text, left_out) };
+        if let Some(place) = shown.iter().position(|(of, ..)| of == heading) {
+            shown.remove(place);
+            left_out.push(*heading);
+        }
     }
-    table
 }

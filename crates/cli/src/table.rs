@@ -77,6 +77,12 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
     lines
 }
 
+/// An item of a list, in lines of at most so many characters. A star, which a row has as well, is its bullet.
+pub(crate) fn item(text: &str, width: usize) -> String {
+    let (bullet, text) = text.strip_prefix("* ").map_or(("-", text), |text| ("*", text));
+    format!("{bullet} {}\n", wrapped(text, width - 2).replace('\n', "\n  "))
+}
+
 fn plain(headings: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_FULL_CONDENSED).set_header(headings.iter().copied());

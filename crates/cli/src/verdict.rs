@@ -20,6 +20,10 @@ struct Figures<'a> {
     pages_per_block: u32,
     merges: Option<remarks::Merges>,
     erases: f64,
+    /// Of the host, and of the flash.
+    written_pages: u64,
+    capacity_pages: u64,
+    page_bytes: u32,
     write_mean: f64,
     /// As papers count it.
     ram_bytes: u64,
@@ -70,6 +74,9 @@ impl<'a> Figures<'a> {
             pages_per_block: result.geometry.pages_per_block,
             merges: remarks::Merges::of(result),
             erases: result.erases.total as f64,
+            written_pages: result.host.write_pages,
+            capacity_pages: result.geometry.capacity_bytes / u64::from(result.geometry.page_bytes),
+            page_bytes: result.geometry.page_bytes,
             write_mean: result.latency_us.write.map_or(0.0, |l| l.mean),
             ram_bytes: result.ram_bytes.papers.get("total").copied().unwrap_or(0),
             drift: result.drift,
@@ -247,7 +254,17 @@ fn tie(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
         line += "; collection moved next to nothing: a higher --ratio or a smaller --capacity would tell them apart";
     }
     if tied.iter().all(|f| f.collections == 0 && f.moved_pages == 0) {
-        line += "; nothing was collected, so only more writes or a smaller drive would tell them apart";
+        line += "; nothing was collected";
+        // What overwrites the flash twice is collected.
+        let times = (2 * winner.capacity_pages).div_ceil(winner.written_pages.max(1));
+        if times > 1 {
+            let half = winner.written_pages / 2 * u64::from(winner.page_bytes);
+            line += &format!(
+                ": {times} times as many writes ({}), or {} of flash (--capacity), would tell them apart",
+                winner.longer.counted,
+                size::show(half)
+            );
+        }
     }
     let measures: [(&str, Measure); 2] = [("erases", |f| f.erases), ("mean write latency in µs", |f| f.write_mean)];
     for (what, measure) in measures {
@@ -293,6 +310,9 @@ mod tests {
             pages_per_block: 32,
             merges: None,
             erases: 100.0,
+            written_pages: 1000,
+            capacity_pages: 4096,
+            page_bytes: 4096,
             write_mean: 1000.0,
             ram_bytes: 4096,
             drift: Some(0.0),
@@ -362,6 +382,9 @@ mod tests {
         let line = between(&[figures("a", 1.501, 500, 50), fewer]);
         assert!(line.ends_with("erases: 80.0 with b against 100 with a."), "{line}");
         let line = between(&[figures("a", 1.0, 0, 0), figures("b", 1.0, 0, 0)]);
-        assert!(line.contains("nothing was collected"), "{line}");
+        assert!(
+            line.contains("; nothing was collected: 9 times as many writes (--passes), or 1.95 MiB of flash"),
+            "{line}"
+        );
     }
 }

@@ -54,7 +54,7 @@ fn what_is_kept_on_flash_is_shown_in_columns_of_its_own() {
     let text = prints(&format!("compare --ftl page,dftl,geckoftl {drive}"));
     assert!(text.contains("trans-") && text.contains("valid-"), "{text}");
     assert!(text.contains("of RAM as papers count it"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 98), "{text}");
     let all = json(&format!("compare --ftl page,dftl,geckoftl {drive} --json"));
     let of = |ftl: &str| all.as_array().unwrap().iter().find(|r| r["ftl"] == ftl).unwrap().clone();
     let counter = |ftl: &str, name: &str| of(ftl)["counters"][name].as_u64().unwrap();
@@ -91,8 +91,10 @@ fn a_comparison_is_sorted_and_explained() {
     assert_eq!(was.len(), 4);
     assert!(was.is_sorted(), "{was:?}");
     let text = prints(&format!("compare --ftl fifo,page,d-choices,pl-greedy {SMALL} --jobs 2"));
-    let why = text.split_once("pl-greedy leads: ").unwrap().1.replace('\n', " ");
-    assert!(why.contains("because collection moved") && why.ends_with("raise --warmup. "), "{why}");
+    let (why, _) = text.split_once('─').unwrap();
+    let why = why.replace('\n', " ");
+    assert!(why.starts_with("pl-greedy leads: ") && why.contains("because collection moved"), "{why}");
+    assert!(why.ends_with("raise --warmup. "), "{why}");
     let text = prints(&format!("compare --ftl fifo,pl-greedy {SMALL} --warmup 20 --passes 10"));
     assert!(text.contains("pl-greedy wins: ") && !text.contains("raise"), "{text}");
     assert!(!text.contains("translation"), "columns of zeros are left out");
@@ -109,8 +111,11 @@ fn what_is_printed_fits_a_window() {
     // Tables of text take 100 columns, and the few more that names in one piece need: six columns of them, for parts of FTLs.
     assert!(widest(&text) <= 116, "{}", widest(&text));
     // Of everything the longest: names, counts, latencies with deep queues.
-    let text = prints(&format!("compare --ftl page,d-choices,pl-greedy {SMALL} --queue-depth 65536"));
-    assert!(widest(&text) <= 120, "{text}");
+    let of = format!("compare --ftl page,d-choices,pl-greedy {SMALL} --queue-depth 65536");
+    let (text, wide) = (prints(&of), prints(&format!("{of} --wide")));
+    assert!(widest(&text) <= 98 && widest(&wide) > 98, "{text}{wide}");
+    assert!(text.contains("- --wide also shows examined mean/max") && !wide.contains("--wide"), "{text}{wide}");
+    assert!(text.contains("no controller") && !text.contains("examined\n"), "{text}");
     assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
     let text = prints(&format!("run --ftl page {SMALL} --interval 4000 --cut-at-end"));
     assert!(widest(&text) <= 120, "{text}");
