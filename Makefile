@@ -29,7 +29,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
-	mutants mutants-table parameters thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
+	mutants mutants-table parameters ideas thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -98,6 +98,23 @@ python-doc: python-package
 gallery: python-package
 	$(PY_VENV)/bin/python docs/gallery.py
 
+.PHONY: docs drawings prose
+# Writes docs/drawings/*.svg.
+drawings:
+	@python3 docs/drawings.py
+
+# The documentation as a site that opens from disk: $(SITE)/index.html. The report of the papers and the pages of the Python
+# package are in it where they have been made.
+SITE := $(or $(CARGO_TARGET_DIR),target)/site
+SITE_VENV := $(or $(CARGO_TARGET_DIR),target)/site-venv
+SITE_MODULES := mkdocs-material==9.*
+docs:
+	@$(SITE_VENV)/bin/python -c "import material, mkdocs" 2>/dev/null || { python3 -m venv $(SITE_VENV) && \
+		$(SITE_VENV)/bin/pip -q install "$(SITE_MODULES)" && echo "installed: $(SITE_MODULES)"; }
+	@python3 docs/website.py $(SITE)-source $(dir $(SITE)) >/dev/null
+	@NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --quiet --strict -f $(SITE)-source/mkdocs.yml -d $(abspath $(SITE))
+	@echo $(SITE)/index.html
+
 # Every claim of the papers tried anew, with nothing that is stored, and a page of HTML of what came of it. A paper that
 # fails does not keep the others from theirs.
 REPORT := $(or $(CARGO_TARGET_DIR),target)/report
@@ -116,7 +133,7 @@ report: python-venv
 # Another Python's package may be tried as well.
 PY := $(PY_VENV)/bin/python
 python-checks:
-	@$(PY) -m ruff check --no-cache --quiet python docs/gallery.py && $(PY) -m ruff format --no-cache --quiet --check python docs/gallery.py
+	@$(PY) -m ruff check --no-cache --quiet python docs/*.py && $(PY) -m ruff format --no-cache --quiet --check python docs/*.py
 	@PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma $(PY) -m pytest -q -p no:cacheprovider python/tests
 
 # Everything CI runs. What is fetched is fetched while the first things are compiled. The Python tests, which use one core,
@@ -149,6 +166,10 @@ mutants-table:
 # Writes docs/reference/parameters.md: every part and parameter that can be set.
 parameters:
 	PHELSUMA_UPDATE_PARAMETERS=1 $(TESTED) test --quiet -p phelsuma-options --lib every_part_and_parameter_is_in_the_reference
+
+# Writes docs/reference/ideas.md: every source file, with the first sentence of its documentation.
+ideas:
+	PHELSUMA_UPDATE_IDEAS=1 $(TESTED) test --quiet -p phelsuma-house the_first_sentence_of_each_file_is_in_the_reference
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
 PARTS := tests my-policy python crash defects dies determinism plug
@@ -233,6 +254,11 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings --cfg phelsuma_mutants
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --quiet
+	@$(MAKE) --no-print-directory prose
+
+# Words a sentence, and sizes, of what people read first, against their limits.
+prose:
+	@python3 docs/prose.py
 
 # Circles of files, walls between folders, and counts of the code against their limits; tests hold them.
 house:

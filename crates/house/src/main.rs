@@ -5,6 +5,8 @@
 
 mod graph;
 mod house;
+#[cfg(test)]
+mod ideas;
 mod measure;
 mod modules;
 mod source;

@@ -43,7 +43,7 @@ pub(crate) const LIMITS: &[Limit] = &[
     limit("lines of config + image text", measure::lines_of_config, "2520", 1200).until(2094),
     limit("fields of `PageMapped`", |house| measure::fields_of(house, "PageMapped"), "24", 15),
     limit("fields of `Blocks`", |house| measure::fields_of(house, "Blocks"), "29", 18),
-    limit("calls of a scheme in the write of a page", measure::hooks_of_a_write, "9", 3),
+    limit("calls of a scheme that `write_pages` names", measure::hooks_of_a_write, "9", 3),
     limit("lines that name variants of mapping or validity outside their folders", measure::variants_outside, "84", 15),
     limit("functions that carry ftl, nand and steps", measure::functions_with_trio, "45", 0),
     limit("largest circle of files in `ftl`", |house| house.largest_circle("ftl"), "28", 4),
@@ -55,7 +55,7 @@ pub(crate) const LIMITS: &[Limit] = &[
     limit("free pools", measure::free_pools, "3", 1),
     limit("code lines of `ftl` for each assertion", measure::lines_per_assertion, "596", 120),
     limit(
-        "names of types in `ftl` that mean more than one thing",
+        "names of types in `ftl`, but for those private to a file, that mean more than one thing",
         |house| measure::names_given_twice(house.ftl()).len(),
         "28",
         0,

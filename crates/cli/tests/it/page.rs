@@ -390,7 +390,7 @@ fn a_browser_shows_the_drive_at_work() {
         ("dftl", "map wa requests cache free wear"),
         ("mu-ftl-pvb", "map wa requests cache free wear"),
     ] {
-        if !thorough && !["geckoftl", "page"].contains(&ftl) {
+        if !thorough && ftl != "geckoftl" {
             continue;
         }
         let server = Server::start("browser", &format!("--memory 256MiB --ftl {ftl} --http 0"));
@@ -407,9 +407,7 @@ fn a_browser_shows_the_drive_at_work() {
             .unwrap();
         let mut args = vec![script.to_string(), url, shots.display().to_string(), ftl.to_string()];
         args.extend(panels.split(' ').map(String::from));
-        if thorough || ftl == "geckoftl" {
-            args.push("--every-window".into());
-        }
+        args.push("--every-window".into());
         let output = client(python.to_str().unwrap(), &args);
         let _ = fio.kill();
         let _ = fio.wait();

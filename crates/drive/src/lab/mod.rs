@@ -5,7 +5,7 @@
 //! thread (`host.rs`). Some workloads cut the power themselves, and what they do is the same every time. Before each
 //! program and erase of the workload, and before a few of the preconditioning (`points.rs`), the flash is
 //! branched: the laboratory takes a copy, lets the operation become what the fault says, and brings up a fresh FTL on
-//! it, with the power cut again at every operation of that recovery, to any depth (`branch.rs`). Branches whose flash
+//! it, with the power cut again at every operation of that recovery, up to three deep (`branch.rs`). Branches whose flash
 //! and expectations are equal are checked once and counted as covered (`seen.rs`). RAM is not branched: a power cut
 //! takes it.
 //!

@@ -1,5 +1,6 @@
 //! Garbage collection against what is known of it: static quotas land on the best split that the models have, and an
-//! oracle does better than everything that guesses. docs/GARBAGE_COLLECTION.md has the figures that were measured.
+//! oracle does better than everything that guesses. The figures that were measured are in
+//! docs/results/garbage-collection.md.
 //!
 //! By default a few drives of 1,024 blocks; with `PHELSUMA_THOROUGH=1` all ratios, and the simulators' drives.
 
@@ -105,8 +106,8 @@ fn pages_are_worth_sorting_by_what_can_be_inferred_of_them() {
 }
 
 /// The drives of two public simulators, of 1,024 blocks of 256 pages, logical pages taking 0.9313 of these, overwritten 25
-/// times. What is printed is what docs/GARBAGE_COLLECTION.md has: write amplification without and with the fill, with
-/// open blocks beside those 1,024 and among them.
+/// times. What is printed is what docs/results/garbage-collection.md has: write amplification without and with the fill,
+/// with open blocks beside those 1,024 and among them.
 #[test]
 fn the_drives_of_public_simulators() {
     if std::env::var_os("PHELSUMA_THOROUGH").is_none() {

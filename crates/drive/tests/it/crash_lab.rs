@@ -340,8 +340,8 @@ mod mutants {
         // Found at once; found when the drive has come up and joined others; found in cuts of recoveries alone.
         let at_once = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsVerified, (1, 1)) };
         let joined = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsCopied, (1, 1)) };
-        let several_dies = LabConfig { points: Points::Some(20), ..trap(Barrier::SuspectsCopied, FOUR_DIES) };
-        let nested = LabConfig { points: Points::Some(20), ..trap(Barrier::FallbacksHeld, TWO_DIES) };
+        let several_dies = LabConfig { points: Points::Some(10), ..trap(Barrier::SuspectsCopied, FOUR_DIES) };
+        let nested = trap(Barrier::FallbacksHeld, TWO_DIES);
         for config in [at_once, joined, several_dies, nested] {
             let report = report_on_any_number_of_threads(&config);
             assert!(report.contains("message"), "{:?}: {report}", config.ftl.forgets);

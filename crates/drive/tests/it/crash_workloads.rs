@@ -74,10 +74,10 @@ fn has_battery(name: &str) -> bool {
     Preset::named(name).unwrap().composition.has_battery()
 }
 
-/// `cuts` of each, or fewer where they cost more, and four times as many in the long mode. Not in the long mode it is a sample: each FTL under a third of the
-/// workloads, and each workload with a third of the FTLs; an eleventh where recoveries are cut as well.
+/// `cuts` of each, or fewer where they cost more, and four times as many in the long mode. Not in the long mode it is a sample: each FTL under a fifth of the
+/// workloads, and each workload with a fifth of the FTLs; an eleventh where recoveries are cut as well.
 fn sweep_all(cuts: u32, writes: u32, depth: u32, dies: (u32, u32)) {
-    let part = if depth > 1 { 11 } else { 3 };
+    let part = if depth > 1 { 11 } else { 5 };
     for (number, (name, cost)) in survivors(dies).enumerate() {
         let sample = |w: &usize| thorough() || (w + number).is_multiple_of(part);
         for workload in (0..Workload::ALL.len()).filter(sample).map(|w| Workload::ALL[w]) {

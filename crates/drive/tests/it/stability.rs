@@ -2,7 +2,7 @@
 //! collected though others are emptier, and what becomes of those that are spared.
 //!
 //! An observer of the flash counts the live pages of each block, as an FTL with an unlimited memory could. What it sees
-//! stands in docs/GARBAGE_COLLECTION.md: `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it
+//! stands in docs/results/garbage-collection.md: `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it
 //! -- --nocapture stability::` prints it, for drives of 1 and 8 GiB at ratio 0.90.
 //!
 //! Not tested: that it is so on other workloads and at other ratios.

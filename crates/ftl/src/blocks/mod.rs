@@ -160,11 +160,13 @@ impl Blocks {
         &self.geometry
     }
 
-    /// A recovery is at work from now on: what it writes says so, and is spread like this.
-    pub(crate) fn begin_mounting(&mut self, spread: Spread) {
+    /// A recovery is at work from now on. Its copies are labelled and spread like this; without, it writes as a drive does
+    /// that serves.
+    pub(crate) fn begin_mounting(&mut self, copies: Option<Spread>) {
         debug_assert!(self.phase == Phase::Serving, "a drive is mounted twice");
         self.phase = Phase::Mounting;
-        self.open.spread = spread;
+        self.open.labels_copies = copies.is_some();
+        self.open.spread = copies.unwrap_or(Spread::AllDies);
     }
 
     /// A recovery has come to its end.
@@ -173,6 +175,7 @@ impl Blocks {
         debug_assert_eq!(used_as(BlockUse::Free), self.to_open() as usize, "blocks are free and not to be had");
         debug_assert_eq!(used_as(BlockUse::Held), self.held as usize, "blocks are held and not counted");
         self.phase = self.phase.mounted();
+        self.open.labels_copies = false;
         self.open.spread = Spread::AllDies;
     }
 

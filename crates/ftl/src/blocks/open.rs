@@ -37,6 +37,8 @@ pub(super) struct OpenBlocks {
     /// By stream: the die that is next.
     turn: Vec<u32>,
     pub(super) spread: Spread,
+    /// What is written are copies of a recovery, and says so.
+    pub(super) labels_copies: bool,
 }
 
 impl OpenBlocks {
@@ -45,6 +47,7 @@ impl OpenBlocks {
             slots: vec![None; usize::from(streams) * geometry.dies() as usize],
             turn: vec![0; usize::from(streams)],
             spread: Spread::AllDies,
+            labels_copies: false,
         }
     }
 
@@ -224,7 +227,7 @@ impl Blocks {
             }
             None => page.marks,
         };
-        let labelled = self.phase.is_mounting() && self.barriers.keeps(Barrier::CopiesLabelled);
+        let labelled = self.open.labels_copies && self.barriers.keeps(Barrier::CopiesLabelled);
         Spare {
             kind: page.kind,
             stream: if labelled { RECOVERY_STREAM } else { stream },

@@ -123,17 +123,14 @@ part! { "metadata" "whether blocks of metadata are collected or left until they 
 
 part! { "power" "how a power cut is survived: by reading all spare areas; a battery; GeckoRec; synchronizing translation pages anew; from translation pages alone, which loses what these do not say (dftl-timeout, dftl-noflush); not at all";
     PowerPart "How a drive survives a power cut." {
-        Scan "scan" "By scanning spare areas when the power is back. For a mapping table and validity in RAM."
+        Scan "scan" "By scanning spare areas when the power is back."
         Battery "battery" "A battery keeps the flash going while what RAM alone knows is saved \
-            (`Ftl::power_fail`). For a demand-paged mapping with a bitmap in RAM or in flash."
-        GeckoRec "gecko-rec" "By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C). For a demand-paged mapping with \
-            Logarithmic Gecko."
+            (`Ftl::power_fail`)."
+        GeckoRec "gecko-rec" "By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C)."
         Synchronize "synchronize" "By synchronizing everything before the drive goes on, and reading the whole translation \
-            table, or the whole page validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them). For a \
-            demand-paged mapping with validity in RAM or in such a log."
+            table, or the whole page validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them)."
         Fast "fast" "From the translation pages alone: no page of the host's is looked at. What they do not know is as old as \
-            they are, or a read error; the integrity part says what of it was acknowledged. For a demand-paged mapping with a \
-            bitmap in RAM."
+            they are, or a read error; the integrity part says what of it was acknowledged."
         Nothing "nothing" "Not at all."
     }
 }

@@ -1,6 +1,6 @@
 //! Flushing translation pages that need not go yet (`durability/integrity.rs` has why).
 
-use super::durability::{FastRecovery, FlushCause};
+use super::durability::FlushCause;
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;
 use super::parts::{PageMapped, mapping_io};
@@ -76,7 +76,7 @@ impl PageMapped {
     /// A victim is about to be released: what a recovery from translation pages alone would look for in it is flushed
     /// first. The victim is not erased before that is on flash.
     pub(super) fn flush_before_release<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        if self.durability.fast().is_none() {
+        if !self.durability.flushes_before_release() {
             self.durability.integrity.changed(at);
             return Ok(());
         }
@@ -87,12 +87,12 @@ impl PageMapped {
         }
         if self.blocks.keeps(Barrier::MovedFlushed) {
             // Those that cannot be flushed now stay for the next victim: this one may come again.
-            while let Some(part) = self.durability.fast().and_then(|fast| fast.next()) {
+            while let Some(part) = self.durability.moved_to_flush() {
                 self.flush_now(nand, part, FlushCause::Collection, at)?;
-                self.durability.fast().into_iter().for_each(FastRecovery::flushed);
+                self.durability.moved_flushed();
             }
         }
-        self.durability.fast().into_iter().for_each(FastRecovery::released);
+        self.durability.victim_released();
         Ok(())
     }
 }

@@ -84,7 +84,12 @@ fn what_catches_mutants_finds_nothing_on_ftls_that_forget_nothing() {
         let most = needed.entry(format!("{trap:?}")).or_insert((*trap, 0));
         most.1 = most.1.max(lives);
     }
-    let needed: Vec<(Trap, u64)> = needed.into_values().collect();
+    let mut needed: Vec<(Trap, u64)> = needed.into_values().collect();
+    if std::env::var_os("PHELSUMA_THOROUGH").is_none() {
+        // In an order of their own, every second one.
+        needed.sort_by_key(|(trap, _)| format!("{trap:?}"));
+        needed = needed.into_iter().step_by(2).collect();
+    }
     let wrong: Vec<String> = each(&needed, |(trap, lives)| {
         let begun = Instant::now();
         let found = trap.without(*lives);

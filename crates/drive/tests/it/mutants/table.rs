@@ -12,7 +12,7 @@ pub(crate) struct Table<'a>(pub(crate) &'a [(Barrier, Trap, Option<Caught>)]);
 const INTRODUCTION: &str = "\
 # Mutants
 
-The crash laboratory is itself tried: FTLs are built that each forget one rule, at the one spot where the code keeps it, and
+The crash laboratory is itself tried: FTLs are built that each forget one rule, at each spot where the code keeps it, and
 an experiment must catch each, and must find nothing on the FTL that forgets none. `make mutants` does that with
 `--cfg phelsuma_mutants`, which `make test` builds with as well; a release with it does not compile. **This document is
 generated** (`make mutants-table`), and a test fails where it is not what the experiments give.

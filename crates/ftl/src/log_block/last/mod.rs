@@ -12,7 +12,7 @@
 //! - **Background merges** (4.5) of log blocks of the cold partition ([`background`]).
 //! - **Summary pages** (4.7): a random log block's last page says what the others are ([`summary`]).
 //!
-//! ARCHITECTURE.md says what was decided where the paper is silent, contradicts itself, or would lose data.
+//! docs/design/last.md says what was decided where the paper is silent, contradicts itself, or would lose data.
 
 mod background;
 mod counts;

@@ -1,13 +1,15 @@
 //! How a drive survives a power cut.
 //!
-//! A scheme has a share in serving the host, and it mounts the drive when the power is back. The share is this file's: the
-//! composition, the blocks and the parts call these hooks, and know no scheme by name.
+//! A scheme has a share in serving the host, and it mounts the drive when the power is back. The share is this file's:
+//! requests, collection and blocks call these hooks, and name no scheme. Schemes are named where parts are put together
+//! (`compose.rs`, `shape.rs`), and by a mapping that keeps entries for one.
 //!
 //! | when | hook |
 //! | --- | --- |
 //! | a user page is going to be programmed | [`Durability::points_back`], [`Durability::begin_reporting`] |
 //! | everything that became stale is reported | [`Durability::reported`] |
 //! | a page was moved out of a victim | [`Durability::moved`] |
+//! | a victim is going to be released | [`Durability::flushes_before_release`], [`Durability::moved_to_flush`] |
 //! | nothing is live in a block | [`Durability::needs_checkpoint_before`], [`Durability::release`] |
 //! | a block is written, or erased | [`Watch`] |
 //! | a translation page is written | [`Durability::synchronized`], [`Durability::mark`] |
@@ -101,11 +103,30 @@ impl Durability {
         }
     }
 
-    /// The share of a recovery from translation pages alone, if that is the scheme.
-    pub(crate) fn fast(&mut self) -> Option<&mut FastRecovery> {
-        match &mut self.scheme {
-            Survival::Fast(fast) => Some(fast),
+    /// Whether translation pages are flushed before a victim is released.
+    pub(crate) fn flushes_before_release(&self) -> bool {
+        matches!(self.scheme, Survival::Fast(_))
+    }
+
+    /// A translation page, not flushed yet, of what was moved out of victims.
+    pub(crate) fn moved_to_flush(&self) -> Option<u32> {
+        match &self.scheme {
+            Survival::Fast(fast) => fast.next(),
             _ => None,
+        }
+    }
+
+    /// That one is flushed.
+    pub(crate) fn moved_flushed(&mut self) {
+        if let Survival::Fast(fast) = &mut self.scheme {
+            fast.flushed();
+        }
+    }
+
+    /// The victim is released.
+    pub(crate) fn victim_released(&mut self) {
+        if let Survival::Fast(fast) = &mut self.scheme {
+            fast.released();
         }
     }
 

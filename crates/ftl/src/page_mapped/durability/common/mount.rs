@@ -51,21 +51,19 @@ impl<'s, N: Nand> Described<'s, N> {
         Ok((mapping.try_into()?, validity.try_into()?))
     }
 
-    /// A drive of these parts of which nothing is known yet. What its recovery writes is spread like this; where that is
-    /// not said, it writes as a drive does that serves.
+    /// A drive of these parts of which nothing is known yet. What its recovery copies is labelled and spread like this;
+    /// without, it writes as a drive does that serves.
     pub(crate) fn drive<M: Mapping, V: Validity>(
         &mut self,
         parts: (M, V, Survival),
-        spread: Option<Spread>,
+        copies: Option<Spread>,
     ) -> Result<PageMapped<M, V>, FtlError> {
         let geometry = self.geometry();
         debug_assert_eq!(self.anchors.len(), ANCHOR_BLOCKS as usize, "a block of the description would count as bad");
         let anchors = core::mem::take(&mut self.anchors);
         let mut ftl = PageMapped::of(&geometry, self.config, self.shape, anchors, parts)?;
         self.steps.first = FirstPages::new(geometry.blocks(), ftl.blocks.notes.any());
-        if let Some(spread) = spread {
-            ftl.blocks.begin_mounting(spread);
-        }
+        ftl.blocks.begin_mounting(copies);
         ftl.durability.begin_mounting();
         ftl.blocks.found_bad(geometry.blocks() - ANCHOR_BLOCKS - self.usable.len() as u32);
         Ok(ftl)

@@ -40,17 +40,17 @@ impl FastRecovery {
     }
 
     /// A translation page of what was moved.
-    pub(crate) fn next(&self) -> Option<u32> {
+    pub(super) fn next(&self) -> Option<u32> {
         self.moved.last().copied()
     }
 
     /// That one is flushed.
-    pub(crate) fn flushed(&mut self) {
+    pub(super) fn flushed(&mut self) {
         self.moved.pop();
     }
 
     /// The victim is released.
-    pub(crate) fn released(&mut self) {
+    pub(super) fn released(&mut self) {
         self.moved.clear();
     }
 

@@ -15,7 +15,7 @@
 //! may be in the write cache. A recovery scans the spare areas, as that of a table in RAM does, and writes a new tree from
 //! what it has found (`durability/scan/tree.rs`). A page of the tree that goes bad costs no data for the same reason: the drive
 //! comes up anew. (What a collection could not read, and the tree says is lost, is the exception, as of a table in RAM after a
-//! power cut: ARCHITECTURE.md, *What is not yet so*.)
+//! power cut: docs/LIMITATIONS.md.)
 
 mod cut;
 mod extent;
