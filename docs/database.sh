@@ -1,6 +1,6 @@
 #!/bin/sh
 # SQLite and PostgreSQL on ext4 on a served drive, under each FTL named: what write amplification they cause, and whether
-# they come up again after the plug was pulled in the middle of their transactions. docs/DATABASE.md says what it does and
+# they come up again after the plug was pulled in the middle of their transactions. docs/results/database.md says what it does and
 # what it printed. Needs root, for loop devices and mounts; listens on sockets of a folder of its own alone.
 #
 #   docs/database.sh [FTL...]           page geckoftl dftl unless others are named

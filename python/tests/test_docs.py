@@ -15,8 +15,9 @@ from conftest import ROOT
 import phelsuma
 
 pytest.importorskip("matplotlib")
-TEXT = (ROOT / "docs" / "PYTHON.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.S)
+GUIDE = (ROOT / "docs" / "guide" / "python.md").read_text()
+REFERENCE = (ROOT / "docs" / "reference" / "python.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.S)
 
 
 def test_the_package_has_the_version_of_its_engine() -> None:
@@ -36,7 +37,7 @@ def test_the_first_script_has_five_lines_and_saves_a_picture(
     (tmp_path / "traces").symlink_to(ROOT / "traces")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    exec(compile(script, "docs/PYTHON.md", "exec"), {})
+    exec(compile(script, "docs/guide/python.md", "exec"), {})
     picture = tmp_path / "write-amplification.png"
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
 
@@ -84,7 +85,7 @@ def pictures() -> list[str]:
 
 
 def test_the_table_of_pictures_has_every_function() -> None:
-    section = TEXT.split("## Pictures")[1].split("\n## ")[0]
+    section = REFERENCE.split("## Pictures")[1].split("\n## ")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", section, flags=re.M)) == pictures()
 
 

@@ -1,5 +1,5 @@
 //! A page that shows a drive at work while it is served, and the same for programs: as JSON, as a map of its blocks, and
-//! in the text format of Prometheus. `docs/PAGE.md` has the paths.
+//! in the text format of Prometheus. `docs/reference/page.md` has the paths.
 //!
 //! Two threads, whatever the number of clients: one looks at the drive (`looker`), and the other answers (`http`) with
 //! what was seen last. Answering never takes the drive's lock, and looking is done only while somebody asks, so many

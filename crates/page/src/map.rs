@@ -1,4 +1,4 @@
-//! The map of the blocks, as few bytes: `docs/PAGE.md` has each of them.
+//! The map of the blocks, as few bytes: `docs/reference/page.md` has each of them.
 
 use crate::blocks::{Blocks, Shown};
 use phelsuma_ftl::BlockState;

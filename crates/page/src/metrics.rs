@@ -1,4 +1,6 @@
-//! What was seen of a drive in the text format of Prometheus (version 0.0.4). `docs/PAGE.md` names the metrics.
+//! What was seen of a drive in the text format of Prometheus (version 0.0.4).
+//!
+//! `docs/reference/page.md` names the metrics.
 
 use crate::blocks::Shown;
 use crate::looker::Seen;

@@ -225,11 +225,12 @@ fn prometheus_can_read_the_metrics() {
     ] {
         assert_eq!(values.get(id), Some(&f64::from(value)), "{id}");
     }
-    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PAGE.md")).unwrap();
+    let documented =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/page.md")).unwrap();
     for id in values.keys() {
         let name = id.split('{').next().unwrap();
         let said = name.starts_with("phelsuma_ftl_") || documented.contains(&format!("`{name}"));
-        assert!(said, "{name} is not in docs/PAGE.md");
+        assert!(said, "{name} is not in docs/reference/page.md");
     }
     let folder = server.stop();
     let Some(python) = python(&["prometheus_client"]) else { return };

@@ -7,7 +7,7 @@ const $ = id => document.getElementById(id);
 const EVERY = 500, RETRY = 1000;
 // Points that a chart holds: five minutes. Rates are over so many of them, two seconds.
 const POINTS = 600, OVER = 4;
-// For how many looks a block is shown as emptied; see docs/PAGE.md, as for what the map's bytes are.
+// For how many looks a block is shown as emptied; see docs/reference/page.md, as for what the map's bytes are.
 const RECENT = 4;
 const HEADER_BYTES = 16, CELL_BYTES = 8, OPEN = 1, COUNTED = 2;
 const KINDS = [

@@ -242,7 +242,8 @@ fn with_commas(number: u64) -> String {
 
 #[test]
 fn the_table_of_overwrite_ratios_is_what_the_traces_say() {
-    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/WORKLOADS.md")).unwrap();
+    let document =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/workloads.md")).unwrap();
     let table = document.split("\n## How often pages are overwritten").nth(1).unwrap();
     let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
     assert_eq!(rows.len(), EXPECTED.len());
@@ -258,7 +259,7 @@ fn the_table_of_overwrite_ratios_is_what_the_traces_say() {
             with_commas(info.logical_pages),
             info.writes_per_logical_page
         );
-        assert!(rows.contains(&row.as_str()), "docs/WORKLOADS.md should have {row}");
+        assert!(rows.contains(&row.as_str()), "docs/results/workloads.md should have {row}");
     });
 }
 
