@@ -14,9 +14,9 @@ ON_MU := --ftl $(MU) --blocks 64 --pages-per-block 16 --ratio 0.4
 FULL_CACHES := --set mapping.write-pages=0 --set validity.bitmap-cache=3 --set partitions.pages=100
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb
-# The mapping in RAM, and on flash with a cache of 128 entries: 0.15 % of the table, about the share
-# that GeckoFTL's paper takes, and far fewer than the 72,721 pages that the trace touches.
-DEMO := page,dftl,geckoftl
+# The mapping in RAM; on flash with a cache of 128 entries, 0.15 % of the table, about the share that GeckoFTL's paper takes, for
+# 72,721 pages that the trace touches; and of blocks.
+DEMO := page,dftl,geckoftl,fast,last++
 # What is tested is built so that an FTL can be told to forget a rule: the harness proves itself with such FTLs. No release
 # can be built so. One build serves all tests, without the command's allocator, which takes a minute to compile.
 TESTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/ftl/mutants-rustc $(CARGO)
@@ -35,7 +35,7 @@ I686  := i686-unknown-linux-musl
 # Replays a real block trace through several FTLs and says who wins and why.
 demo:
 	@$(CARGO) build --release -p phelsuma-cli
-	@$(PHELSUMA) compare --ftl $(DEMO) --trace $(TRACE) --capacity 352MiB --ratio 0.92 --loops 4 --cache 1KiB
+	@$(PHELSUMA) compare --ftl $(DEMO) --trace $(TRACE) --capacity 352MiB --ratio 0.92 --loops 4 --cache 1KiB --set log.blocks=45
 
 # The command, and the plugin with which nbdkit serves drives, where the command looks for it.
 PREFIX ?= /usr/local

@@ -16,6 +16,7 @@ mod nbd;
 mod output;
 mod page;
 mod public_traces;
+mod readme;
 mod search;
 mod serve;
 mod serve_image;

@@ -23,6 +23,7 @@ mod mutants;
 mod policies;
 mod positive_control;
 mod promises;
+mod readme;
 mod recovery_bound;
 mod room;
 mod run;

@@ -1,0 +1,66 @@
+//! The README's commands print what it shows, to the character, but for times of the machine.
+
+use crate::common::{prints, words};
+use std::path::Path;
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Commands that the README shows with what they print.
+fn shown() -> Vec<(String, String)> {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let blocks = readme.split("```\n$ ").skip(1).map(|block| block.split_once("```").unwrap().0);
+    blocks.map(|block| block.split_once('\n').unwrap()).map(|(line, text)| (line.into(), text.into())).collect()
+}
+
+/// A table without its last column, which holds seconds of the machine that printed it.
+fn without_times(text: &str) -> String {
+    let is_timed = text.contains(" time s ");
+    let line = |line: &str| match line.rfind(['┬', '┆', '╪', '┴']) {
+        Some(end) if is_timed => line[..end].to_string(),
+        _ => line.to_string(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The arguments that `make TARGET` gives to the command.
+fn of_make(target: &str) -> String {
+    let out = Command::new("make").args(["--no-print-directory", "-n", target]).current_dir(root()).output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let (_, line) = text.rsplit_once(" -- ").unwrap_or_else(|| panic!("{text}"));
+    line.trim().replace("traces/", &format!("{}/traces/", root().display()))
+}
+
+#[test]
+fn its_commands_print_what_it_shows() {
+    let shown = shown();
+    assert!(shown.len() >= 2, "{shown:?}");
+    for (line, text) in shown {
+        let args = match line.strip_prefix("make ") {
+            Some(target) => of_make(target),
+            None => line.strip_prefix("phelsuma ").unwrap().to_string(),
+        };
+        assert_eq!(without_times(&prints(&args)), without_times(&text), "{line}");
+    }
+}
+
+/// Of those that serve: that there are such commands and options.
+#[test]
+fn its_other_commands_are_there() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let lines = readme.lines().filter_map(|line| line.strip_prefix("phelsuma "));
+    let mut tried = 0;
+    for line in lines {
+        let line = line.split('#').next().unwrap();
+        let mut args = words(line).into_iter().take_while(|word| !word.contains('.') && !word.contains('/'));
+        let command = args.next().unwrap();
+        let help = prints(&format!("{command} --help"));
+        for option in words(line).iter().filter(|word| word.starts_with("--")) {
+            assert!(help.contains(option), "{command} has no {option}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 4, "{tried}");
+}
