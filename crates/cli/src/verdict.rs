@@ -257,7 +257,9 @@ fn tie(figures: &[Figures<'_>], winner: &Figures<'_>) -> String {
         line += "; nothing was collected";
         // What overwrites the flash twice is collected.
         let times = (2 * winner.capacity_pages).div_ceil(winner.written_pages.max(1));
-        if times > 1 {
+        if times > 100 {
+            line += ": next to nothing was written to a drive of this size";
+        } else if times > 1 {
             let half = winner.written_pages / 2 * u64::from(winner.page_bytes);
             line += &format!(
                 ": {times} times as many writes ({}), or {} of flash (--capacity), would tell them apart",

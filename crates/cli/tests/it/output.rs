@@ -53,7 +53,7 @@ fn what_is_kept_on_flash_is_shown_in_columns_of_its_own() {
     let drive = "--workload uniform --capacity 128MiB --cache 4KiB";
     let text = prints(&format!("compare --ftl page,dftl,geckoftl {drive}"));
     assert!(text.contains("trans-") && text.contains("valid-"), "{text}");
-    assert!(text.contains("of RAM as papers count it"), "{text}");
+    assert!(text.replace('\n', " ").contains("of RAM as papers count it"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 98), "{text}");
     let all = json(&format!("compare --ftl page,dftl,geckoftl {drive} --json"));
     let of = |ftl: &str| all.as_array().unwrap().iter().find(|r| r["ftl"] == ftl).unwrap().clone();
@@ -126,10 +126,12 @@ fn what_sets_a_result_apart_is_remarked() {
     let trims = b"time_us,device,op,offset_bytes,size_bytes\n0,0,write,0,4096\n1,0,trim,0,512\n2,0,trim,81920,4096\n";
     let trims = crate::common::file("remarks.csv", trims);
     for (command, ftl) in [("run", "page"), ("compare", "page,fifo")] {
-        let text = prints(&format!("{command} --ftl {ftl} --trace {}", trims.display()));
+        // Lines of an item are indented.
+        let one_line = |text: String| words(&text).join(" ");
+        let text = one_line(prints(&format!("{command} --ftl {ftl} --trace {}", trims.display())));
         let dropped = "dropped of 3 requests of the trace: 1 that trim no whole page, 1 that trim only pages never read or written";
         assert!(text.contains(dropped) && text.contains("256 MiB"), "{text}");
-        assert!(text.replace('\n', " ").contains("(chosen here, --capacity gives another)"), "{text}");
+        assert!(text.contains("(chosen here, --capacity gives another)"), "{text}");
         assert!(!text.contains("small drive"), "{text}");
         let wrapped = prints(&format!("{command} --ftl {ftl} --fold wrap --trace {} --fill none", trims.display()));
         assert!(wrapped.replace('\n', " ").contains("4 GiB"), "{wrapped}");
