@@ -51,7 +51,8 @@ impl<'a> View<'a> {
         self.pages_per_block
     }
 
-    /// Logical time: pages that the host has written.
+    /// Logical time: pages that the host has written. It stands still at 0 unless a part of the FTL wants it
+    /// ([`Wants::clock`](super::Wants::clock)).
     #[inline]
     pub fn now(&self) -> u64 {
         self.notes.now

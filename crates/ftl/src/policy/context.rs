@@ -22,7 +22,7 @@ impl Context {
         self.values
     }
 
-    /// A parameter that is a number.
+    /// A parameter that is a number; its default where the part's statement has no such parameter.
     pub fn number(&self, param: &Param) -> u32 {
         self.values.number(param)
     }

@@ -118,7 +118,7 @@ macro_rules! policy_state {
 
         impl $crate::policy::State for $name {
             fn enter(&self, ledger: &mut $crate::RamLedger) {
-                $($crate::policy::State::enter(&self.$field, ledger);)*
+                $(<$type as $crate::policy::State>::enter(&self.$field, ledger);)*
             }
         }
     };
