@@ -2,6 +2,7 @@
 //! forgotten that their recovery stands on is in `mutants/`.
 
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
+use phelsuma_drive::{Input, RunConfig};
 use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
@@ -70,5 +71,24 @@ fn they_survive_cuts_that_meet_operations_on_several_dies() {
             let points = Points::Some(if thorough() { 200 } else { 8 });
             assert_sound(&run(&LabConfig { points, ..config(ftl, 300, 1, dies) }));
         }
+    }
+}
+
+/// As many entries stay dirty as may be, however the drive survives power cuts: not one, which costs a program each.
+#[test]
+fn the_dirty_limit_is_used_up_under_every_recovery_scheme() {
+    for (ftl, name, value) in [
+        ("lazyftl", "mapping.dirty-limit", "10"),
+        ("lazyftl", "wear", "levelling"),
+        ("geckoftl", "mapping.dirty-limit", "10"),
+        ("dftl", "mapping.dirty-limit", "10"),
+        ("dftl-timeout", "mapping.dirty-limit", "10"),
+    ] {
+        let mut config = RunConfig::new(ftl, Input::Workload(phelsuma_trace::Workload::Uniform)).unwrap();
+        config.composition.set("mapping.cache", "640").unwrap();
+        config.composition.set(name, value).unwrap();
+        config.shape.capacity_bytes = Some(64 << 20);
+        let counters = phelsuma_drive::run(&config, &|_| true).unwrap().counters;
+        assert!((32..=64).contains(&counters["dirty_entries"]), "{ftl}, {name}={value}: {}", counters["dirty_entries"]);
     }
 }

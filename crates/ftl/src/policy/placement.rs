@@ -264,8 +264,8 @@ impl Chosen<PlacementSpec> {
         self.part().knows.map(|knows| knows(self))
     }
 
-    /// Logical pages of a partition; all where there are none.
+    /// Logical pages of a partition, at least one; all where there are none.
     pub(crate) fn partition(&self, context: &Context) -> u32 {
-        self.part().partition.map_or(u32::MAX, |pages| pages(&self.of(context)))
+        self.part().partition.map_or(u32::MAX, |pages| pages(&self.of(context)).max(1))
     }
 }
