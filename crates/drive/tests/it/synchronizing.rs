@@ -82,7 +82,6 @@ fn the_dirty_limit_is_used_up_under_every_recovery_scheme() {
         ("lazyftl", "wear", "levelling"),
         ("geckoftl", "mapping.dirty-limit", "10"),
         ("dftl", "mapping.dirty-limit", "10"),
-        ("dftl-timeout", "mapping.dirty-limit", "10"),
     ] {
         let mut config = RunConfig::new(ftl, Input::Workload(phelsuma_trace::Workload::Uniform)).unwrap();
         config.composition.set("mapping.cache", "640").unwrap();
