@@ -182,7 +182,8 @@ impl Crate {
         found.into_iter().collect()
     }
 
-    /// What the files below `folder` import of another crate, or name of it: file, and name.
+    /// What the files below `folder` import of another crate, or name of it: file, and name; `*` for the crate itself, which
+    /// gives all of it.
     pub(crate) fn taken_from(&self, other: &str, folder: &str) -> Vec<(&str, String)> {
         let mut found = Vec::new();
         for module in &self.modules {
@@ -190,7 +191,7 @@ impl Crate {
             if path.starts_with(folder) {
                 let all = module.uses.iter().map(|import| &import.path).chain(&module.paths);
                 let taken = all.filter(|path| path.first().is_some_and(|first| first == other));
-                found.extend(taken.filter_map(|taken| Some((path, taken.get(1)?.clone()))));
+                found.extend(taken.map(|taken| (path, taken.get(1).map_or("*", String::as_str).to_string())));
             }
         }
         found
@@ -307,7 +308,7 @@ mod tests {
         ),
         (
             "src/c.rs",
-            "pub struct Third; pub fn h() -> u32 { use crate::a::MOST as MANY; MANY } #[cfg(test)] mod tests { use crate::b; }",
+            "use other::Far; use other::*; use other as near; pub struct Third; pub fn h() -> u32 { use crate::a::MOST as MANY; MANY } #[cfg(test)] mod tests { use crate::b; }",
         ),
         ("src/main.rs", "fn main() {}"),
     ];
@@ -334,6 +335,13 @@ mod tests {
             ("src/c.rs", "src/a/inner.rs"),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_crate_that_is_taken_as_a_whole_is_noticed() {
+        let all = read();
+        let taken: Vec<String> = all.taken_from("other", "src/").into_iter().map(|(_, name)| name).collect();
+        assert_eq!(taken, ["Far", "*", "*"]);
     }
 
     #[test]
