@@ -6,8 +6,8 @@
 //! would not count, such as a `Vec`, is an error of the compiler that names it.
 //!
 //! **What this does not catch:** memory that is not the policy's own, such as a `static` or what a `&'static` reference
-//! leads to; and an `impl State` by hand that enters less than there is, which is no part of the contract. Do not keep anything there: two drives would share it, and a branch of the crash laboratory would see what
-//! another one did.
+//! leads to. Do not keep anything there: two drives would share it, and a branch of the crash laboratory would see what
+//! another one did. Nor does it catch an `impl State` by hand that enters less than there is. The contract has none.
 
 use crate::RamLedger;
 use crate::blocks::GroupMinima;

@@ -93,9 +93,10 @@ impl PagedMapping {
     /// What the spare area of a translation page that is synchronized now says to a recovery.
     pub(super) fn marks<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> SpareMarks {
         // Of every scheme: the queue counts from here until the next one is due.
-        let queue = self.queue.as_mut();
-        let from =
-            queue.map(|queue| (io.scan_from_now(), queue)).map(|(now, queue)| (now, queue.scan_from(&self.cache, now)));
+        let from = self.queue.as_mut().map(|queue| {
+            let now = io.scan_from_now();
+            (now, queue.scan_from(&self.cache, now))
+        });
         match (self.says, from) {
             (Says::Damage, _) => SpareMarks::damage(self.is_damaged() && self.barriers.keeps(Barrier::DamageWritten)),
             (Says::ScanFrom, Some((now, from))) => {
