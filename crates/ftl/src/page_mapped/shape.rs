@@ -189,6 +189,9 @@ pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32
 
 /// How the flash is divided.
 pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape, FtlError> {
+    if config.composition.shares_bits() {
+        return Err(FtlError::Unsupported("wear levelling and this recovery write the same bits of a spare area"));
+    }
     let needs = needs(geometry, config)?;
     let block = u64::from(geometry.pages_per_block());
     let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);

@@ -1,6 +1,7 @@
 //! Erase counts in spare areas: right as long as the power stays on, and lost of few blocks where it does not.
 
-use crate::common::{Host, Step, below, scaled, small};
+use crate::common::{Host, Step, below, config, plugged, scaled, small};
+use phelsuma_ftl::{FtlError, format, recover};
 use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -97,5 +98,18 @@ fn levelling_goes_on_after_power_cuts() {
         assert!(2 * least > average, "{preset}: {least} erases and {average} on average");
         host.compare_all();
         host.check();
+    }
+}
+
+/// Parameters set one by one leave `power` as it was, so the drive itself is what refuses.
+#[test]
+fn a_drive_whose_recovery_keeps_marks_where_the_counts_are_is_refused() {
+    for preset in ["lazyftl", "ib-ftl"] {
+        let mut config = config(preset, 300);
+        config.composition.set("wear", "levelling").unwrap();
+        let mut flash = plugged(small(16, 64, 1, 1));
+        let formatted = format(&mut flash, &config, Time::ZERO).map(|_| ());
+        assert!(matches!(formatted, Err(FtlError::Unsupported(_))), "{preset}: {formatted:?}");
+        assert!(recover(&mut flash, &config, Time::ZERO).is_err(), "{preset}");
     }
 }
