@@ -61,6 +61,17 @@ pub enum TraceError {
         /// What is wrong and what would be right.
         what: String,
     },
+    /// A request earlier than what was written as the begin of a trace.
+    #[error(
+        "request {request} is {:.6} s earlier than the first: a file, which is read twice, or --sort would be right",
+        *by_ns as f64 / 1e9
+    )]
+    BeforeBegin {
+        /// Request number, from 1.
+        request: u64,
+        /// By how many nanoseconds.
+        by_ns: u64,
+    },
     /// The output cannot be written.
     #[error("writing the trace failed: {0}")]
     Write(#[source] io::Error),

@@ -13,7 +13,9 @@ use serde::Serialize;
 use crate::TraceError;
 use crate::fold::Footprint;
 use crate::format::Format;
+use crate::noted::Clock;
 use crate::reader::TraceFile;
+use crate::report::InputReport;
 use crate::request::{Op, Request};
 use crate::skipped::Skipped;
 use crate::workload::Workload;
@@ -104,6 +106,9 @@ pub struct TraceInfo {
     pub lifetimes: Lifetimes,
     /// What the reader skipped.
     pub skipped: Skipped,
+    /// What was read; none of a workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputReport>,
 }
 
 /// One direction's running counts.
@@ -216,9 +221,7 @@ struct Tally {
     trims: u64,
     flushes: u64,
     trimmed_bytes: u64,
-    previous_ns: u64,
-    latest_ns: u64,
-    times_backwards: u64,
+    clock: Clock,
     unique_written: u64,
 }
 
@@ -233,7 +236,7 @@ impl TraceInfo {
         counted.map_err(|error| error.about(trace.name()))?;
         let logical_pages = tally.footprint.pages();
         debug_assert_eq!(tally.requests, trace.requests());
-        Ok(tally.summary(trace.name(), Some(trace.format()), logical_pages, trace.skipped().clone()))
+        Ok(tally.summary(trace.name(), Some(trace), logical_pages))
     }
 
     /// Counts what a workload asks. Pages are whole: a request that covers a page in part counts as covering it in full,
@@ -273,7 +276,7 @@ impl TraceInfo {
             }
         }
         tally.footprint.finish()?;
-        Ok(tally.summary(&workload.to_string(), None, logical_pages, Skipped::default()))
+        Ok(tally.summary(&workload.to_string(), None, logical_pages))
     }
 }
 
@@ -292,9 +295,7 @@ impl Tally {
             trims: 0,
             flushes: 0,
             trimmed_bytes: 0,
-            previous_ns: 0,
-            latest_ns: 0,
-            times_backwards: 0,
+            clock: Clock::default(),
             unique_written: 0,
         })
     }
@@ -302,9 +303,7 @@ impl Tally {
     fn add(&mut self, request: &Request) -> Result<(), TraceError> {
         let page = u64::from(self.page_bytes);
         self.requests += 1;
-        self.times_backwards += u64::from(request.time_ns < self.previous_ns);
-        self.previous_ns = request.time_ns;
-        self.latest_ns = request.time_ns.max(self.latest_ns);
+        self.clock.take(request.time_ns);
         self.footprint.add(request)?;
         let device = self.devices.entry(request.device).or_default();
         match request.op {
@@ -342,14 +341,15 @@ impl Tally {
         Ok(())
     }
 
-    fn summary(self, file: &str, format: Option<Format>, logical_pages: u64, skipped: Skipped) -> TraceInfo {
+    fn summary(self, file: &str, trace: Option<&TraceFile>, logical_pages: u64) -> TraceInfo {
         let Tally { reads, writes, devices, unique_written, .. } = self;
         let page = u64::from(self.page_bytes);
         let unique_pages = self.footprint.pages();
+        let input = trace.map(TraceFile::report);
         let span = |device: &DeviceState| device.highest_byte - device.lowest_byte.unwrap_or(device.highest_byte);
         TraceInfo {
             file: file.to_owned(),
-            format,
+            format: trace.map(TraceFile::format),
             page_bytes: self.page_bytes,
             requests: self.requests,
             reads: reads.requests,
@@ -368,8 +368,9 @@ impl Tally {
             footprint_bytes: unique_pages * page,
             overwrite_ratio: share(writes.pages, unique_written),
             writes_per_logical_page: share(writes.pages, logical_pages),
-            duration_ns: self.latest_ns,
-            times_backwards: self.times_backwards,
+            duration_ns: self.clock.duration_ns(),
+            // Of a trace in the order of the file, which sorting loses.
+            times_backwards: input.as_ref().map_or(self.clock.steps_back, |read| read.back_in_time),
             devices: devices.len() as u64,
             span_bytes: devices.values().map(span).fold(0, u64::saturating_add),
             highest_byte: devices.values().map(|device| device.highest_byte).max().unwrap_or(0),
@@ -381,7 +382,8 @@ impl Tally {
             write_sizes: writes.sizes.summary(writes.bytes),
             write_updates: self.updates.summary(),
             lifetimes: self.lifetimes.summary(devices.values().map(|device| device.live).sum()),
-            skipped,
+            skipped: trace.map(|trace| trace.skipped().clone()).unwrap_or_default(),
+            input,
         }
     }
 }

@@ -3,10 +3,11 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::TraceError;
+use crate::unicode;
 
 /// How much of the decompressed beginning is looked at to guess a format, in bytes.
 pub(crate) const SAMPLE_BYTES: usize = 64 * 1024;
@@ -46,6 +47,11 @@ impl Input {
         } else {
             raw
         };
+        // What is damaged within the first bytes is damaged within the sample, which says so.
+        let stream = match peek(stream, unicode::HEAD_BYTES) {
+            (head, Ok(stream)) => unicode::decoded(&head, stream).map_err(unreadable)?,
+            (head, Err(error)) => Box::new(Cursor::new(head).chain(Failing(Some(error)))),
+        };
         let (sample, stream) = peek(stream, SAMPLE_BYTES);
         let stream = match stream {
             Ok(stream) => stream,
@@ -59,6 +65,38 @@ impl Input {
         let sample_is_all = sample.len() < SAMPLE_BYTES;
         Ok(Input { file, sample, sample_is_all, stream })
     }
+}
+
+/// The files that a path stands for: `NAME` for all of `NAME.blktrace.CPU`, in order of CPUs, where there is no `NAME`.
+pub(crate) fn expanded(path: &Path) -> Vec<PathBuf> {
+    if path.exists() {
+        return vec![path.to_path_buf()];
+    }
+    let siblings = blktrace_siblings(path);
+    if siblings.is_empty() { vec![path.to_path_buf()] } else { siblings }
+}
+
+/// The files that blktrace wrote beside `path` and that are not among `paths`, for a person.
+pub(crate) fn left_beside(path: &Path, paths: &[PathBuf]) -> Option<String> {
+    let (stem, cpu) = path.to_str()?.rsplit_once(".blktrace.")?;
+    cpu.parse::<u32>().ok()?;
+    let others = blktrace_siblings(Path::new(stem)).into_iter().filter(|other| !paths.contains(other)).count();
+    (others > 0).then(|| format!("{others} more files of the same recording lie beside it: {stem} stands for all of them"))
+}
+
+fn blktrace_siblings(stem: &Path) -> Vec<PathBuf> {
+    let Some(name) = stem.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<(u32, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let cpu = entry.file_name().to_str()?.strip_prefix(name)?.strip_prefix(".blktrace.")?.parse().ok()?;
+            Some((cpu, stem.with_file_name(entry.file_name())))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
 }
 
 /// A name without control characters, so that an error stays one line.

@@ -39,15 +39,22 @@
 // Nothing may panic on what it reads.
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::string_slice))]
 
+mod doubts;
 mod error;
+mod filter;
 mod input;
 mod lines;
 mod memory;
+mod merge;
+mod noted;
 mod number;
 mod output;
 mod reader;
+mod report;
 mod request;
 mod skipped;
+mod sort;
+mod unicode;
 
 pub mod convert;
 pub mod fold;
@@ -57,13 +64,15 @@ pub mod info;
 pub mod workload;
 
 pub use error::TraceError;
+pub use filter::Filters;
 pub use fold::{DropReason, Fold, FoldCounts, Footprint, PageSource};
 pub use format::{BlkparseEvent, Format, TimeUnit};
 pub use histogram::LogHistogram;
 pub use info::{InfoOptions, TraceInfo, WorkloadExtent};
 pub use memory::{Columns, Requests, TraceOrigin};
 pub use output::{Compressed, Compression};
-pub use reader::{END_BYTES_MAX, OpenOptions, SIZE_BYTES_MAX, TraceFile, reader_from};
+pub use reader::{END_BYTES_MAX, OpenOptions, SIZE_BYTES_MAX, SPLIT_BYTES_MAX, TraceFile, reader_from};
+pub use report::{FileRead, InputReport};
 pub use request::{Op, PageRequest, Request, Source};
 pub use skipped::{SkipReason, Skipped};
 pub use workload::{Workload, WorkloadError};

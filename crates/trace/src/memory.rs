@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::TraceError;
-use crate::format::{Format, Record, Records};
+use crate::format::{Format, Record, Records, TimeUnit};
 use crate::input::printable;
-use crate::reader::{OpenOptions, TraceFile, unusable};
+use crate::filter::unusable;
+use crate::reader::{OpenOptions, SIZE_BYTES_MAX, TraceFile};
+use crate::report::FileRead;
 use crate::request::Op;
-use crate::skipped::Skipped;
+use crate::noted::Noted;
 
 /// Requests as columns of the same length; what is absent is 0 throughout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl Requests {
                     format!("request {row}: op {code} is none; 0 read, 1 write, 2 trim or 3 flush would be right");
                 return Err(TraceError::file(&name, what));
             };
-            if unusable(&record).is_some() {
+            if unusable(&record).is_some() || (record.op != Op::Trim && record.size_bytes > SIZE_BYTES_MAX) {
                 let what = format!(
                     "request {row}: {} bytes at byte {}; from 1 byte to 1 GiB (a trim may be larger) that end \
                      at 2^63 at the latest would be right",
@@ -106,7 +108,7 @@ struct Rows {
 }
 
 impl Records for Rows {
-    fn next_record(&mut self, _: &mut Skipped) -> Result<Option<Record>, TraceError> {
+    fn next_record(&mut self, _: &mut Noted) -> Result<Option<Record>, TraceError> {
         let record = self.requests.columns.record(self.next);
         self.next += 1;
         Ok(record)
@@ -116,11 +118,11 @@ impl Records for Rows {
 /// Where a trace comes from. Whoever needs it several times opens it as often.
 #[derive(Clone, Debug)]
 pub enum TraceOrigin {
-    /// A file.
-    File {
-        /// Its path; no pipe, as it is read more than once.
-        path: PathBuf,
-        /// Format and time unit, where detection is overruled.
+    /// Files, merged by time where they are several.
+    Files {
+        /// Their paths; no pipe, as they are read more than once.
+        paths: Vec<PathBuf>,
+        /// Format and units, where detection is overruled; and what is asked for.
         options: OpenOptions,
     },
     /// Memory.
@@ -128,26 +130,39 @@ pub enum TraceOrigin {
 }
 
 impl TraceOrigin {
-    /// Opens it anew, at its beginning. What is in memory says that its format is `csv`, whose columns it has.
+    /// Opens it anew, at its beginning. What is in memory has format `csv`, whose columns it has.
     ///
     /// # Errors
-    /// As [`TraceFile::open`]; none where it is in memory.
+    /// As [`TraceFile::open_all`]; none where it is in memory.
     pub fn open(&self) -> Result<TraceFile, TraceError> {
         match self {
-            TraceOrigin::File { path, options } => TraceFile::open(path, options),
+            TraceOrigin::Files { paths, options } => TraceFile::open_all(paths, options),
             TraceOrigin::Memory(requests) => {
                 let rows = Rows { requests: Arc::clone(requests), next: 0 };
-                Ok(TraceFile::of_records(Arc::clone(&requests.name), Format::Csv, Box::new(rows)))
+                let read = FileRead {
+                    file: requests.name.to_string(),
+                    format: Format::Csv,
+                    format_guessed: false,
+                    time_unit: TimeUnit::Ns,
+                    time_unit_guessed: false,
+                };
+                let name = Arc::clone(&requests.name);
+                let options = OpenOptions::default();
+                Ok(TraceFile::of_records(name, vec![read], Box::new(rows), Noted::default(), &options))
             }
         }
     }
 
-    /// The file's name, without its folders.
+    /// The file's name, without its folders; of several, the first one's and how many more there are.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
-            TraceOrigin::File { path, .. } => {
-                path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into())
+            TraceOrigin::Files { paths, .. } => {
+                let name = |path: &PathBuf| {
+                    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into())
+                };
+                let first = paths.first().map(name).unwrap_or_default();
+                if paths.len() > 1 { format!("{first} and {} more", paths.len() - 1) } else { first }
             }
             TraceOrigin::Memory(requests) => requests.name.to_string(),
         }
@@ -175,7 +190,7 @@ mod tests {
         for _ in 0..2 {
             let read: Vec<Request> = origin.open().unwrap().map(Result::unwrap).collect();
             let times: Vec<u64> = read.iter().map(|request| request.time_ns).collect();
-            assert_eq!(times, [0, 500, 200, 8_000]);
+            assert_eq!(times, [1_000, 1_500, 1_200, 9_000]);
             let ops: Vec<Op> = read.iter().map(|request| request.op).collect();
             assert_eq!(ops, [Op::Write, Op::Read, Op::Trim, Op::Flush]);
             assert_eq!((read[0].offset_bytes, read[0].size_bytes), (4096, 8192));

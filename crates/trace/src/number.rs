@@ -24,6 +24,21 @@ pub(crate) fn split_comma<'a, const N: usize>(line: &'a [u8], columns: &mut [&'a
     fill(line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii), columns)
 }
 
+/// Whether a line has these names of columns, in any case, with or without blanks and quotes around them.
+pub(crate) fn is_heading(line: &[u8], names: &str) -> bool {
+    // Records begin with a digit, most of them.
+    if line.first().is_none_or(u8::is_ascii_digit) {
+        return false;
+    }
+    let unquoted = |column: &[u8]| {
+        let column = column.trim_ascii();
+        let inside = column.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+        inside.unwrap_or(column).to_ascii_lowercase()
+    };
+    let found = line.split(|byte| matches!(byte, b',' | b';' | b'\t')).map(unquoted);
+    found.eq(names.split(',').map(|name| name.to_ascii_lowercase().into_bytes()))
+}
+
 fn fill<'a, const N: usize>(parts: impl Iterator<Item = &'a [u8]>, columns: &mut [&'a [u8]; N]) -> usize {
     let mut count = 0;
     for part in parts {

@@ -1,25 +1,41 @@
-//! A trace file as a stream of requests, whatever its format.
+//! A trace as a stream of requests, whatever its format and of however many files.
+//!
+//! ```text
+//! file → records of its format ┐
+//! file → records of its format ┴→ merged by time → usable and asked for → sorted by time → split
+//! ```
 
 use std::io::BufRead;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::TraceError;
+use crate::filter::{Filtered, Filters};
 use crate::format::BlkparseEvent;
 use crate::format::binary::BinaryRecords;
 use crate::format::text::{LineParser, TextRecords};
 use crate::format::{self, Format, Record, Records, TimeUnit};
 use crate::input::{Input, printable};
 use crate::lines::Lines;
+use crate::merge::Merged;
+use crate::noted::Noted;
+use crate::report::{FileRead, InputReport};
 use crate::request::{Op, Request};
 use crate::skipped::{SkipReason, Skipped};
+use crate::sort::Sorted;
+use crate::{doubts, input};
 
 /// Every range must end at or below this byte (2^63).
 pub const END_BYTES_MAX: u64 = 1 << 63;
-/// A read or write must not be larger (1 GiB). A trim may: whole drives are discarded at once.
+/// No read or write that comes out is larger (1 GiB). A trim may be: whole drives are discarded at once.
 pub const SIZE_BYTES_MAX: u64 = 1 << 30;
+/// A read or write up to this size (1 TiB) comes out in pieces; over it, it is taken for a recorder's error.
+pub const SPLIT_BYTES_MAX: u64 = 1 << 40;
 
-/// What the file does not say, or says wrongly.
+/// So many files are merged at the most.
+const FILES_MAX: usize = 512;
+
+/// What the file does not say, or says wrongly; and what of it is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     /// The format; guessed from content when absent.
@@ -29,6 +45,10 @@ pub struct OpenOptions {
     pub time_unit: Option<TimeUnit>,
     /// Which blkparse or blktrace event is the request; guessed from content when absent.
     pub blkparse_event: Option<BlkparseEvent>,
+    /// Put requests into the order of their times, in bounded memory and temporary files.
+    pub sort: bool,
+    /// Which requests are asked for.
+    pub filters: Filters,
 }
 
 /// An open trace: an iterator over its requests that ends after the first error.
@@ -36,65 +56,111 @@ pub struct OpenOptions {
 /// A trace without any usable request is an error at its end, and so is one in which absurd records
 /// outnumber the usable ones.
 pub struct TraceFile {
-    file: Arc<str>,
-    format: Format,
+    name: Arc<str>,
+    files: Vec<FileRead>,
     records: Box<dyn Records>,
-    skipped: Skipped,
-    first_time_ns: Option<u64>,
+    noted: Noted,
+    /// What is left of a request that comes out in pieces.
+    rest: Option<Record>,
+    sorted: bool,
     requests: u64,
     ended: bool,
 }
 
 impl std::fmt::Debug for TraceFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let TraceFile { file, format, requests, .. } = self;
+        let TraceFile { name, files, requests, .. } = self;
         f.debug_struct("TraceFile")
-            .field("file", file)
-            .field("format", format)
+            .field("name", name)
+            .field("files", files)
             .field("requests", requests)
             .finish_non_exhaustive()
     }
 }
 
 impl TraceFile {
-    /// Opens a trace, plain or compressed with gzip or zstd.
+    /// Opens a trace, plain or compressed. `NAME` stands for all of `NAME.blktrace.0`, `NAME.blktrace.1`, … where there is
+    /// no file of that name.
     ///
     /// # Errors
     /// The file cannot be read, is a directory, is empty, or is of no known format.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, TraceError> {
-        Self::from_input(Input::open(path.as_ref())?, options)
+        Self::open_all(&[path.as_ref().to_path_buf()], options)
     }
 
-    fn from_input(input: Input, options: &OpenOptions) -> Result<Self, TraceError> {
-        let format = match options.format {
-            Some(format) => format,
-            None => format::detect::detect(&input)?,
+    /// Opens several files as one trace, merged by time. Devices of the same number are the same device.
+    ///
+    /// # Errors
+    /// As [`TraceFile::open`] of each; none or over 512 files.
+    pub fn open_all(paths: &[PathBuf], options: &OpenOptions) -> Result<Self, TraceError> {
+        let paths: Vec<PathBuf> = paths.iter().flat_map(|path| input::expanded(path)).collect();
+        if paths.len() > FILES_MAX {
+            let what = format!("{} files are over {FILES_MAX}, which are merged at once", paths.len());
+            return Err(TraceError::Option(what));
+        }
+        let mut noted = Noted::default();
+        let mut opened = Vec::with_capacity(paths.len());
+        for path in &paths {
+            let input = Input::open(path)?;
+            if let Some(remark) = input::left_beside(path, &paths) {
+                noted.remark(&input.file, &remark);
+            }
+            opened.push(OpenedFile::new(input, options)?);
+        }
+        Self::of_files(opened, noted, options)
+    }
+
+    fn of_files(opened: Vec<OpenedFile>, noted: Noted, options: &OpenOptions) -> Result<Self, TraceError> {
+        let more = opened.len().saturating_sub(1);
+        let Some(first) = opened.first() else {
+            return Err(TraceError::Option("no file is named, at least one would be right".to_owned()));
         };
-        let file = Arc::clone(&input.file);
-        let records = records(input, format, options)?;
-        Ok(Self::of_records(file, format, records))
+        let name: Arc<str> = match more {
+            0 => first.read.file.as_str().into(),
+            _ => format!("{} and {more} more", first.read.file).into(),
+        };
+        let (files, mut streams): (Vec<FileRead>, Vec<Box<dyn Records>>) =
+            opened.into_iter().map(|file| (file.read, file.records)).unzip();
+        let records = match streams.pop() {
+            Some(one) if streams.is_empty() => one,
+            last => {
+                streams.extend(last);
+                Box::new(Merged::new(streams))
+            }
+        };
+        Ok(Self::of_records(name, files, records, noted, options))
     }
 
-    pub(crate) fn of_records(file: Arc<str>, format: Format, records: Box<dyn Records>) -> Self {
-        TraceFile { file, format, records, skipped: Skipped::default(), first_time_ns: None, requests: 0, ended: false }
+    pub(crate) fn of_records(
+        name: Arc<str>,
+        files: Vec<FileRead>,
+        records: Box<dyn Records>,
+        noted: Noted,
+        options: &OpenOptions,
+    ) -> Self {
+        let mut records: Box<dyn Records> = Box::new(Filtered::new(records, &options.filters));
+        if options.sort {
+            records = Box::new(Sorted::new(records, Arc::clone(&name)));
+        }
+        TraceFile { name, files, records, noted, rest: None, sorted: options.sort, requests: 0, ended: false }
     }
 
-    /// The file's name, as errors show it.
+    /// The file's name, as errors show it; of several, the first one's and how many more there are.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.file
+        &self.name
     }
 
-    /// The format, given or guessed.
+    /// The format, given or guessed; of several files, the first one's.
     #[must_use]
     pub fn format(&self) -> Format {
-        self.format
+        self.files.first().map_or(Format::Csv, |file| file.format)
     }
 
     /// What was skipped so far.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
-        &self.skipped
+        &self.noted.skipped
     }
 
     /// How many requests were yielded so far.
@@ -103,35 +169,78 @@ impl TraceFile {
         self.requests
     }
 
+    /// The earliest time so far, in nanoseconds of the file's own epoch; of the whole trace once it has ended.
+    #[must_use]
+    pub fn earliest_ns(&self) -> u64 {
+        self.noted.clock.earliest_ns
+    }
+
+    /// What was read so far; of the whole trace once it has ended.
+    #[must_use]
+    pub fn report(&self) -> InputReport {
+        let noted = &self.noted;
+        let of_shape = noted.skipped.iter().filter(|(reason, _)| reason.has_record_shape());
+        // What a filter leaves out is usable.
+        let left_out = of_shape.filter(|(reason, _)| *reason != SkipReason::Filtered).map(|(_, count)| count);
+        InputReport {
+            files: self.files.clone(),
+            records: noted.usable + left_out.sum::<u64>(),
+            requests: self.requests,
+            left_out: noted.skipped.clone(),
+            split: noted.split,
+            back_in_time: noted.clock.steps_back,
+            sorted: self.sorted,
+            devices: noted.devices(),
+            duration_ns: noted.clock.duration_ns(),
+            warnings: doubts::warnings(&self.files, noted, self.sorted),
+        }
+    }
+
     fn advance(&mut self) -> Result<Option<Request>, TraceError> {
-        while let Some(record) = self.records.next_record(&mut self.skipped)? {
-            if let Some(reason) = unusable(&record) {
-                self.skipped.add(reason);
-                continue;
+        let next = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.records.next_record(&mut self.noted)?,
+        };
+        match next {
+            Some(record) => {
+                self.requests += 1;
+                Ok(Some(self.piece(record)))
             }
-            let first = *self.first_time_ns.get_or_insert(record.time_ns);
-            self.requests += 1;
-            return Ok(Some(Request {
-                time_ns: record.time_ns.saturating_sub(first),
-                device: record.device,
-                op: record.op,
-                offset_bytes: record.offset_bytes,
-                size_bytes: record.size_bytes,
-            }));
+            None => self.ended_well().map(|()| None),
         }
-        let absurd = self.skipped.count(SkipReason::Absurd);
+    }
+
+    /// As much of a record as is asked at once; the rest waits.
+    fn piece(&mut self, record: Record) -> Request {
+        let Record { time_ns, device, op, offset_bytes, mut size_bytes } = record;
+        if size_bytes > SIZE_BYTES_MAX && op != Op::Trim {
+            let rest = size_bytes - SIZE_BYTES_MAX;
+            self.rest = Some(Record { offset_bytes: offset_bytes + SIZE_BYTES_MAX, size_bytes: rest, ..record });
+            size_bytes = SIZE_BYTES_MAX;
+        }
+        Request { time_ns, device, op, offset_bytes, size_bytes }
+    }
+
+    /// Whether what was read up to the end is a trace.
+    fn ended_well(&self) -> Result<(), TraceError> {
+        let (usable, format) = (self.noted.usable, self.format());
+        let absurd = self.noted.skipped.count(SkipReason::Absurd);
+        if usable == 0 {
+            let what = format!("no usable {format} request in the file; skipped: {}", self.noted.skipped);
+            return Err(TraceError::file(&self.name, what));
+        }
         if self.requests == 0 {
-            let what = format!("no usable {} request in the file; skipped: {}", self.format, self.skipped);
-            return Err(TraceError::file(&self.file, what));
+            let what = format!("the filters leave out each of {usable} requests, wider ones would be right");
+            return Err(TraceError::file(&self.name, what));
         }
-        if absurd > self.requests {
+        if absurd > usable {
             let what = format!(
-                "{absurd} absurd addresses or sizes outnumber {} usable requests; another format than {} may be right",
-                self.requests, self.format
+                "{absurd} absurd addresses or sizes outnumber {usable} usable requests; another format than {format} \
+                 may be right"
             );
-            return Err(TraceError::file(&self.file, what));
+            return Err(TraceError::file(&self.name, what));
         }
-        Ok(None)
+        Ok(())
     }
 }
 
@@ -157,50 +266,63 @@ pub fn reader_from(
     name: &str,
     options: &OpenOptions,
 ) -> Result<TraceFile, TraceError> {
-    TraceFile::from_input(Input::new(Box::new(stream), printable(name))?, options)
+    let opened = OpenedFile::new(Input::new(Box::new(stream), printable(name))?, options)?;
+    TraceFile::of_files(vec![opened], Noted::default(), options)
 }
 
-/// Why a record is no request, if it is none.
-pub(crate) fn unusable(record: &Record) -> Option<SkipReason> {
-    if record.op == Op::Flush {
-        return None;
-    }
-    if record.size_bytes == 0 {
-        return Some(SkipReason::SizeZero);
-    }
-    let end = record.offset_bytes.checked_add(record.size_bytes);
-    let oversized = record.op != Op::Trim && record.size_bytes > SIZE_BYTES_MAX;
-    (oversized || end.is_none_or(|end| end > END_BYTES_MAX)).then_some(SkipReason::Absurd)
+/// A file whose format is settled.
+struct OpenedFile {
+    read: FileRead,
+    records: Box<dyn Records>,
 }
 
-fn records(input: Input, format: Format, options: &OpenOptions) -> Result<Box<dyn Records>, TraceError> {
+impl OpenedFile {
+    fn new(input: Input, options: &OpenOptions) -> Result<Self, TraceError> {
+        let format = match options.format {
+            Some(format) => format,
+            None => format::detect::detect(&input)?,
+        };
+        let guess = (format == Format::DiskSim).then(|| format::disksim::time_unit_of(&input.sample));
+        let time_unit = options.time_unit.filter(|_| !format.fixes_time_unit());
+        let read = FileRead {
+            file: input.file.to_string(),
+            format,
+            format_guessed: options.format.is_none(),
+            time_unit: time_unit.or(guess).unwrap_or(format.time_unit()),
+            time_unit_guessed: time_unit.is_none() && guess.is_some(),
+        };
+        let records = records(input, &read, options)?;
+        Ok(OpenedFile { read, records })
+    }
+}
+
+fn records(input: Input, read: &FileRead, options: &OpenOptions) -> Result<Box<dyn Records>, TraceError> {
     use crate::format::disksim::FiveColumns;
     let Input { file, sample, stream, .. } = input;
-    let time = options.time_unit;
-    let seconds = time.unwrap_or(TimeUnit::S);
-    let micros = time.unwrap_or(TimeUnit::Us);
-    let nanos = time.unwrap_or(TimeUnit::Ns);
+    let FileRead { format, time_unit: time, .. } = *read;
+    // A format that is named needs no header.
+    let needs_header = read.format_guessed;
     let text = Text { stream, file: Arc::clone(&file), format };
     Ok(match format {
-        Format::Csv => text.records(format::csv::Csv::new(micros)),
-        Format::DiskSim => text.records(FiveColumns::disksim(time, &sample)),
+        Format::Csv => text.records(format::csv::Csv::new(time, needs_header)),
+        Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed)),
         Format::FlashSim => text.records(format::flashsim::parser(time)),
         Format::Replayer => text.records(format::replayer::parser(time)),
         Format::Msr => text.records(format::msr::Msr::new(time)),
-        Format::Spc => text.records(format::spc::Spc { time: seconds }),
-        Format::DiskMon => text.records(format::diskmon::DiskMon { time: seconds }),
+        Format::Spc => text.records(format::spc::Spc { time }),
+        Format::DiskMon => text.records(format::diskmon::DiskMon { time }),
         Format::Blkparse => {
             let event = options.blkparse_event.unwrap_or_else(|| format::blkparse::event_of(&sample));
-            text.records(format::blkparse::Blkparse { time: seconds, event })
+            text.records(format::blkparse::Blkparse { time, event })
         }
-        Format::FioV2 => text.records(format::fio::Fio::new(2, micros)),
-        Format::FioV3 => text.records(format::fio::Fio::new(3, micros)),
-        Format::BioTracer => text.records(format::biotracer::BioTracer { time: seconds }),
-        Format::Fiu => text.records(format::fiu::Fiu { time: nanos }),
-        Format::WiscSee => text.records(format::wiscsee::WiscSee { time: seconds }),
-        Format::Alibaba => text.records(format::alibaba::Alibaba { time: micros }),
-        Format::Tencent => text.records(format::tencent::Tencent { time: seconds }),
-        Format::Systor => text.records(format::systor::Systor::new(seconds)),
+        Format::FioV2 => text.records(format::fio::Fio::new(2, time)),
+        Format::FioV3 => text.records(format::fio::Fio::new(3, time)),
+        Format::BioTracer => text.records(format::biotracer::BioTracer { time }),
+        Format::Fiu => text.records(format::fiu::Fiu { time }),
+        Format::WiscSee => text.records(format::wiscsee::WiscSee { time }),
+        Format::Alibaba => text.records(format::alibaba::Alibaba { time }),
+        Format::Tencent => text.records(format::tencent::Tencent { time }),
+        Format::Systor => text.records(format::systor::Systor::new(time, needs_header)),
         Format::HpSrt => return format::hp_srt::open(text.stream, file),
         Format::Blktrace => {
             let big_endian = format::blktrace::looks_like(&sample).unwrap_or(false);
@@ -209,11 +331,11 @@ fn records(input: Input, format: Format, options: &OpenOptions) -> Result<Box<dy
             Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
         Format::VscsiV1 => {
-            let parser = format::vscsi::VscsiV1 { time: micros };
+            let parser = format::vscsi::VscsiV1 { time };
             Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
         Format::VscsiV2 => {
-            let parser = format::vscsi::VscsiV2 { time: micros };
+            let parser = format::vscsi::VscsiV2 { time };
             Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
     })

@@ -52,8 +52,7 @@ impl Op {
 /// A request as a trace recorded it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// Nanoseconds since the first usable record. A record that is earlier than the first one gets 0;
-    /// jumps of the recorded clock are kept as given, so time may go backwards.
+    /// Nanoseconds of the file's own epoch. Jumps of the recorded clock are kept as given, so time may go backwards.
     pub time_ns: u64,
     /// Which drive. Addresses of different devices have nothing to do with each other.
     pub device: u32,

@@ -18,7 +18,7 @@ pub enum SkipReason {
     Comment,
     /// A read, write or trim of nothing.
     SizeZero,
-    /// A range that ends past 2^63 bytes, or a read or write over 1 GiB. No drive was ever asked this:
+    /// A range that ends past 2^63 bytes, or a read or write over 1 TiB. No drive was ever asked this:
     /// the recorder wrote garbage. The records around it are sound, so it is left out rather than
     /// fatal; if such records outnumber the usable ones the reader refuses the file at its end.
     Absurd,
@@ -34,6 +34,10 @@ pub enum SkipReason {
     BlankOperation,
     /// A file being added, opened or closed.
     FileAction,
+    /// Names of columns.
+    Heading,
+    /// A request that a filter leaves out.
+    Filtered,
 }
 
 impl SkipReason {
@@ -47,6 +51,19 @@ impl SkipReason {
                 | SkipReason::Comment
                 | SkipReason::RecorderLine
                 | SkipReason::ArchiveLeftover
+                | SkipReason::Heading
+        )
+    }
+
+    /// Whether the file may have meant a request, so that leaving it out needs a warning.
+    pub(crate) fn needs_warning(self) -> bool {
+        matches!(
+            self,
+            SkipReason::JunkBeforeFirst
+                | SkipReason::SizeZero
+                | SkipReason::Absurd
+                | SkipReason::OtherCommand
+                | SkipReason::BlankOperation
         )
     }
 
@@ -63,6 +80,8 @@ impl SkipReason {
             SkipReason::OtherCommand => "other commands",
             SkipReason::BlankOperation => "records without an operation",
             SkipReason::FileAction => "file actions",
+            SkipReason::Heading => "headings",
+            SkipReason::Filtered => "requests that a filter leaves out",
         }
     }
 }

@@ -36,7 +36,7 @@ impl Encoder for DiskSim {
         let unit_ns = self.time.ns();
         // Writing to a string cannot fail.
         let _ = match self.time {
-            TimeUnit::Ns | TimeUnit::Us => write!(text, "{}", time_ns / unit_ns),
+            TimeUnit::Ns | TimeUnit::Ticks | TimeUnit::Us => write!(text, "{}", time_ns / unit_ns),
             TimeUnit::Ms => write!(text, "{}.{:06}", time_ns / unit_ns, time_ns % unit_ns),
             TimeUnit::S => write!(text, "{}.{:09}", time_ns / unit_ns, time_ns % unit_ns),
         };

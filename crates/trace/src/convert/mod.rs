@@ -32,6 +32,9 @@ pub struct WriteOptions {
     pub time_unit: Option<TimeUnit>,
     /// Leave out requests that the format cannot express, instead of stopping.
     pub drop_unwritable: bool,
+    /// The time of the trace that is written as 0, in nanoseconds; that of its first request when absent. Where requests
+    /// are earlier than the first, [`TraceFile::earliest_ns`] of a trace read to its end is right.
+    pub begin_ns: Option<u64>,
 }
 
 impl WriteOptions {
@@ -141,10 +144,11 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes a whole trace in another format.
+/// Writes a whole trace in another format, its times since `begin_ns`.
 ///
 /// # Errors
-/// The trace cannot be read to its end, a request cannot be expressed, or the output cannot be written.
+/// The trace cannot be read to its end, a request cannot be expressed or is earlier than `begin_ns`
+/// ([`TraceError::BeforeBegin`]), or the output cannot be written.
 pub fn convert(
     trace: &mut TraceFile,
     out: impl Write,
@@ -152,9 +156,15 @@ pub fn convert(
     options: &WriteOptions,
 ) -> Result<Written, TraceError> {
     let mut writer = Writer::new(out, format, options)?;
+    let mut begin_ns = options.begin_ns;
     let mut read = 0;
     for request in trace {
-        writer.write(&request?)?;
+        let request = request?;
+        let begin_ns = *begin_ns.get_or_insert(request.time_ns);
+        let Some(time_ns) = request.time_ns.checked_sub(begin_ns) else {
+            return Err(TraceError::BeforeBegin { request: read + 1, by_ns: begin_ns - request.time_ns });
+        };
+        writer.write(&Request { time_ns, ..request })?;
         read += 1;
     }
     let written = writer.finish()?;

@@ -7,11 +7,10 @@ use super::numbering::Numbering;
 use super::pages::{PageRange, pages_of};
 use super::{DropReason, Fold, FoldCounts, Footprint};
 use crate::TraceError;
-use crate::format::Format;
 use crate::memory::TraceOrigin;
 use crate::reader::{OpenOptions, TraceFile};
+use crate::report::InputReport;
 use crate::request::{Op, PageRequest, Request, Source};
-use crate::skipped::Skipped;
 
 /// How to fold.
 #[derive(Debug, Clone, Copy)]
@@ -46,8 +45,9 @@ pub struct PageSource {
     options: FoldOptions,
     plan: Plan,
     name: String,
-    format: Format,
-    skipped: Skipped,
+    report: InputReport,
+    /// The trace's earliest time.
+    begin_ns: u64,
     logical_pages: u64,
     devices: usize,
     requests_per_loop: u64,
@@ -129,8 +129,8 @@ impl PageSource {
             options,
             plan,
             name: trace.name().to_owned(),
-            format: trace.format(),
-            skipped: trace.skipped().clone(),
+            report: trace.report(),
+            begin_ns: trace.earliest_ns(),
             logical_pages,
             devices: device_count,
             requests_per_loop,
@@ -168,16 +168,10 @@ impl PageSource {
         self.loops_begun
     }
 
-    /// The trace's format.
+    /// What one pass over the trace read.
     #[must_use]
-    pub fn format(&self) -> Format {
-        self.format
-    }
-
-    /// What the reader skipped in one pass.
-    #[must_use]
-    pub fn skipped(&self) -> &Skipped {
-        &self.skipped
+    pub fn report(&self) -> &InputReport {
+        &self.report
     }
 
     /// The books so far.
@@ -214,7 +208,8 @@ impl PageSource {
 
     /// Begins a request: what is to be emitted of it, or why nothing.
     fn fold(&mut self, request: &Request) -> Result<Result<Pieces, DropReason>, TraceError> {
-        let at_ns = self.loop_start_ns.saturating_add(request.time_ns);
+        let since_begin = request.time_ns.saturating_sub(self.begin_ns);
+        let at_ns = self.loop_start_ns.saturating_add(since_begin);
         self.latest_ns = self.latest_ns.max(at_ns);
         let flush = Pieces {
             at_ns,

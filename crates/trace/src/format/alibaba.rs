@@ -1,5 +1,6 @@
 //! Alibaba block traces: `device_id,opcode,offset,length,timestamp`, bytes, microseconds, opcode R or W.
 
+use super::dialect::Separator;
 use super::text::LineParser;
 use super::{Item, TimeUnit};
 use crate::format::diskmon::r_or_w;
@@ -20,5 +21,13 @@ impl LineParser for Alibaba {
         let length = number::whole(length, "the length")?;
         let time_ns = number::time(time, self.time.ns(), "the time")?;
         Ok(Item::in_units(time_ns, device, op, (offset, 1), (length, 1)))
+    }
+
+    fn separator(&self) -> Separator {
+        Separator::Comma
+    }
+
+    fn columns(&self) -> Option<usize> {
+        Some(5)
     }
 }

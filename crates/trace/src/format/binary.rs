@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Item, Record, Records};
 use crate::TraceError;
-use crate::skipped::Skipped;
+use crate::noted::Noted;
 
 /// Reads one record of `N` bytes.
 pub(crate) trait RecordParser<const N: usize>: Send {
@@ -41,7 +41,7 @@ impl<P: RecordParser<N>, const N: usize> BinaryRecords<P, N> {
 }
 
 impl<P: RecordParser<N>, const N: usize> Records for BinaryRecords<P, N> {
-    fn next_record(&mut self, skipped: &mut Skipped) -> Result<Option<Record>, TraceError> {
+    fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
         loop {
             let start = self.byte;
             let mut bytes = [0; N];
@@ -70,7 +70,7 @@ impl<P: RecordParser<N>, const N: usize> Records for BinaryRecords<P, N> {
             match item {
                 Item::Record(record) => return Ok(Some(record)),
                 Item::Header => {}
-                Item::Skip(reason) => skipped.add(reason),
+                Item::Skip(reason) => noted.skip(reason),
             }
         }
     }

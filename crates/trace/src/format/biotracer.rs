@@ -31,4 +31,8 @@ impl LineParser for BioTracer {
         let op = if kind & 1 == 1 { Op::Write } else { Op::Read };
         Ok(Item::in_units(time_ns, 0, op, (lba, SECTOR_BYTES), (bytes, 1)))
     }
+
+    fn columns(&self) -> Option<usize> {
+        Some(8)
+    }
 }

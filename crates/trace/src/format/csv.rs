@@ -1,7 +1,9 @@
 //! Phelsuma's own CSV: the header `time_us,device,op,offset_bytes,size_bytes`, then one request per
 //! line. Times are microseconds and may have a fraction; op is read, write, trim or flush; lines that
 //! begin with `#` are comments and may precede the header. A flush has offset and size 0.
+//! The header may occur again where files were joined.
 
+use super::dialect::Separator;
 use super::text::LineParser;
 use super::{Item, TimeUnit};
 use crate::error::excerpt;
@@ -14,12 +16,13 @@ pub(crate) const HEADER: &str = "time_us,device,op,offset_bytes,size_bytes";
 
 pub(crate) struct Csv {
     time: TimeUnit,
-    header_seen: bool,
+    /// The header may be missing: a slice of a file, whose format is named.
+    headed: bool,
 }
 
 impl Csv {
-    pub(crate) fn new(time: TimeUnit) -> Self {
-        Csv { time, header_seen: false }
+    pub(crate) fn new(time: TimeUnit, needs_header: bool) -> Self {
+        Csv { time, headed: !needs_header }
     }
 }
 
@@ -32,12 +35,12 @@ impl LineParser for Csv {
         if line.starts_with(b"#") {
             return Ok(Item::Skip(SkipReason::Comment));
         }
-        if !self.header_seen {
-            if line != HEADER.as_bytes() {
-                return Err(Flaw::Shape("the header is missing".to_owned()));
-            }
-            self.header_seen = true;
+        if number::is_heading(line, HEADER) {
+            self.headed = true;
             return Ok(Item::Header);
+        }
+        if !self.headed {
+            return Err(Flaw::Shape("the header is missing".to_owned()));
         }
         let mut columns = [&[][..]; 5];
         number::need_columns(split_comma(line, &mut columns), 5..=5)?;
@@ -60,5 +63,13 @@ impl LineParser for Csv {
             return Err(Flaw::Value("a flush has no range, offset 0 and size 0 would be right".to_owned()));
         }
         Ok(Item::in_units(time_ns, device, op, (offset, 1), (size, 1)))
+    }
+
+    fn separator(&self) -> Separator {
+        Separator::Comma
+    }
+
+    fn columns(&self) -> Option<usize> {
+        Some(5)
     }
 }

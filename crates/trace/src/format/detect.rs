@@ -6,9 +6,11 @@
 //! 3. Text formats without a header: the one of which most lines have the shape, at least as many as
 //!    have not (after a record, a wrong shape is an error anyway). Ties go to the format that
 //!    [`CANDIDATES`] lists first.
-//! 4. Five blank-separated columns of numbers are DiskSim, FlashSim or a replayer cut; their files say
+//! 4. The same in other dialects (separators, quotes, up to two more columns), where no format fits as it stands.
+//! 5. Five blank-separated columns of numbers are DiskSim, FlashSim or a replayer cut; their files say
 //!    how they are told apart. `--format` overrules everything here.
 
+use super::dialect::Lenient;
 use super::event::BlkparseEvent;
 use super::text::LineParser;
 use super::{Format, Item, TimeUnit};
@@ -16,7 +18,7 @@ use super::{blkparse, blktrace, csv, fio, flashsim, hp_srt, replayer, systor, vs
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::input::Input;
-use crate::number::Flaw;
+use crate::number::{Flaw, is_heading};
 
 /// The text formats that are known by the shape of their lines.
 const CANDIDATES: &[Format] = &[
@@ -43,7 +45,8 @@ pub(crate) fn detect(input: &Input) -> Result<Format, TraceError> {
     }
     by_beginning(&input.sample, text)
         .or_else(|| by_records(&input.sample))
-        .or_else(|| by_lines(text))
+        .or_else(|| by_lines(text, Reading::Strict))
+        .or_else(|| by_lines(text, Reading::Lenient))
         .ok_or_else(|| unknown(input, text))
 }
 
@@ -61,12 +64,12 @@ fn by_beginning(sample: &[u8], text: &[u8]) -> Option<Format> {
         Some(_) => return Some(Format::FioV3),
         None => {}
     }
-    if first == systor::HEADER {
+    let is_preface = |line: &[u8]| line.is_empty() || line.starts_with(b"#") || line.starts_with(b"sep=");
+    let heading = std::iter::once(first).chain(lines).find(|line| !is_preface(line))?;
+    if is_heading(heading, systor::HEADER) {
         return Some(Format::Systor);
     }
-    let mut uncommented =
-        std::iter::once(first).chain(lines).filter(|line| !line.is_empty() && !line.starts_with(b"#"));
-    (uncommented.next() == Some(csv::HEADER.as_bytes())).then_some(Format::Csv)
+    is_heading(heading, csv::HEADER).then_some(Format::Csv)
 }
 
 fn by_records(sample: &[u8]) -> Option<Format> {
@@ -80,16 +83,29 @@ fn by_records(sample: &[u8]) -> Option<Format> {
     }
 }
 
-fn by_lines(text: &[u8]) -> Option<Format> {
+/// How the lines of a file are held against a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// In the format's own dialect.
+    Strict,
+    /// In any.
+    Lenient,
+}
+
+fn by_lines(text: &[u8], reading: Reading) -> Option<Format> {
     let mut best: Option<(u64, Format)> = None;
     for &format in CANDIDATES {
-        let mut parser = parser_of(format)?;
+        let (mut strict, mut lenient) = (parser_of(format)?, Lenient::guessing(parser_of(format)?));
         let (mut matching, mut others) = (0, 0);
         for line in text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii) {
             if line.is_empty() {
                 continue;
             }
-            match parser.parse(line) {
+            let item = match reading {
+                Reading::Strict => strict.parse(line),
+                Reading::Lenient => lenient.parse(line, matching == 0),
+            };
+            match item {
                 Ok(Item::Record(_)) | Err(Flaw::Value(_)) => matching += 1,
                 Ok(Item::Skip(reason)) => matching += u64::from(reason.has_record_shape()),
                 Ok(Item::Header) => {}
@@ -112,8 +128,8 @@ fn by_lines(text: &[u8]) -> Option<Format> {
 fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
     let time = TimeUnit::Ns;
     Some(match format {
-        Format::DiskSim => Box::new(replayer::parser(Some(time))),
-        Format::Msr => Box::new(super::msr::Msr::new(Some(time))),
+        Format::DiskSim => Box::new(replayer::parser(time)),
+        Format::Msr => Box::new(super::msr::Msr::new(time)),
         Format::Spc => Box::new(super::spc::Spc { time }),
         Format::DiskMon => Box::new(super::diskmon::DiskMon { time }),
         Format::Blkparse => Box::new(blkparse::Blkparse { time, event: BlkparseEvent::Issued }),

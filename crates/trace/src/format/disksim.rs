@@ -3,7 +3,7 @@
 //!
 //! The formats differ in the time unit and nothing in the file says which. Unless an option does: a
 //! time column with fractions is in milliseconds (DiskSim), whole numbers are nanoseconds (SSDsim,
-//! MQSim). Converted traces with whole microseconds exist and need the option. The guess rests on the
+//! MQSim), or Windows file times where they are as large as these. Converted traces with whole microseconds exist and need the option. The guess rests on the
 //! first 64 KiB; a fraction that turns up later contradicts it and is an error.
 //!
 //! FlashSim `_4k` and replayer cuts have the same five columns; [`super::flashsim`] and
@@ -13,6 +13,9 @@ use super::{Item, SECTOR_BYTES, TimeUnit};
 use crate::format::text::LineParser;
 use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;
+
+/// Windows file times of the years 1980 to 2139, in units of 100 ns.
+const FILE_TIMES: std::ops::Range<u64> = 119_600_064_000_000_000..170_000_000_000_000_000;
 
 /// Five columns of numbers; the three formats differ in units only.
 pub(crate) struct FiveColumns {
@@ -24,11 +27,11 @@ pub(crate) struct FiveColumns {
 }
 
 impl FiveColumns {
-    pub(crate) fn disksim(time: Option<TimeUnit>, sample: &[u8]) -> Self {
-        let whole = !has_fractional_time(sample);
+    /// Times are in `time`, which was guessed from the sample or is what a person says.
+    pub(crate) fn disksim(time: TimeUnit, guessed: bool) -> Self {
         FiveColumns {
-            time: time.unwrap_or(if whole { TimeUnit::Ns } else { TimeUnit::Ms }),
-            guessed_from_whole_times: time.is_none() && whole,
+            time,
+            guessed_from_whole_times: guessed && time != TimeUnit::Ms,
             address_unit_bytes: SECTOR_BYTES,
             size_unit_bytes: SECTOR_BYTES,
         }
@@ -52,6 +55,24 @@ impl LineParser for FiveColumns {
         let op = if flag & 1 == 1 { Op::Read } else { Op::Write };
         Ok(Item::in_units(time_ns, device, op, (address, self.address_unit_bytes), (size, self.size_unit_bytes)))
     }
+
+    fn columns(&self) -> Option<usize> {
+        Some(5)
+    }
+}
+
+/// The unit that the times of a sample speak for.
+pub(crate) fn time_unit_of(sample: &[u8]) -> TimeUnit {
+    if has_fractional_time(sample) {
+        return TimeUnit::Ms;
+    }
+    let times = sample.split(|&byte| byte == b'\n').filter_map(|line| {
+        let mut columns = [&[][..]; 5];
+        split_blank(line.trim_ascii(), &mut columns);
+        number::whole(columns[0], "").ok()
+    });
+    // Both hold for times of day alone: nanoseconds since 1970 are larger today, and such a long trace is none.
+    if times.max().is_some_and(|latest| FILE_TIMES.contains(&latest)) { TimeUnit::Ticks } else { TimeUnit::Ns }
 }
 
 /// Whether any first column of the sample has a decimal point.

@@ -30,4 +30,8 @@ impl LineParser for Fiu {
         let device = linux_device(major, minor)?;
         Ok(Item::in_units(time_ns, device, op, (lba, SECTOR_BYTES), (size, SECTOR_BYTES)))
     }
+
+    fn columns(&self) -> Option<usize> {
+        Some(9)
+    }
 }

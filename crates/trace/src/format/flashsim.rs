@@ -1,14 +1,13 @@
 //! FlashSim's `_4k` ASCII: the five columns of DiskSim, with the size in units of 4 KiB (rounded up by
 //! whoever converted it) and the address still in 512-byte sectors. Milliseconds.
 //!
-//! Nothing in the file says so. It is taken for FlashSim when its columns are separated by tabs *and*
-//! no more requests continue their predecessor when sizes are read as sectors (address grows by the
-//! size) than when they are read as 4 KiB units (address grows by eight times the size). Known `_4k`
-//! files use tabs and known DiskSim files use blanks; the second condition rescues a DiskSim file with
-//! tabs as soon as it holds any sequential run. Steps of fewer than 8 say nothing: records of a database
-//! log lie that close in both. Everything else of this shape is DiskSim.
+//! Nothing in the file says so. It is taken for FlashSim when its columns are separated by tabs *and* three signs
+//! agree. Times have a fraction: SSDsim's are whole nanoseconds. Not each size is a multiple of 8: sectors of pages of
+//! 4 KiB are. No more requests continue their predecessor when sizes are read as sectors (address grows by the size)
+//! than when they are read as 4 KiB units (address grows by eight times the size). Steps of fewer than 8 say nothing:
+//! records of a database log lie that close in both. Everything else of this shape is DiskSim.
 
-use super::disksim::FiveColumns;
+use super::disksim::{FiveColumns, has_fractional_time};
 use super::{SECTOR_BYTES, TimeUnit};
 use crate::number::{split_blank, whole};
 
@@ -18,9 +17,9 @@ const SIZE_UNIT_BYTES: u64 = 4096;
 /// Shortest step, in sectors, that counts as one request continuing another.
 const TELLING_STEP: u64 = 8;
 
-pub(crate) fn parser(time: Option<TimeUnit>) -> FiveColumns {
+pub(crate) fn parser(time: TimeUnit) -> FiveColumns {
     FiveColumns {
-        time: time.unwrap_or(TimeUnit::Ms),
+        time,
         guessed_from_whole_times: false,
         address_unit_bytes: SECTOR_BYTES,
         size_unit_bytes: SIZE_UNIT_BYTES,
@@ -29,7 +28,7 @@ pub(crate) fn parser(time: Option<TimeUnit>) -> FiveColumns {
 
 /// Whether five columns of numbers are FlashSim's rather than DiskSim's.
 pub(crate) fn looks_like(sample: &[u8]) -> bool {
-    let (mut tabbed, mut lines) = (0u32, 0u32);
+    let (mut tabbed, mut lines, mut odd_sizes) = (0u32, 0u32, 0u32);
     let (mut as_sectors, mut as_4k) = (0u32, 0u32);
     let mut previous = None;
     for line in sample.split(|&byte| byte == b'\n') {
@@ -40,6 +39,7 @@ pub(crate) fn looks_like(sample: &[u8]) -> bool {
         let [_, device, address, size, _] = columns;
         let (Ok(address), Ok(size)) = (whole(address, ""), whole(size, "")) else { continue };
         lines += 1;
+        odd_sizes += u32::from(size % TELLING_STEP != 0);
         tabbed += u32::from(line.contains(&b'\t'));
         if let Some((last_device, last_address, last_size)) = previous
             && last_device == device
@@ -51,7 +51,7 @@ pub(crate) fn looks_like(sample: &[u8]) -> bool {
         }
         previous = Some((device, address, size));
     }
-    tabbed * 2 > lines && as_4k >= as_sectors
+    tabbed * 2 > lines && odd_sizes > 0 && has_fractional_time(sample) && as_4k >= as_sectors
 }
 
 #[cfg(test)]
@@ -71,6 +71,12 @@ mod tests {
     #[test]
     fn tabs_with_steps_of_the_size_are_disksim() {
         assert!(!looks_like(b"1.0\t0\t800\t8\t0\n2.0\t0\t808\t8\t0\n"));
+    }
+
+    #[test]
+    fn tabs_with_whole_times_or_pages_of_sectors_are_disksim() {
+        assert!(!looks_like(b"1\t0\t800\t2\t0\n2\t0\t9000\t1\t0\n"));
+        assert!(!looks_like(b"1.0\t0\t800\t16\t0\n2.0\t0\t9000\t8\t0\n"));
     }
 
     #[test]

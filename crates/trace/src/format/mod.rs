@@ -9,10 +9,12 @@ pub use event::BlkparseEvent;
 
 use crate::TraceError;
 use crate::request::Op;
-use crate::skipped::{SkipReason, Skipped};
+use crate::noted::Noted;
+use crate::skipped::SkipReason;
 
 pub(crate) mod binary;
 pub(crate) mod detect;
+pub(crate) mod dialect;
 mod event;
 pub(crate) mod scsi;
 pub(crate) mod text;
@@ -73,20 +75,26 @@ impl Item {
 
 /// A stream of records in any format.
 pub(crate) trait Records: Send {
-    fn next_record(&mut self, skipped: &mut Skipped) -> Result<Option<Record>, TraceError>;
+    fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError>;
 }
 
 /// The unit of a time column that a format leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
 pub enum TimeUnit {
     /// Seconds.
+    #[serde(rename = "s")]
     S,
     /// Milliseconds.
+    #[serde(rename = "ms")]
     Ms,
     /// Microseconds.
+    #[serde(rename = "us")]
     Us,
+    /// 100 nanoseconds, as in Windows file times.
+    #[serde(rename = "100ns")]
+    Ticks,
     /// Nanoseconds.
+    #[serde(rename = "ns")]
     Ns,
 }
 
@@ -98,8 +106,21 @@ impl TimeUnit {
             TimeUnit::S => 1_000_000_000,
             TimeUnit::Ms => 1_000_000,
             TimeUnit::Us => 1_000,
+            TimeUnit::Ticks => 100,
             TimeUnit::Ns => 1,
         }
+    }
+}
+
+impl fmt::Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TimeUnit::S => "s",
+            TimeUnit::Ms => "ms",
+            TimeUnit::Us => "us",
+            TimeUnit::Ticks => "100ns",
+            TimeUnit::Ns => "ns",
+        })
     }
 }
 
@@ -111,9 +132,10 @@ impl FromStr for TimeUnit {
             "s" => Ok(TimeUnit::S),
             "ms" => Ok(TimeUnit::Ms),
             "us" => Ok(TimeUnit::Us),
+            "100ns" | "filetime" => Ok(TimeUnit::Ticks),
             "ns" => Ok(TimeUnit::Ns),
             _ => Err(TraceError::Option(format!(
-                "time unit `{}` is unknown; s, ms, us or ns would be right",
+                "time unit `{}` is unknown; s, ms, us, 100ns or ns would be right",
                 text.escape_debug()
             ))),
         }
@@ -198,6 +220,36 @@ formats! {
         "Tencent CBS traces: s, 512-byte sectors, 0 = read";
     Systor, "systor17", "Timestamp,Response,IOType,LUN,Offset,Size",
         "SYSTOR '17 (LUN) CSV with that header: s, bytes, IOType R|W or blank";
+}
+
+impl Format {
+    /// The unit of its times; of `disksim`, the one that whole numbers are in.
+    pub(crate) fn time_unit(self) -> TimeUnit {
+        match self {
+            Format::FlashSim | Format::Replayer => TimeUnit::Ms,
+            Format::Csv | Format::VscsiV1 | Format::VscsiV2 | Format::FioV2 | Format::FioV3 | Format::Alibaba => {
+                TimeUnit::Us
+            }
+            Format::Msr => TimeUnit::Ticks,
+            Format::DiskSim | Format::Fiu | Format::Blktrace => TimeUnit::Ns,
+            _ => TimeUnit::S,
+        }
+    }
+
+    /// Whether files of the format are known with times in several units.
+    pub(crate) fn has_units_to_choose(self) -> bool {
+        matches!(self, Format::DiskSim | Format::FlashSim | Format::Replayer)
+    }
+
+    /// What traces of the format lack, if a run on one needs to be taken with care.
+    pub(crate) fn caveat(self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether an option does not change the unit.
+    pub(crate) fn fixes_time_unit(self) -> bool {
+        matches!(self, Format::HpSrt | Format::Blktrace)
+    }
 }
 
 impl fmt::Display for Format {

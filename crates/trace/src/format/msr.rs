@@ -1,15 +1,15 @@
 //! MSR Cambridge CSV: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, Windows file time
-//! (100 ns since 1601), bytes.
+//! (100 ns since 1601), bytes. Cuts of it lack the last column.
 //!
 //! Disks of different hosts are different devices: the device is the disk number plus 65,536 times the
 //! host's index in order of appearance, hence the plain disk number in the usual file of one host.
 
+use super::dialect::Separator;
 use super::text::LineParser;
 use super::{Item, TimeUnit};
 use crate::format::diskmon::read_or_write;
 use crate::number::{self, Flaw, split_comma};
 
-const TICK_NS: u64 = 100;
 const HOSTS_MAX: usize = 1024;
 const HOST_NAME_BYTES_MAX: usize = 256;
 
@@ -19,8 +19,8 @@ pub(crate) struct Msr {
 }
 
 impl Msr {
-    pub(crate) fn new(time: Option<TimeUnit>) -> Self {
-        Msr { tick_ns: time.map_or(TICK_NS, TimeUnit::ns), hosts: Vec::new() }
+    pub(crate) fn new(time: TimeUnit) -> Self {
+        Msr { tick_ns: time.ns(), hosts: Vec::new() }
     }
 
     fn host(&mut self, name: &[u8]) -> Result<u32, Flaw> {
@@ -42,7 +42,7 @@ impl Msr {
 impl LineParser for Msr {
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         let mut columns = [&[][..]; 7];
-        number::need_columns(split_comma(line, &mut columns), 7..=7)?;
+        number::need_columns(split_comma(line, &mut columns), 6..=7)?;
         let [time, host, disk, op, offset, size, _] = columns;
         let op = read_or_write(op)?;
         let time_ns = number::time(time, self.tick_ns, "the time")?;
@@ -54,5 +54,13 @@ impl LineParser for Msr {
         }
         let device = self.host(host)? + disk;
         Ok(Item::in_units(time_ns, device, op, (offset, 1), (size, 1)))
+    }
+
+    fn separator(&self) -> Separator {
+        Separator::Comma
+    }
+
+    fn columns(&self) -> Option<usize> {
+        Some(7)
     }
 }

@@ -9,9 +9,9 @@ use super::TimeUnit;
 use super::disksim::{FiveColumns, has_fractional_time};
 use crate::number::{split_blank, whole};
 
-pub(crate) fn parser(time: Option<TimeUnit>) -> FiveColumns {
+pub(crate) fn parser(time: TimeUnit) -> FiveColumns {
     FiveColumns {
-        time: time.unwrap_or(TimeUnit::Ms),
+        time,
         guessed_from_whole_times: false,
         address_unit_bytes: 1,
         size_unit_bytes: 1,

@@ -1,6 +1,7 @@
 //! SPC traces (UMass): `ASU,LBA,size,opcode,time[,…]`, 512-byte sectors, size in bytes, opcode R or W
 //! in any case, seconds. The application storage unit (ASU) is the device.
 
+use super::dialect::Separator;
 use super::text::LineParser;
 use super::{Item, SECTOR_BYTES, TimeUnit};
 use crate::format::diskmon::r_or_w;
@@ -21,5 +22,13 @@ impl LineParser for Spc {
         let size = number::whole(size, "the size")?;
         let time_ns = number::time(time, self.time.ns(), "the time")?;
         Ok(Item::in_units(time_ns, device, op, (lba, SECTOR_BYTES), (size, 1)))
+    }
+
+    fn separator(&self) -> Separator {
+        Separator::Comma
+    }
+
+    fn columns(&self) -> Option<usize> {
+        Some(5)
     }
 }

@@ -1,25 +1,28 @@
 //! SYSTOR '17 traces: a header `Timestamp,Response,IOType,LUN,Offset,Size`, then Unix seconds, bytes,
 //! IOType R, W or blank (unknown; skipped).
 //!
-//! The header is required in front of the first record: without it six columns could mean anything.
+//! The header is required in front of the first record unless the format is named: without it six columns could mean
+//! anything.
 //! It may occur again where files were joined.
 
+use super::dialect::Separator;
 use super::text::LineParser;
 use super::{Item, TimeUnit};
 use crate::format::diskmon::r_or_w;
 use crate::number::{self, Flaw, split_comma};
 use crate::skipped::SkipReason;
 
-pub(crate) const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
+pub(crate) const HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size";
 
 pub(crate) struct Systor {
     time: TimeUnit,
-    header_seen: bool,
+    /// The header may be missing: a slice of a file, whose format is named.
+    headed: bool,
 }
 
 impl Systor {
-    pub(crate) fn new(time: TimeUnit) -> Self {
-        Systor { time, header_seen: false }
+    pub(crate) fn new(time: TimeUnit, needs_header: bool) -> Self {
+        Systor { time, headed: !needs_header }
     }
 }
 
@@ -29,11 +32,11 @@ impl LineParser for Systor {
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
-        if line == HEADER {
-            self.header_seen = true;
+        if number::is_heading(line, HEADER) {
+            self.headed = true;
             return Ok(Item::Header);
         }
-        if !self.header_seen {
+        if !self.headed {
             return Err(Flaw::Shape("the header is missing".to_owned()));
         }
         let mut columns = [&[][..]; 6];
@@ -48,5 +51,13 @@ impl LineParser for Systor {
         let offset = number::whole(offset, "the offset")?;
         let size = number::whole(size, "the size")?;
         Ok(Item::in_units(time_ns, device, op, (offset, 1), (size, 1)))
+    }
+
+    fn separator(&self) -> Separator {
+        Separator::Comma
+    }
+
+    fn columns(&self) -> Option<usize> {
+        Some(6)
     }
 }

@@ -1,6 +1,7 @@
 //! Tencent CBS traces: `Timestamp,Offset,Size,IOType,VolumeID`, seconds, 512-byte sectors, IOType 0 is
 //! a read and 1 a write.
 
+use super::dialect::Separator;
 use super::text::LineParser;
 use super::{Item, SECTOR_BYTES, TimeUnit};
 use crate::error::excerpt;
@@ -26,5 +27,13 @@ impl LineParser for Tencent {
         let size = number::whole(size, "the size")?;
         let device = number::device(volume, "the volume")?;
         Ok(Item::in_units(time_ns, device, op, (offset, SECTOR_BYTES), (size, SECTOR_BYTES)))
+    }
+
+    fn separator(&self) -> Separator {
+        Separator::Comma
+    }
+
+    fn columns(&self) -> Option<usize> {
+        Some(5)
     }
 }

@@ -1,17 +1,20 @@
 //! What all text formats share: lines in, records out, and which lines may be skipped.
 //!
-//! Lines that do not look like a record may precede the first one (a heading, leftovers of an
-//! archive), at most [`JUNK_LINES_MAX`]. After the first record such a line is an error: skipping it
-//! would be guessing. A line that looks like a record but holds an impossible value always is.
+//! Lines that do not look like a record may precede the first one (a heading, leftovers of an archive), at most
+//! [`JUNK_LINES_MAX`]. After the first record such a line is an error: skipping it would be guessing. Two kinds are no
+//! guess: comments, and the heading once more, where files were joined. A line that looks like a record but holds an
+//! impossible value is always an error.
 
 use std::sync::Arc;
 
+use super::dialect::{Lenient, Separator};
 use super::{Format, Item, Record, Records};
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::lines::{LINE_BYTES_MAX, Lines, NextLine};
+use crate::noted::Noted;
 use crate::number::Flaw;
-use crate::skipped::{SkipReason, Skipped};
+use crate::skipped::SkipReason;
 
 /// How many lines of junk may precede the first record.
 pub(crate) const JUNK_LINES_MAX: u64 = 64;
@@ -24,25 +27,74 @@ pub(crate) trait LineParser: Send {
     fn allows_junk(&self) -> bool {
         true
     }
+
+    /// What separates columns.
+    fn separator(&self) -> Separator {
+        Separator::Blank
+    }
+
+    /// How many columns there are; files may have more after these. None where the format leaves it open.
+    fn columns(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl LineParser for Box<dyn LineParser> {
+    fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
+        (**self).parse(line)
+    }
+
+    fn allows_junk(&self) -> bool {
+        (**self).allows_junk()
+    }
+
+    fn separator(&self) -> Separator {
+        (**self).separator()
+    }
+
+    fn columns(&self) -> Option<usize> {
+        (**self).columns()
+    }
 }
 
 /// A text trace as a stream of records.
 pub(crate) struct TextRecords<P> {
     lines: Lines,
-    parser: P,
+    parser: Lenient<P>,
     file: Arc<str>,
     format: Format,
     record_seen: bool,
     first_junk: Option<(u64, String)>,
     junk_lines: u64,
+    heading: Option<Box<[u8]>>,
 }
 
 impl<P: LineParser> TextRecords<P> {
     pub(crate) fn new(lines: Lines, parser: P, file: Arc<str>, format: Format) -> Self {
-        TextRecords { lines, parser, file, format, record_seen: false, first_junk: None, junk_lines: 0 }
+        TextRecords {
+            lines,
+            parser: Lenient::new(parser),
+            file,
+            format,
+            record_seen: false,
+            first_junk: None,
+            junk_lines: 0,
+            heading: None,
+        }
     }
 
-    fn junk(&mut self, number: u64, what: String, skipped: &mut Skipped) -> Result<(), TraceError> {
+    fn junk(&mut self, number: u64, odd: Odd, what: String, noted: &mut Noted) -> Result<(), TraceError> {
+        match odd {
+            Odd::Comment => {
+                noted.skip(SkipReason::Comment);
+                return Ok(());
+            }
+            Odd::Heading(text) if self.heading.as_ref() == Some(&text) => {
+                noted.skip(SkipReason::Heading);
+                return Ok(());
+            }
+            _ => {}
+        }
         let what = format!("{what}; a {} record is `{}`", self.format, self.format.record());
         if self.record_seen || !self.parser.allows_junk() {
             return Err(TraceError::line(&self.file, number, what));
@@ -53,26 +105,62 @@ impl<P: LineParser> TextRecords<P> {
             let what = format!("no {} record in the first {JUNK_LINES_MAX} lines: {}", self.format, first.1);
             return Err(TraceError::line(&self.file, first.0, what));
         }
-        skipped.add(SkipReason::JunkBeforeFirst);
+        match odd {
+            Odd::Heading(text) => {
+                self.heading = Some(text);
+                noted.skip(SkipReason::Heading);
+            }
+            _ => {
+                noted.skip(SkipReason::JunkBeforeFirst);
+                noted.remark(&self.file, &format!("line {number} is left out: {}", first.1));
+            }
+        }
         Ok(())
+    }
+
+    /// Passes on what the parser noticed of the file.
+    fn note(&mut self, noted: &mut Noted) {
+        noted.extra_columns += std::mem::take(&mut self.parser.extra_columns);
+    }
+}
+
+/// A line that is no record.
+enum Odd {
+    Comment,
+    /// Names where numbers belong.
+    Heading(Box<[u8]>),
+    Junk,
+}
+
+impl Odd {
+    fn of(line: &[u8]) -> Self {
+        let columns = || line.split(|byte| matches!(byte, b',' | b';' | b'|' | b' ' | b'\t')).filter(|c| !c.is_empty());
+        let number = |column: &[u8]| column.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'"' | b'-'));
+        if line.starts_with(b"#") || line.starts_with(b"//") {
+            Odd::Comment
+        } else if columns().count() > 2 && !columns().any(number) {
+            Odd::Heading(line.into())
+        } else {
+            Odd::Junk
+        }
     }
 }
 
 impl<P: LineParser> Records for TextRecords<P> {
-    fn next_record(&mut self, skipped: &mut Skipped) -> Result<Option<Record>, TraceError> {
+    fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
         loop {
             let number = self.lines.number() + 1;
             let parsed = match self.lines.next_line() {
                 Ok(NextLine::Line(line)) => {
                     let line = line.trim_ascii();
                     if line.is_empty() {
-                        skipped.add(SkipReason::BlankLine);
+                        noted.skip(SkipReason::BlankLine);
                         continue;
                     }
-                    self.parser.parse(line).map_err(|flaw| match flaw {
+                    self.parser.parse(line, !self.record_seen).map_err(|flaw| match flaw {
                         // A shape says little without the line.
-                        Flaw::Shape(what) => Flaw::Shape(format!("`{}`: {what}", excerpt(line))),
-                        value => value,
+                        Flaw::Shape(what) => (Some(Odd::of(line)), format!("`{}`: {what}", excerpt(line))),
+                        Flaw::Value(what) => (None, what),
                     })
                 }
                 Ok(NextLine::TooLong) => {
@@ -92,16 +180,22 @@ impl<P: LineParser> Records for TextRecords<P> {
             };
             match parsed {
                 Ok(Item::Record(record)) => {
-                    self.record_seen = true;
+                    self.note(noted);
+                    if !self.record_seen {
+                        self.record_seen = true;
+                        if let Some(remark) = self.parser.remark() {
+                            noted.remark(&self.file, &remark);
+                        }
+                    }
                     return Ok(Some(record));
                 }
                 Ok(Item::Header) => {}
                 Ok(Item::Skip(reason)) => {
                     self.record_seen |= reason.has_record_shape();
-                    skipped.add(reason);
+                    noted.skip(reason);
                 }
-                Err(Flaw::Shape(what)) => self.junk(number, what, skipped)?,
-                Err(Flaw::Value(what)) => return Err(TraceError::line(&self.file, number, what)),
+                Err((Some(odd), what)) => self.junk(number, odd, what, noted)?,
+                Err((None, what)) => return Err(TraceError::line(&self.file, number, what)),
             }
         }
     }

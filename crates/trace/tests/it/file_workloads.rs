@@ -179,7 +179,8 @@ fn a_trace_of_a_desktop_has_its_times_and_one_of_media_its_end() {
         let mut bytes = Vec::new();
         generate(&Workload::parse(spec).unwrap(), options, &mut bytes)?;
         let read = reader_from(std::io::Cursor::new(bytes), "t", &OpenOptions::default()).unwrap();
-        Ok::<Vec<_>, phelsuma_trace::TraceError>(read.map(|request| request.unwrap()).collect())
+        let read = read.map(|request| request.unwrap()).collect();
+        Ok::<Vec<_>, phelsuma_trace::TraceError>(crate::samples::since_earliest(read))
     };
     let asked = draw("desktop", 1 << 14, 4096, 1, 500);
     let times: Vec<u64> = asked.iter().map(|request| request.at_ns - asked[0].at_ns).collect();

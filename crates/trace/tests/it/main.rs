@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod file_workloads;
+mod cases;
 mod fold;
 #[cfg(feature = "zstd")]
 mod formats;

@@ -16,9 +16,16 @@ pub(crate) fn request(time_ns: u64, device: u32, op: Op, offset_bytes: u64, size
     Request { time_ns, device, op, offset_bytes, size_bytes }
 }
 
+/// The requests, their times since the earliest.
 pub(crate) fn read_as(bytes: &[u8], format: Option<Format>) -> Result<Vec<Request>, TraceError> {
     let options = OpenOptions { format, ..OpenOptions::default() };
-    reader_from(Cursor::new(bytes.to_vec()), "t", &options)?.collect()
+    Ok(since_earliest(reader_from(Cursor::new(bytes.to_vec()), "t", &options)?.collect::<Result<_, _>>()?))
+}
+
+pub(crate) fn since_earliest(mut requests: Vec<Request>) -> Vec<Request> {
+    let earliest = requests.iter().map(|request| request.time_ns).min().unwrap_or(0);
+    requests.iter_mut().for_each(|request| request.time_ns -= earliest);
+    requests
 }
 
 /// The one line that reading these bytes ends with.
@@ -187,10 +194,10 @@ pub(crate) fn all() -> Vec<Sample> {
              \x20 8,16   1       11     0.000024691  5314  D   R 36 (12 00 00 00 24 00 ..) [java]\n\
              CPU0 (8,16):\n Reads Queued:           0,        0KiB\n\nEvents (8,16): 17181 entries\n",
             &[
-                request(0, 8 << 20 | 16, Read, 1611592 * 512, 256 * 512),
+                request(1, 8 << 20 | 16, Read, 1611592 * 512, 256 * 512),
                 request(0, 8 << 20 | 16, Write, 24 * 512, 4096),
-                request(7, 8 << 20 | 16, Trim, 4096 * 512, 1024 * 512),
-                request(17, 8 << 20 | 16, Flush, 0, 0),
+                request(8, 8 << 20 | 16, Trim, 4096 * 512, 1024 * 512),
+                request(18, 8 << 20 | 16, Flush, 0, 0),
             ],
         ),
         text(
@@ -245,9 +252,9 @@ pub(crate) fn all() -> Vec<Sample> {
              96\t\t1\t\t512\t\t0\t\t1398396860.171915739\t\t1\t\t1\t\t1\n\
              96\t\t1\t\t512\t\t1\t\t1398396860.171915741\t\t1\t\t1\t\t1\n",
             &[
-                request(0, 0, Write, 4043968 * 512, 4096),
+                request(1, 0, Write, 4043968 * 512, 4096),
                 request(0, 0, Read, 96 * 512, 512),
-                request(1, 0, Write, 96 * 512, 512),
+                request(2, 0, Write, 96 * 512, 512),
             ],
         ),
         binary(

@@ -1,0 +1,221 @@
+//! How a text file writes its columns where it differs from its format: other separators, quotes, columns after the last.
+//!
+//! A line that a format refuses for its shape is tried again in other dialects. What fits is kept for the lines after it,
+//! so a file in its format's own dialect is read as fast as before.
+
+use crate::number::Flaw;
+
+use super::Item;
+use super::text::LineParser;
+
+/// The separators that files have.
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// So many columns after those of a format leave a guess standing.
+const EXTRA_COLUMNS_GUESSED: usize = 2;
+
+/// What a file does otherwise than its format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Dialect {
+    /// This byte stands where the format has that one.
+    separator: Option<(u8, u8)>,
+    /// Columns are in quotes.
+    quoted: bool,
+    /// Only so many columns are the format's.
+    columns: Option<usize>,
+}
+
+/// A parser that takes its format in other dialects as well.
+pub(crate) struct Lenient<P> {
+    parser: P,
+    dialect: Dialect,
+    /// A separator that the file names itself, as `sep=;`.
+    named: Option<u8>,
+    scratch: Vec<u8>,
+    /// Lines with more columns than the format has.
+    pub(crate) extra_columns: u64,
+    /// The format is being guessed, which many more columns than it has speak against.
+    guessing: bool,
+}
+
+impl<P: LineParser> Lenient<P> {
+    pub(crate) fn new(parser: P) -> Self {
+        let dialect = Dialect::default();
+        Lenient { parser, dialect, named: None, scratch: Vec::new(), extra_columns: 0, guessing: false }
+    }
+
+    /// One with which a format is guessed.
+    pub(crate) fn guessing(parser: P) -> Self {
+        Lenient { guessing: true, ..Self::new(parser) }
+    }
+
+    /// What the file does otherwise than its format, for a person.
+    pub(crate) fn remark(&self) -> Option<String> {
+        let Dialect { separator, quoted, .. } = self.dialect;
+        let columns = match separator {
+            Some((b'\t', _)) => Some("columns are separated by tabs".to_owned()),
+            Some((separator, _)) => Some(format!("columns are separated by `{}`", char::from(separator))),
+            None => None,
+        };
+        let quotes = quoted.then(|| "columns are in quotes".to_owned());
+        let all: Vec<String> = columns.into_iter().chain(quotes).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
+    /// Reads a line that the format refuses as it stands. `first` says that no record was read before it.
+    fn otherwise(&mut self, line: &[u8], refused: Flaw, first: bool) -> Result<Item, Flaw> {
+        let quoted = line.contains(&b'"');
+        let native = if self.parser.separator() == Separator::Comma { b',' } else { b' ' };
+        let mut separators = vec![self.dialect.separator];
+        if first {
+            let named = self.named.into_iter();
+            let others = SEPARATORS.into_iter().filter(|_| self.named.is_none());
+            separators.extend(named.chain(others).filter(|&other| other != native).map(|other| Some((other, native))));
+        }
+        for columns in [None, self.parser.columns()] {
+            for &separator in &separators {
+                let dialect = Dialect { separator, quoted, columns: columns.or(self.dialect.columns) };
+                if dialect == self.dialect || (columns.is_some() && columns == self.dialect.columns) {
+                    continue;
+                }
+                let extra = normalise(line, dialect, self.parser.separator(), &mut self.scratch);
+                if columns.is_some() && (extra == 0 || (self.guessing && extra > EXTRA_COLUMNS_GUESSED)) {
+                    continue;
+                }
+                let item = self.parser.parse(&self.scratch);
+                let fits = match &item {
+                    Ok(Item::Record(_) | Item::Header) => true,
+                    Ok(Item::Skip(reason)) => reason.has_record_shape(),
+                    // Two things that are wrong at once are too many for a guess.
+                    Err(Flaw::Value(_)) => !self.guessing,
+                    Err(Flaw::Shape(_)) => false,
+                };
+                if fits {
+                    self.dialect = dialect;
+                    self.extra_columns += u64::from(columns.is_some());
+                    return item;
+                }
+            }
+        }
+        Err(refused)
+    }
+}
+
+/// What stands between the columns of a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Separator {
+    Comma,
+    Blank,
+}
+
+impl<P: LineParser> Lenient<P> {
+    /// Reads a line; `first` says that no record was read before it.
+    pub(crate) fn parse(&mut self, line: &[u8], first: bool) -> Result<Item, Flaw> {
+        if first && let Some(separator) = named_separator(line) {
+            self.named = Some(separator);
+            return Ok(Item::Header);
+        }
+        let item = if self.dialect == Dialect::default() {
+            self.parser.parse(line)
+        } else {
+            let extra = normalise(line, self.dialect, self.parser.separator(), &mut self.scratch);
+            let item = self.parser.parse(&self.scratch);
+            self.extra_columns += u64::from(extra > 0 && !matches!(item, Err(Flaw::Shape(_))));
+            item
+        };
+        match item {
+            Err(Flaw::Shape(what)) => self.otherwise(line, Flaw::Shape(what), first),
+            other => other,
+        }
+    }
+
+    pub(crate) fn allows_junk(&self) -> bool {
+        self.parser.allows_junk()
+    }
+}
+
+/// The separator in a line such as `sep=;`, which spreadsheets write.
+fn named_separator(line: &[u8]) -> Option<u8> {
+    match line.strip_prefix(b"sep=").or_else(|| line.strip_prefix(b"SEP="))? {
+        [separator] => Some(*separator),
+        b"" => Some(b'\t'),
+        _ => None,
+    }
+}
+
+/// Writes a line as the format would have it; returns how many columns were cut off.
+fn normalise(line: &[u8], dialect: Dialect, native: Separator, out: &mut Vec<u8>) -> usize {
+    out.clear();
+    let most = dialect.columns.unwrap_or(usize::MAX);
+    let (mut inside, mut columns, mut after_separator) = (false, 1, true);
+    for &byte in line {
+        if dialect.quoted && byte == b'"' {
+            inside = !inside;
+            continue;
+        }
+        let byte = match dialect.separator {
+            Some((from, to)) if byte == from && !inside => to,
+            _ => byte,
+        };
+        let separates = match native {
+            Separator::Comma => byte == b',',
+            Separator::Blank => matches!(byte, b' ' | b'\t'),
+        };
+        if separates && !inside {
+            // Blanks in a row are one separator.
+            columns += usize::from(native == Separator::Comma || !after_separator);
+        }
+        after_separator = separates && !inside;
+        if columns <= most {
+            // A separator within quotes is part of a name.
+            out.push(if separates && inside { b'_' } else { byte });
+        }
+    }
+    columns.saturating_sub(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{TimeUnit, msr::Msr, replayer};
+
+    fn size_of(item: Result<Item, Flaw>) -> Option<u64> {
+        match item {
+            Ok(Item::Record(record)) => Some(record.size_bytes),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_the_first_line_shows_holds_for_the_others() {
+        let mut lines = Lenient::new(replayer::parser(TimeUnit::Ms));
+        assert_eq!(size_of(lines.parse(b"0.5;0;4096;512;0", true)), Some(512));
+        assert_eq!(size_of(lines.parse(b"0.6;0;4096;1024;1", false)), Some(1024));
+        assert!(lines.parse(b"0.6;0;4096;1024", false).is_err(), "a column too few is one in every dialect");
+        assert_eq!(lines.remark().as_deref(), Some("columns are separated by `;`"));
+    }
+
+    #[test]
+    fn a_separator_that_the_file_names_is_its_separator() {
+        let mut lines = Lenient::new(replayer::parser(TimeUnit::Ms));
+        assert_eq!(lines.parse(b"sep=:", true), Ok(Item::Header));
+        assert_eq!(size_of(lines.parse(b"0.5:0:4096:512:0", true)), Some(512));
+    }
+
+    #[test]
+    fn separators_within_quotes_separate_nothing() {
+        let mut lines = Lenient::new(Msr::new(TimeUnit::Ticks));
+        let line = br#""128166372003061629","h,m","0","Write","7014912","4096","26""#;
+        assert_eq!(size_of(lines.parse(line, true)), Some(4096));
+        assert_eq!(size_of(lines.parse(b"128166372003061629,hm,0,Write,7014912,512,26", false)), Some(512));
+    }
+
+    #[test]
+    fn columns_after_the_last_are_counted() {
+        let mut lines = Lenient::new(replayer::parser(TimeUnit::Ms));
+        assert_eq!(size_of(lines.parse(b"0.5  0 4096 512 1", true)), Some(512));
+        assert_eq!(size_of(lines.parse(b"0.5  0 4096 512 1  7", false)), Some(512));
+        assert_eq!(size_of(lines.parse(b"0.5  0 4096 512 1 7 8", false)), Some(512));
+        assert_eq!(lines.extra_columns, 2);
+    }
+}

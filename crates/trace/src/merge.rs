@@ -1,0 +1,72 @@
+//! Several streams of records as one, in the order of their times.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::TraceError;
+use crate::format::{Record, Records};
+use crate::noted::Noted;
+
+/// Streams merged by time. Each keeps its own order; at the same time the stream given first comes first.
+pub(crate) struct ByTime<S> {
+    streams: Vec<S>,
+    /// The next record of each stream that has one.
+    heads: Vec<Option<Record>>,
+    order: BinaryHeap<Reverse<(u64, usize)>>,
+    begun: bool,
+}
+
+impl<S> ByTime<S> {
+    pub(crate) fn new(streams: Vec<S>) -> Self {
+        let heads = vec![None; streams.len()];
+        ByTime { streams, heads, order: BinaryHeap::new(), begun: false }
+    }
+
+    /// The next record of all; `pull` takes the next one from a stream.
+    pub(crate) fn next<E>(
+        &mut self,
+        mut pull: impl FnMut(&mut S) -> Result<Option<Record>, E>,
+    ) -> Result<Option<Record>, E> {
+        if !self.begun {
+            self.begun = true;
+            for index in 0..self.streams.len() {
+                self.advance(index, &mut pull)?;
+            }
+        }
+        match self.order.pop() {
+            Some(Reverse((_, index))) => self.advance(index, &mut pull),
+            None => Ok(None),
+        }
+    }
+
+    /// Replaces a stream's head by its next record.
+    fn advance<E>(
+        &mut self,
+        index: usize,
+        pull: &mut impl FnMut(&mut S) -> Result<Option<Record>, E>,
+    ) -> Result<Option<Record>, E> {
+        let (Some(stream), Some(head)) = (self.streams.get_mut(index), self.heads.get_mut(index)) else {
+            return Ok(None);
+        };
+        let next = pull(stream)?;
+        if let Some(record) = &next {
+            self.order.push(Reverse((record.time_ns, index)));
+        }
+        Ok(std::mem::replace(head, next))
+    }
+}
+
+/// Several files as one trace.
+pub(crate) struct Merged(ByTime<Box<dyn Records>>);
+
+impl Merged {
+    pub(crate) fn new(streams: Vec<Box<dyn Records>>) -> Self {
+        Merged(ByTime::new(streams))
+    }
+}
+
+impl Records for Merged {
+    fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
+        self.0.next(|stream| stream.next_record(noted))
+    }
+}

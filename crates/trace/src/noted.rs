@@ -1,0 +1,133 @@
+//! What a reader notes while it reads: what it left out, how the clock went, which devices there were, and signs that
+//! speak against a guess.
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use crate::format::Record;
+use crate::reader::SIZE_BYTES_MAX;
+use crate::request::Op;
+use crate::skipped::{SkipReason, Skipped};
+
+/// So many devices are told apart; more are counted as no further one.
+const DEVICES_MAX: usize = 1 << 20;
+
+/// So many remarks are kept.
+const REMARKS_MAX: usize = 16;
+
+/// Notes on everything that was read so far.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    pub(crate) skipped: Skipped,
+    /// Records with more columns than their format has.
+    pub(crate) extra_columns: u64,
+    /// What a person should see, in the order of reading.
+    pub(crate) remarks: Vec<String>,
+    /// Usable records, before filters.
+    pub(crate) usable: u64,
+    /// Requests over the largest that is asked at once.
+    pub(crate) split: u64,
+    pub(crate) clock: Clock,
+    pub(crate) signs: Signs,
+    devices: HashSet<u32>,
+    last_device: Option<u32>,
+}
+
+impl Noted {
+    /// Takes a usable record that is asked for.
+    pub(crate) fn take(&mut self, record: &Record) {
+        if self.last_device != Some(record.device) {
+            self.last_device = Some(record.device);
+            if self.devices.len() < DEVICES_MAX {
+                self.devices.insert(record.device);
+            }
+        }
+        self.clock.take(record.time_ns);
+        self.split += u64::from(record.size_bytes > SIZE_BYTES_MAX && record.op != Op::Trim);
+        self.signs.take(record);
+    }
+
+    /// How many devices there are.
+    pub(crate) fn devices(&self) -> u64 {
+        self.devices.len() as u64
+    }
+
+    /// Keeps a remark, once, if there is room.
+    pub(crate) fn remark(&mut self, file: &Arc<str>, what: &str) {
+        let remark = format!("{file}: {what}");
+        if self.remarks.len() < REMARKS_MAX && !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+
+    /// Counts what is left out.
+    pub(crate) fn skip(&mut self, reason: SkipReason) {
+        self.skipped.add(reason);
+    }
+}
+
+/// How the recorded clock went, in nanoseconds of the file's own epoch.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Clock {
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) earliest_ns: u64,
+    pub(crate) latest_ns: u64,
+    previous_ns: u64,
+    /// Requests earlier than the one before them.
+    pub(crate) steps_back: u64,
+}
+
+impl Clock {
+    pub(crate) fn take(&mut self, time_ns: u64) {
+        if self.first_ns.is_none() {
+            *self = Clock {
+                first_ns: Some(time_ns),
+                earliest_ns: time_ns,
+                latest_ns: time_ns,
+                previous_ns: time_ns,
+                steps_back: 0,
+            };
+            return;
+        }
+        self.steps_back += u64::from(time_ns < self.previous_ns);
+        self.previous_ns = time_ns;
+        self.earliest_ns = self.earliest_ns.min(time_ns);
+        self.latest_ns = self.latest_ns.max(time_ns);
+    }
+
+    /// From the earliest request to the latest.
+    pub(crate) fn duration_ns(&self) -> u64 {
+        self.latest_ns - self.earliest_ns
+    }
+}
+
+/// What addresses and sizes have in common, which tells units that were guessed wrong.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Signs {
+    /// Every address, bit by bit or.
+    addresses: u64,
+    /// Every size, bit by bit or.
+    sizes: u64,
+    /// The largest size in bytes.
+    pub(crate) largest: u64,
+    /// Requests with a range.
+    pub(crate) ranges: u64,
+}
+
+impl Signs {
+    fn take(&mut self, record: &Record) {
+        if record.size_bytes == 0 {
+            return;
+        }
+        self.addresses |= record.offset_bytes;
+        self.sizes |= record.size_bytes;
+        self.largest = self.largest.max(record.size_bytes);
+        self.ranges += 1;
+    }
+
+    /// Whether each address and each size is a multiple of `bytes`, a power of two.
+    pub(crate) fn all_multiples_of(&self, bytes: u64) -> bool {
+        self.ranges > 0 && (self.addresses | self.sizes) & (bytes - 1) == 0
+    }
+}

@@ -1,0 +1,75 @@
+//! What was read of a trace, for the person who has to believe the figures that come of it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::format::{Format, TimeUnit};
+use crate::skipped::Skipped;
+
+/// One file of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileRead {
+    /// Its name, as errors show it.
+    pub file: String,
+    /// Its format.
+    pub format: Format,
+    /// The format was guessed from content.
+    pub format_guessed: bool,
+    /// The unit of its times.
+    pub time_unit: TimeUnit,
+    /// The unit was guessed from content, as the format leaves it open.
+    pub time_unit_guessed: bool,
+}
+
+/// What was read of a trace, and what speaks against it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InputReport {
+    /// The files, in the order in which they were named.
+    pub files: Vec<FileRead>,
+    /// Lines or records of the format's shape: usable ones, and those left out.
+    pub records: u64,
+    /// Requests that came out. A request over 1 GiB comes out as several.
+    pub requests: u64,
+    /// What was left out, by reason.
+    pub left_out: Skipped,
+    /// Requests over 1 GiB, each of which came out as several.
+    pub split: u64,
+    /// Requests earlier than the one before them, in the order of the files.
+    pub back_in_time: u64,
+    /// Requests were put into the order of their times.
+    pub sorted: bool,
+    /// Devices; 2^20 at the most are told apart.
+    pub devices: u64,
+    /// From the earliest request to the latest, in nanoseconds.
+    pub duration_ns: u64,
+    /// What a person should look at, one sentence each. Empty where nothing is in doubt.
+    pub warnings: Vec<String>,
+}
+
+impl fmt::Display for InputReport {
+    /// One line, without the warnings.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let guessed = |guessed: bool| if guessed { " (guessed)" } else { "" };
+        match self.files.as_slice() {
+            [one] => write!(f, "{}", one.file)?,
+            [first, ..] => write!(f, "{} and {} more files", first.file, self.files.len() - 1)?,
+            [] => {}
+        }
+        if let Some(one) = self.files.first() {
+            let (format, unit) = (guessed(one.format_guessed), guessed(one.time_unit_guessed));
+            write!(f, ": {}{format}, times in {}{unit}", one.format, one.time_unit)?;
+        }
+        let InputReport { records, requests, devices, .. } = self;
+        write!(f, "; {requests} requests of {records} records")?;
+        if *devices != 1 {
+            write!(f, ", {devices} devices")?;
+        }
+        write!(f, ", {:.3} s", self.duration_ns as f64 / 1e9)?;
+        if self.back_in_time > 0 {
+            let sorted = if self.sorted { ", sorted" } else { "" };
+            write!(f, ", {} steps back in time{sorted}", self.back_in_time)?;
+        }
+        Ok(())
+    }
+}
