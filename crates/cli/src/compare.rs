@@ -65,6 +65,7 @@ fn caveats(results: &[RunResult], chosen: &str, left_out: &[&str]) -> Vec<String
         .max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     let about = [
         Some(input),
+        remarks::read(first),
         latencies.then(|| "latencies in µs, of flash alone: no controller, no host interface".to_string()),
         (!unsteady.is_empty()).then(|| format!("{not_steady}: {}", unsteady.join(", "))),
         remarks::dropped(first),
@@ -76,7 +77,8 @@ fn caveats(results: &[RunResult], chosen: &str, left_out: &[&str]) -> Vec<String
     ];
     let each = results.iter().flat_map(|r| [remarks::one_group(r), remarks::unused_blocks(r)]).flatten();
     let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
-    about.into_iter().flatten().chain(each).chain(changed).collect()
+    let warnings = first.input.iter().flat_map(remarks::warnings);
+    about.into_iter().flatten().chain(warnings).chain(each).chain(changed).collect()
 }
 
 /// A column: its heading, the cell of a result, and where it is left out.

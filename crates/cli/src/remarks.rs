@@ -4,7 +4,7 @@ use crate::table::number;
 use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 use phelsuma_options::count;
-use phelsuma_trace::Workload;
+use phelsuma_trace::{InputReport, Workload};
 
 /// The name of an FTL in a table: what is told what no real FTL knows is marked.
 pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
@@ -15,6 +15,16 @@ pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
 /// written at many rates.
 pub(crate) const ABOUT_ORACLES: &str =
     "(oracle): told the class of each page or when it dies, which no real FTL knows: no drive, and it wins nothing";
+
+/// What was read of a trace, as a line; none of a workload.
+pub(crate) fn read(result: &RunResult) -> Option<String> {
+    result.input.as_ref().map(|input| format!("read: {input}"))
+}
+
+/// What a trace's reader doubts, as lines.
+pub(crate) fn warnings(input: &InputReport) -> Vec<String> {
+    input.warnings.iter().map(|warning| format!("warning: {warning}")).collect()
+}
 
 /// The parts of an FTL, each with what it is the part of.
 type Parts = [(&'static str, String); 7];

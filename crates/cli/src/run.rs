@@ -87,6 +87,9 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
     }
     let fold = result.fold.as_ref().map(|fold| format!(", folded: {fold}")).unwrap_or_default();
     writeln!(out, "input: {}{fold}; timing {}, seed {}", result.workload, result.timing, result.seed)?;
+    for remark in remarks::read(result).into_iter().chain(result.input.iter().flat_map(remarks::warnings)) {
+        writeln!(out, "{remark}")?;
+    }
     let host = &result.host;
     writeln!(
         out,

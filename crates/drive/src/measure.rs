@@ -169,6 +169,7 @@ impl Measurement {
             geometry: geometry_result(drive, geometry),
             workload,
             fold,
+            input: None,
             timing: config.timing_name.clone(),
             delta,
             steady: drift.map(|drift| drift.abs() < STEADY),

@@ -85,27 +85,22 @@ pub(crate) fn open_trace(
         )));
     }
     if matches!(config.arrival, Arrival::Timestamps) {
-        check_times(trace, loops)?;
+        check_times(&source, loops)?;
     }
     Ok(source)
 }
 
-/// Refuses a trace that asks later than simulated time can tell; this reads it once.
-fn check_times(trace: &TraceOrigin, loops: u64) -> Result<(), RunError> {
-    let mut trace = trace.open().map_err(input_error)?;
+/// Refuses a trace that asks later than simulated time can tell.
+fn check_times(trace: &PageSource, loops: u64) -> Result<(), RunError> {
     let latest = ARRIVAL_MAX_NS / loops;
-    while let Some(request) = trace.next() {
-        let request = request.map_err(input_error)?;
-        if request.time_ns > latest {
-            return Err(RunError::Input(format!(
-                "{}: request {} arrives {} ns after the first, with --open-loop at most {latest} ns ({:.0} years) can \
-                 be simulated: another --time-unit or a --queue-depth would be right",
-                trace.name(),
-                trace.requests(),
-                request.time_ns,
-                latest as f64 / 1e9 / 86_400.0 / 365.25
-            )));
-        }
+    let duration_ns = trace.report().duration_ns;
+    if duration_ns <= latest {
+        return Ok(());
     }
-    Ok(())
+    Err(RunError::Input(format!(
+        "{}: the last request arrives {duration_ns} ns after the first, with --open-loop at most {latest} ns ({:.0} \
+         years) can be simulated: another --time-unit or a --queue-depth would be right",
+        trace.name(),
+        latest as f64 / 1e9 / 86_400.0 / 365.25
+    )))
 }

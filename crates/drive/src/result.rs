@@ -1,5 +1,6 @@
 //! What a run gives: `phelsuma.run/1`.
 
+use phelsuma_trace::InputReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -343,6 +344,9 @@ pub struct RunResult {
     pub workload: String,
     /// How a trace was folded; none for workloads.
     pub fold: Option<String>,
+    /// What one pass over a trace read; none for workloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputReport>,
     /// The timing preset.
     pub timing: String,
     /// δ: program over page-read latency.

@@ -107,6 +107,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
         return Err(RunError::Failed(format!("{} pages could not be read back", drive.unreadable_pages())));
     }
     let mut result = measurement.finish(&mut drive, config, &geometry);
+    result.input = trace.map(|source| source.report().clone());
     if config.cut_at_end {
         reporter(Progress { phase: "recover", done: 0, of: None });
         result.recovery = Some(recovery_result(&drive.cut_and_recover()?));

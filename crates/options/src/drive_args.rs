@@ -1,6 +1,7 @@
 //! Options that `run`, `compare` and `search` have in common: the drive, the input, the protocol.
 
 use crate::failure::{Failure, Outcome};
+use crate::format_args::FormatArgs;
 use crate::settings::{Setting, check_cache_is_used, set_parts};
 use crate::shape_args::ShapeArgs;
 use crate::{memory, size};
@@ -8,7 +9,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
 use phelsuma_ftl::{Composition, ConfigError, Preset};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
-use phelsuma_trace::{Format, OpenOptions, Requests, TimeUnit, TraceOrigin, Workload};
+use phelsuma_trace::{Requests, TraceOrigin, Workload};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,9 +20,9 @@ pub struct DriveArgs {
     /// Synthetic workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Option<Workload>,
-    /// Block trace, plain, .gz or .zst; the format is detected
+    /// Block trace, plain, .gz or .zst; the format is detected. Several are merged by time
     #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    trace: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,
     /// Physical bytes [default: 4GiB; with a trace that is not wrapped the smallest power of two that holds it, at least
@@ -66,17 +67,6 @@ pub struct DriveArgs {
     /// What `--trace` stands for where its requests are in memory.
     #[arg(skip)]
     requests: Option<Arc<Requests>>,
-}
-
-/// What a trace file does not say itself.
-#[derive(Args, Clone, Debug)]
-pub struct FormatArgs {
-    /// Trace format, where detection is wrong (see `phelsuma list`)
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
-    pub format: Option<Format>,
-    /// Unit of the trace's times: s, ms, us or ns
-    #[arg(long, value_name = "UNIT", value_parser = time_unit)]
-    pub time_unit: Option<TimeUnit>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -206,17 +196,18 @@ impl DriveArgs {
     }
 
     fn input(&self) -> Outcome<Input> {
-        match (&self.workload, &self.trace) {
-            (Some(_), _) if self.format.format.is_some() || self.format.time_unit.is_some() => {
-                Err(Failure::Input("--format and --time-unit are about a trace, not a workload".to_string()))
+        match (&self.workload, self.trace.as_slice()) {
+            (Some(workload), _) => {
+                self.format.refuse_for_workload()?;
+                Ok(Input::Workload(workload.clone()))
             }
-            (Some(workload), _) => Ok(Input::Workload(workload.clone())),
-            (None, Some(path)) => {
+            (None, []) => Err(Failure::Input("--workload SPEC or --trace FILE is needed".to_string())),
+            (None, paths) => {
                 let trace = match &self.requests {
                     Some(requests) => TraceOrigin::Memory(requests.clone()),
                     None => {
-                        check_readable_twice(path)?;
-                        TraceOrigin::File { path: path.clone(), options: self.format.open_options() }
+                        paths.iter().try_for_each(|path| check_readable_twice(path))?;
+                        TraceOrigin::Files { paths: paths.to_vec(), options: self.format.open_options() }
                     }
                 };
                 Ok(Input::Trace {
@@ -228,15 +219,7 @@ impl DriveArgs {
                     loops: self.loops.unwrap_or(1),
                 })
             }
-            (None, None) => Err(Failure::Input("--workload SPEC or --trace FILE is needed".to_string())),
         }
-    }
-}
-
-impl FormatArgs {
-    /// For opening a trace.
-    pub fn open_options(&self) -> OpenOptions {
-        OpenOptions { format: self.format, time_unit: self.time_unit, ..OpenOptions::default() }
     }
 }
 
@@ -313,12 +296,4 @@ pub fn timing(name: &str) -> Result<TimingArg, String> {
 /// There is none of that description.
 pub fn workload(spec: &str) -> Result<Workload, String> {
     Workload::parse(spec).map_err(|error| error.what)
-}
-
-fn format(name: &str) -> Result<Format, String> {
-    name.parse::<Format>().map_err(|error| error.to_string())
-}
-
-fn time_unit(name: &str) -> Result<TimeUnit, String> {
-    name.parse::<TimeUnit>().map_err(|error| error.to_string())
 }

@@ -7,6 +7,7 @@ mod compare;
 mod count;
 mod drive_args;
 mod failure;
+mod format_args;
 pub mod memory;
 mod names;
 mod parallel;
@@ -20,8 +21,9 @@ mod words;
 
 pub use compare::{Blames, CompareArgs, Comparison, by_write_amplification, distinct, each};
 pub use count::count;
-pub use drive_args::{DriveArgs, FormatArgs, TimingArg, check_logical_pages, ratio, timing, workload};
+pub use drive_args::{DriveArgs, TimingArg, check_logical_pages, ratio, timing, workload};
 pub use failure::{Failure, Outcome, one_line, usage};
+pub use format_args::FormatArgs;
 pub use names::{everything, faults};
 pub use parallel::run_all;
 pub use run::RunArgs;

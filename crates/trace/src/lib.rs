@@ -66,6 +66,7 @@ pub mod workload;
 pub use error::TraceError;
 pub use filter::Filters;
 pub use fold::{DropReason, Fold, FoldCounts, Footprint, PageSource};
+pub use format::columns::ColumnSpec;
 pub use format::{BlkparseEvent, Format, TimeUnit};
 pub use histogram::LogHistogram;
 pub use info::{InfoOptions, TraceInfo, WorkloadExtent};

@@ -24,18 +24,20 @@ pub(crate) fn split_comma<'a, const N: usize>(line: &'a [u8], columns: &mut [&'a
     fill(line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii), columns)
 }
 
+/// A column without blanks and quotes around it.
+pub(crate) fn unquoted(column: &[u8]) -> &[u8] {
+    let column = column.trim_ascii();
+    let inside = column.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    inside.unwrap_or(column)
+}
+
 /// Whether a line has these names of columns, in any case, with or without blanks and quotes around them.
 pub(crate) fn is_heading(line: &[u8], names: &str) -> bool {
     // Records begin with a digit, most of them.
     if line.first().is_none_or(u8::is_ascii_digit) {
         return false;
     }
-    let unquoted = |column: &[u8]| {
-        let column = column.trim_ascii();
-        let inside = column.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
-        inside.unwrap_or(column).to_ascii_lowercase()
-    };
-    let found = line.split(|byte| matches!(byte, b',' | b';' | b'\t')).map(unquoted);
+    let found = line.split(|byte| matches!(byte, b',' | b';' | b'\t')).map(|column| unquoted(column).to_ascii_lowercase());
     found.eq(names.split(',').map(|name| name.to_ascii_lowercase().into_bytes()))
 }
 

@@ -13,6 +13,8 @@ use crate::TraceError;
 use crate::filter::{Filtered, Filters};
 use crate::format::BlkparseEvent;
 use crate::format::binary::BinaryRecords;
+use crate::format::columns::{ColumnSpec, parser::AnyColumns};
+use crate::format::dialect::Lenient;
 use crate::format::text::{LineParser, TextRecords};
 use crate::format::{self, Format, Record, Records, TimeUnit};
 use crate::input::{Input, printable};
@@ -45,10 +47,14 @@ pub struct OpenOptions {
     pub time_unit: Option<TimeUnit>,
     /// Which blkparse or blktrace event is the request; guessed from content when absent.
     pub blkparse_event: Option<BlkparseEvent>,
+    /// What each column is, of format `columns`; the file's heading says so when absent.
+    pub columns: Option<ColumnSpec>,
     /// Put requests into the order of their times, in bounded memory and temporary files.
     pub sort: bool,
     /// Which requests are asked for.
     pub filters: Filters,
+    /// A warning is an error at the end of the trace.
+    pub strict: bool,
 }
 
 /// An open trace: an iterator over its requests that ends after the first error.
@@ -63,6 +69,7 @@ pub struct TraceFile {
     /// What is left of a request that comes out in pieces.
     rest: Option<Record>,
     sorted: bool,
+    strict: bool,
     requests: u64,
     ended: bool,
 }
@@ -142,7 +149,7 @@ impl TraceFile {
         if options.sort {
             records = Box::new(Sorted::new(records, Arc::clone(&name)));
         }
-        TraceFile { name, files, records, noted, rest: None, sorted: options.sort, requests: 0, ended: false }
+        TraceFile { name, files, records, noted, rest: None, sorted: options.sort, strict: options.strict, requests: 0, ended: false }
     }
 
     /// The file's name, as errors show it; of several, the first one's and how many more there are.
@@ -240,6 +247,11 @@ impl TraceFile {
             );
             return Err(TraceError::file(&self.name, what));
         }
+        if self.strict
+            && let Some(warning) = self.report().warnings.into_iter().next()
+        {
+            return Err(TraceError::file(&self.name, format!("--strict takes no warning: {warning}")));
+        }
         Ok(())
     }
 }
@@ -278,7 +290,8 @@ struct OpenedFile {
 
 impl OpenedFile {
     fn new(input: Input, options: &OpenOptions) -> Result<Self, TraceError> {
-        let format = match options.format {
+        let named = options.format.or(options.columns.as_ref().map(|_| Format::Columns));
+        let format = match named {
             Some(format) => format,
             None => format::detect::detect(&input)?,
         };
@@ -287,7 +300,7 @@ impl OpenedFile {
         let read = FileRead {
             file: input.file.to_string(),
             format,
-            format_guessed: options.format.is_none(),
+            format_guessed: named.is_none(),
             time_unit: time_unit.or(guess).unwrap_or(format.time_unit()),
             time_unit_guessed: time_unit.is_none() && guess.is_some(),
         };
@@ -305,6 +318,11 @@ fn records(input: Input, read: &FileRead, options: &OpenOptions) -> Result<Box<d
     let text = Text { stream, file: Arc::clone(&file), format };
     Ok(match format {
         Format::Csv => text.records(format::csv::Csv::new(time, needs_header)),
+        Format::Columns => {
+            let spec = format::columns::of(options.columns.as_ref(), &sample, &file)?;
+            let separator = spec.separator();
+            text.lenient(Lenient::separated(AnyColumns::new(spec, options.time_unit), separator))
+        }
         Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed)),
         Format::FlashSim => text.records(format::flashsim::parser(time)),
         Format::Replayer => text.records(format::replayer::parser(time)),
@@ -349,6 +367,10 @@ struct Text {
 
 impl Text {
     fn records(self, parser: impl LineParser + 'static) -> Box<dyn Records> {
+        self.lenient(Lenient::new(parser))
+    }
+
+    fn lenient(self, parser: Lenient<impl LineParser + 'static>) -> Box<dyn Records> {
         Box::new(TextRecords::new(Lines::new(self.stream), parser, self.file, self.format))
     }
 }

@@ -166,6 +166,8 @@ fn as_text(args: &Args, results: &[Found]) -> String {
     // Of the largest difference, so that it is said once.
     let fullest = results.iter().map(|found| &found.run).filter(|run| !remarks::has_log_blocks(run));
     let fullest = fullest.max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
+    lines.extend(remarks::read(&best.run));
+    lines.extend(best.run.input.iter().flat_map(remarks::warnings));
     lines.extend(remarks::dropped(&best.run));
     lines.extend(fullest.and_then(remarks::small_drive));
     lines.extend(fullest.and_then(remarks::extreme_ratio));

@@ -1,18 +1,20 @@
 //! `phelsuma trace convert`: a trace in another format.
 
-use super::input::open;
+use super::input::{is_stdin, open};
 use super::out_file::OutFile;
 use crate::errors::{Failure, Outcome};
 use phelsuma_options::FormatArgs;
 use phelsuma_trace::convert::{WRITABLE, WriteOptions, convert};
-use phelsuma_trace::{Format, TimeUnit};
+use phelsuma_trace::{Format, TimeUnit, TraceError};
+use std::cell::Cell;
 use std::path::PathBuf;
 
 /// Options of `trace convert`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The trace, plain, .gz or .zst; - is standard input
-    input: PathBuf,
+    /// The trace, plain, .gz or .zst; - is standard input. Several files are merged by time
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
     /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain
     output: PathBuf,
     /// The format to write: csv, disksim, fio3 or msr
@@ -47,9 +49,35 @@ fn time_unit(name: &str) -> Result<TimeUnit, String> {
 
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
-    let options = WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable };
+    let mut options =
+        WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable, begin_ns: None };
     options.check(args.to).map_err(|error| Failure::Input(format!("--to-time-unit: {error}")))?;
     let out = OutFile::new(&args.output, args.json)?;
+    // What is written to standard output cannot be taken back when an earlier request comes.
+    if out.is_stdout() && !args.input.iter().any(is_stdin) {
+        options.begin_ns = Some(begin_ns(args)?);
+    }
+    let starts_too_late = Cell::new(false);
+    let write = |options: &WriteOptions| {
+        let mut trace = open(&args.input, &args.format)?;
+        out.write(args.to, args.json, |file| {
+            let converted = convert(&mut trace, file, args.to, options);
+            starts_too_late.set(matches!(converted, Err(TraceError::BeforeBegin { .. })));
+            Ok((converted?, Some(trace.report())))
+        })
+    };
+    match write(&options) {
+        Err(_) if starts_too_late.get() && !args.input.iter().any(is_stdin) => {
+            options.begin_ns = Some(begin_ns(args)?);
+            write(&options)
+        }
+        outcome => outcome,
+    }
+}
+
+/// The earliest time of the trace, which takes a pass over it.
+fn begin_ns(args: &Args) -> Outcome<u64> {
     let mut trace = open(&args.input, &args.format)?;
-    out.write(args.to, args.json, |file| Ok(convert(&mut trace, file, args.to, &options)?))
+    trace.try_for_each(|request| request.map(drop))?;
+    Ok(trace.earliest_ns())
 }

@@ -46,5 +46,5 @@ pub(crate) fn main(args: &Args) -> Outcome {
         seed: args.seed,
         interval_ns: args.interval_us.map(|us| us * 1000),
     };
-    out.write(Format::Csv, args.json, |file| Ok(generate(&args.workload, &options, file)?))
+    out.write(Format::Csv, args.json, |file| Ok((generate(&args.workload, &options, file)?, None)))
 }

@@ -3,6 +3,7 @@
 use super::input::open;
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
+use crate::remarks;
 use phelsuma_options::{FormatArgs, size, workload};
 use phelsuma_trace::{InfoOptions, TraceInfo, Workload, WorkloadExtent};
 use std::path::PathBuf;
@@ -11,8 +12,8 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("input").required(true).args(["file", "workload"])))]
 pub(crate) struct Args {
-    /// The trace, plain, .gz or .zst; - is standard input
-    file: Option<PathBuf>,
+    /// The trace, plain, .gz or .zst; - is standard input. Several files are merged by time
+    file: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,
     /// A workload instead of a trace (see `phelsuma list`)
@@ -44,22 +45,22 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if args.json {
         return output::json(&WithSchema { schema: "phelsuma.trace-info/1", value: info });
     }
-    output::print(&format!("{info}\n"))
+    let warnings = info.input.as_ref().map(remarks::warnings).unwrap_or_default();
+    let lines = std::iter::once(info.to_string()).chain(warnings);
+    output::print(&format!("{}\n", lines.collect::<Vec<_>>().join("\n")))
 }
 
 impl Args {
     /// What they ask for.
     pub(super) fn gather(&self) -> Outcome<TraceInfo> {
         let options = InfoOptions { page_bytes: self.page, warmup_pages: self.warmup };
-        Ok(match (&self.file, &self.workload, self.pages) {
-            (Some(file), ..) => TraceInfo::gather(&mut open(file, &self.format)?, &options)?,
-            (None, Some(_), _) if self.format.format.is_some() || self.format.time_unit.is_some() => {
-                return Err(Failure::Input("--format and --time-unit are about a trace, not a workload".to_string()));
-            }
-            (None, Some(workload), Some(logical_pages)) => {
+        Ok(match (self.file.as_slice(), &self.workload, self.pages) {
+            ([], Some(workload), Some(logical_pages)) => {
+                self.format.refuse_for_workload()?;
                 let extent = WorkloadExtent { logical_pages, seed: self.seed.unwrap_or(1), pages_written: self.writes };
                 TraceInfo::of_workload(workload, &extent, &options)?
             }
+            (files @ [_, ..], ..) => TraceInfo::gather(&mut open(files, &self.format)?, &options)?,
             // What is missing was said before.
             _ => return Err(Failure::Input("FILE, or --workload SPEC and --pages, is needed".to_string())),
         })

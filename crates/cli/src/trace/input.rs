@@ -1,16 +1,24 @@
 //! The trace that is looked at or converted.
 
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
 use phelsuma_options::FormatArgs;
 use phelsuma_trace::{TraceFile, reader_from};
 use std::io::{BufReader, stdin};
-use std::path::Path;
+use std::path::PathBuf;
 
-/// Opens a trace; `-` is standard input.
-pub(super) fn open(path: &Path, format: &FormatArgs) -> Outcome<TraceFile> {
+/// Opens a trace of one file or of several; `-` is standard input.
+pub(super) fn open(paths: &[PathBuf], format: &FormatArgs) -> Outcome<TraceFile> {
     let options = format.open_options();
-    if path.as_os_str() == "-" {
-        return Ok(reader_from(BufReader::new(stdin()), "standard input", &options)?);
+    match paths {
+        [path] if is_stdin(path) => Ok(reader_from(BufReader::new(stdin()), "standard input", &options)?),
+        paths if paths.iter().any(is_stdin) => {
+            Err(Failure::Input("standard input is a trace by itself; files alone are merged".to_string()))
+        }
+        paths => Ok(TraceFile::open_all(paths, &options)?),
     }
-    Ok(TraceFile::open(path, &options)?)
+}
+
+/// Whether a path stands for standard input.
+pub(super) fn is_stdin(path: &PathBuf) -> bool {
+    path.as_os_str() == "-"
 }

@@ -3,9 +3,10 @@
 
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
+use crate::remarks;
 use phelsuma_options::count;
 use phelsuma_trace::convert::Written;
-use phelsuma_trace::{Compressed, Compression, Format, TraceError};
+use phelsuma_trace::{Compressed, Compression, Format, InputReport, TraceError};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write, stdout};
@@ -24,6 +25,9 @@ struct Said<'a> {
     format: Format,
     #[serde(flatten)]
     written: Written,
+    /// What was read; none where a workload is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<InputReport>,
 }
 
 impl<'a> OutFile<'a> {
@@ -54,15 +58,21 @@ impl<'a> OutFile<'a> {
         }
     }
 
+    /// Whether it goes to standard output, which cannot be written twice.
+    pub(super) fn is_stdout(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
+
     /// Writes the trace and says what was written.
     pub(super) fn write(
         &self,
         format: Format,
         json: bool,
-        write: impl FnOnce(&mut dyn Write) -> Outcome<Written>,
+        write: impl FnOnce(&mut dyn Write) -> Outcome<(Written, Option<InputReport>)>,
     ) -> Outcome {
-        if self.path.as_os_str() == "-" {
-            let written = write(&mut BufWriter::new(stdout().lock()))?;
+        if self.is_stdout() {
+            let (written, input) = write(&mut BufWriter::new(stdout().lock()))?;
+            input.iter().for_each(say);
             if written.dropped > 0 {
                 output::remark(&format!("left out: {} requests that {format} cannot express", written.dropped));
             }
@@ -81,11 +91,12 @@ impl<'a> OutFile<'a> {
             // What is incomplete goes; where that fails too, its name says what it is.
             let _ = fs::remove_file(partial);
         }
-        let written = outcome?;
+        let (written, input) = outcome?;
         if json {
-            let said = Said { file: self.path.to_string_lossy(), format, written };
+            let said = Said { file: self.path.to_string_lossy(), format, written, input };
             return output::json(&WithSchema { schema: "phelsuma.trace-written/1", value: said });
         }
+        input.iter().for_each(say);
         let left_out = match written.dropped {
             0 => String::new(),
             n => format!("; left out: {} that {format} cannot express", count(n)),
@@ -94,12 +105,18 @@ impl<'a> OutFile<'a> {
     }
 }
 
+/// What was read, beside what is written.
+fn say(input: &InputReport) {
+    output::remark(&format!("read: {input}"));
+    remarks::warnings(input).iter().for_each(|warning| output::remark(warning));
+}
+
 /// Writes the trace through a compressor, to its end.
-fn compressed(
+fn compressed<T>(
     out: impl Write,
     compression: Compression,
-    write: impl FnOnce(&mut dyn Write) -> Outcome<Written>,
-) -> Outcome<Written> {
+    write: impl FnOnce(&mut dyn Write) -> Outcome<T>,
+) -> Outcome<T> {
     let mut out = Compressed::new(out, compression).map_err(TraceError::Write)?;
     let written = write(&mut out)?;
     out.finish().map_err(TraceError::Write)?;

@@ -25,7 +25,7 @@ fn every_request_of_a_trace_of_every_format_completes() {
 
         for ftl in ["page", "pl-greedy"] {
             let input = Input::Trace {
-                trace: TraceOrigin::File { path: path.clone(), options: options.clone() },
+                trace: TraceOrigin::Files { paths: vec![path.clone()], options: options.clone() },
                 fold: FoldChoice::Compact,
                 loops: 1,
             };

@@ -43,7 +43,7 @@ fn trace_of_touched_regions(logical_pages: u64) -> PathBuf {
 fn rewritten_after_trims(ftl: &str, capacity: u64, ratio: f64) -> Result<RunResult, RunError> {
     let logical_pages = (capacity as f64 / PAGE as f64 * ratio) as u64;
     let input = Input::Trace {
-        trace: TraceOrigin::File { path: trace_of_touched_regions(logical_pages), options: OpenOptions::default() },
+        trace: TraceOrigin::Files { paths: vec![trace_of_touched_regions(logical_pages)], options: OpenOptions::default() },
         fold: FoldChoice::Compact,
         loops: 1,
     };

@@ -18,7 +18,7 @@ fn trace(name: &str, text: &str, loops: u64) -> RunConfig {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, format!("time_us,device,op,offset_bytes,size_bytes\n{text}")).unwrap();
     let input = Input::Trace {
-        trace: TraceOrigin::File { path, options: OpenOptions::default() },
+        trace: TraceOrigin::Files { paths: vec![path], options: OpenOptions::default() },
         fold: FoldChoice::Compact,
         loops,
     };

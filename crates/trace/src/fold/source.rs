@@ -168,6 +168,12 @@ impl PageSource {
         self.loops_begun
     }
 
+    /// The trace's name, as errors show it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What one pass over the trace read.
     #[must_use]
     pub fn report(&self) -> &InputReport {

@@ -10,6 +10,7 @@
 //! 5. Five blank-separated columns of numbers are DiskSim, FlashSim or a replayer cut; their files say
 //!    how they are told apart. `--format` overrules everything here.
 
+use super::columns::{ColumnSpec, suggest};
 use super::dialect::Lenient;
 use super::event::BlkparseEvent;
 use super::text::LineParser;
@@ -47,6 +48,7 @@ pub(crate) fn detect(input: &Input) -> Result<Format, TraceError> {
         .or_else(|| by_records(&input.sample))
         .or_else(|| by_lines(text, Reading::Strict))
         .or_else(|| by_lines(text, Reading::Lenient))
+        .or_else(|| by_heading(text))
         .ok_or_else(|| unknown(input, text))
 }
 
@@ -70,6 +72,13 @@ fn by_beginning(sample: &[u8], text: &[u8]) -> Option<Format> {
         return Some(Format::Systor);
     }
     is_heading(heading, csv::HEADER).then_some(Format::Csv)
+}
+
+/// A heading that no format has, but which names what a request needs.
+fn by_heading(text: &[u8]) -> Option<Format> {
+    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let heading = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"))?;
+    ColumnSpec::of_heading(heading).map(|_| Format::Columns)
 }
 
 fn by_records(sample: &[u8]) -> Option<Format> {
@@ -142,13 +151,22 @@ fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
     })
 }
 
+/// So many lines an error shows.
+const LINES_SHOWN: usize = 3;
+
 fn unknown(input: &Input, text: &[u8]) -> TraceError {
-    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
-    let what = format!(
-        "no known trace format (it begins `{}`); one of {} would be right, or name it with --format",
-        excerpt(first),
-        super::names()
-    );
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let shown: Vec<String> = lines.take(LINES_SHOWN).map(|line| format!("`{}`", excerpt(line))).collect();
+    let what = match suggest::options(text) {
+        Some(options) => format!(
+            "no known trace format; it begins {}; {options} may be right: check units and what each column is",
+            shown.join(", ")
+        ),
+        None => format!(
+            "no known trace format; it begins {}; --format names one of `phelsuma list`, and --columns any columns of \
+             text, such as time:us,op,offset,size",
+            shown.join(", ")
+        ),
+    };
     TraceError::file(&input.file, what)
 }

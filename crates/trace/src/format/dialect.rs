@@ -44,6 +44,14 @@ impl<P: LineParser> Lenient<P> {
         Lenient { parser, dialect, named: None, scratch: Vec::new(), extra_columns: 0, guessing: false }
     }
 
+    /// One whose file has this separator between columns.
+    pub(crate) fn separated(parser: P, separator: Option<u8>) -> Self {
+        let native = parser.separator().byte();
+        let mut lenient = Self::new(parser);
+        lenient.dialect.separator = separator.filter(|&separator| separator != native).map(|other| (other, native));
+        lenient
+    }
+
     /// One with which a format is guessed.
     pub(crate) fn guessing(parser: P) -> Self {
         Lenient { guessing: true, ..Self::new(parser) }
@@ -65,7 +73,7 @@ impl<P: LineParser> Lenient<P> {
     /// Reads a line that the format refuses as it stands. `first` says that no record was read before it.
     fn otherwise(&mut self, line: &[u8], refused: Flaw, first: bool) -> Result<Item, Flaw> {
         let quoted = line.contains(&b'"');
-        let native = if self.parser.separator() == Separator::Comma { b',' } else { b' ' };
+        let native = self.parser.separator().byte();
         let mut separators = vec![self.dialect.separator];
         if first {
             let named = self.named.into_iter();
@@ -106,6 +114,15 @@ impl<P: LineParser> Lenient<P> {
 pub(crate) enum Separator {
     Comma,
     Blank,
+}
+
+impl Separator {
+    fn byte(self) -> u8 {
+        match self {
+            Separator::Comma => b',',
+            Separator::Blank => b' ',
+        }
+    }
 }
 
 impl<P: LineParser> Lenient<P> {

@@ -23,6 +23,7 @@ pub(crate) mod alibaba;
 pub(crate) mod biotracer;
 pub(crate) mod blkparse;
 pub(crate) mod blktrace;
+pub mod columns;
 pub(crate) mod csv;
 pub(crate) mod diskmon;
 pub(crate) mod disksim;
@@ -182,6 +183,8 @@ macro_rules! formats {
 formats! {
     Csv, "csv", "time_us,device,op,offset_bytes,size_bytes",
         "Phelsuma's own CSV with that header: microseconds, bytes, op read|write|trim|flush";
+    Columns, "columns", "as --columns, or the file's heading, has it",
+        "Any columns, named by --columns or by a heading such as time_us,op,lba,size_bytes";
     DiskSim, "disksim", "time device lba size flag",
         "DiskSim, SSDsim and MQSim ASCII: 512-byte sectors, flag bit 0 set = read, time ms if fractional, else ns";
     FlashSim, "flashsim", "time device lba size flag",

@@ -70,10 +70,10 @@ pub(crate) struct TextRecords<P> {
 }
 
 impl<P: LineParser> TextRecords<P> {
-    pub(crate) fn new(lines: Lines, parser: P, file: Arc<str>, format: Format) -> Self {
+    pub(crate) fn new(lines: Lines, parser: Lenient<P>, file: Arc<str>, format: Format) -> Self {
         TextRecords {
             lines,
-            parser: Lenient::new(parser),
+            parser,
             file,
             format,
             record_seen: false,

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::path::PathBuf;
 
-use phelsuma_trace::{Filters, Format, InputReport, Op, OpenOptions, Request, TimeUnit, TraceFile, reader_from};
+use phelsuma_trace::{ColumnSpec, Filters, Format, InputReport, Op, OpenOptions, Request, TimeUnit, TraceFile, reader_from};
 
 use crate::samples::since_earliest;
 
@@ -212,4 +212,82 @@ fn file_times_are_no_nanoseconds() {
     assert_eq!(report.duration_ns, named.duration_ns * 100);
     let (_, report) = text("0 0 8 8 0\n9000000000000000 0 16 8 0\n");
     assert!(says(&report, "the trace lasts 104 days"), "{report:?}");
+}
+
+fn with_columns(text: &str, spec: ColumnSpec) -> Result<(Vec<Request>, InputReport), String> {
+    let options = OpenOptions { columns: Some(spec), ..OpenOptions::default() };
+    let trace = reader_from(Cursor::new(text.to_owned()), "t", &options).map_err(|error| error.to_string())?;
+    let mut trace = trace;
+    let requests: Result<Vec<Request>, _> = trace.by_ref().collect();
+    Ok((since_earliest(requests.map_err(|error| error.to_string())?), trace.report()))
+}
+
+fn columns(text: &str) -> ColumnSpec {
+    text.parse().unwrap()
+}
+
+#[test]
+fn any_columns_are_read_as_they_are_named() {
+    let lines = "7 x w 16 8\n9 x r 0 1\n";
+    let (requests, _) = with_columns(lines, columns("time:us,-,op,lba:512,size:512")).unwrap();
+    assert_eq!(requests[0], Request { time_ns: 0, device: 0, op: Op::Write, offset_bytes: 8192, size_bytes: 4096 });
+    assert_eq!((requests[1].time_ns, requests[1].op, requests[1].size_bytes), (2_000, Op::Read, 512));
+    let named = columns("op,offset,size").with_ops("read=0,write=1|2,skip=9").unwrap();
+    let (requests, report) = with_columns("0;0x1000;512\n2;0;4096.0\n9;0;0\n", named.clone()).unwrap();
+    assert_eq!((requests.len(), requests[0].offset_bytes, requests[1].size_bytes), (2, 4096, 4096));
+    assert!(says(&report, "left out: 1 other commands"), "{report:?}");
+    let error = with_columns("5;0;512\n", named).unwrap_err();
+    assert!(error.starts_with("t:1: the operation 5 has no meaning yet; --ops would give it one"), "{error}");
+    let bars = columns("size:page,op,lba:page").with_separator("|").unwrap().with_skip_lines(2);
+    let (requests, _) = with_columns("a|b\n1|2|3\n2|write|3\n", bars).unwrap();
+    assert_eq!((requests[0].offset_bytes, requests[0].size_bytes), (3 * 4096, 2 * 4096));
+}
+
+#[test]
+fn columns_that_make_no_request_are_refused() {
+    for (text, what) in [
+        ("time,op,size", "no column is offset or lba, one would be right"),
+        ("op,offset,size,lba", "2 columns are offset or lba, one at the most would be right"),
+        ("op,offset,size,x", "`x` is no column; time, device, op, offset, lba, size or - would be right"),
+        ("op,offset:0,size", "unit `0` is none; bytes, sector, page or a number of bytes would be right"),
+        ("op:s,offset,size", "op has no unit"),
+        ("time:y,op,offset,size", "time unit `y` is unknown"),
+    ] {
+        let error = text.parse::<ColumnSpec>().unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+    let spec = "time:100ns,device,op,lba:4096,size,-";
+    assert_eq!(columns(spec).to_string(), spec);
+    for wrong in ["write", "write=", "writes=1", "=1", ""] {
+        assert!(columns("op,offset,size").with_ops(wrong).is_err(), "{wrong}");
+    }
+    assert!(columns("op,offset,size").with_separator("ab").is_err());
+}
+
+/// Takes the error of an unknown file at its word, as a person does.
+fn taken_at_its_word(text: &str) -> Vec<Request> {
+    let error = reader_from(Cursor::new(text.to_owned()), "t", &OpenOptions::default()).unwrap_err().to_string();
+    let (_, advice) = error.split_once("--columns ").unwrap_or_else(|| panic!("{error}"));
+    let mut words = advice.split([' ', ';']);
+    let mut spec = columns(words.next().unwrap());
+    while let Some(option) = words.next() {
+        match option {
+            "--ops" => spec = spec.with_ops(words.next().unwrap()).unwrap(),
+            "--skip-lines" => spec = spec.with_skip_lines(words.next().unwrap().parse().unwrap()),
+            _ => break,
+        }
+    }
+    with_columns(text, spec).unwrap().0
+}
+
+#[test]
+fn the_error_of_an_unknown_file_names_columns_that_read_it() {
+    let lines: String = (0..20u64).map(|n| format!("job{}|{}|W|{}|4096|{}\n", n % 2, n * 250, n * 7919 % 100 * 8, n)).collect();
+    let requests = taken_at_its_word(&lines);
+    assert_eq!((requests.len(), requests[1].offset_bytes, requests[1].size_bytes), (20, 19 * 8 * 512, 4096));
+    let lines: String =
+        (0..20u64).map(|n| format!("{n}.25, {}, {}, {}\n", n % 2, n * 7919 % 100 * 4096, 4096 << (n % 2))).collect();
+    let requests = taken_at_its_word(&format!("when, what, where, how much\n{lines}"));
+    assert_eq!(requests.len(), 20);
+    assert_eq!((requests[1].op, requests[1].offset_bytes, requests[1].size_bytes), (Op::Write, 19 * 4096, 8192));
 }

@@ -134,6 +134,16 @@ pub(crate) fn all() -> Vec<Sample> {
     hp_header.extend(hp_record(100, 5, 8192, 1000, 0x0105, 1));
     vec![
         text(
+            Format::Columns,
+            "id;Time (ms);type;LBA;size_bytes;disk\n1;5;W;8;4096;a\n2;6.5;\"read\";16;512;b\n3;7;discard;0;8192;a\n4;8;flush;;;a\n",
+            &[
+                request(0, 0, Write, 8 * 512, 4096),
+                request(1_500_000, 1, Read, 16 * 512, 512),
+                request(2_000_000, 0, Trim, 0, 8192),
+                request(3_000_000, 0, Flush, 0, 0),
+            ],
+        ),
+        text(
             Format::Csv,
             "# made by hand\ntime_us,device,op,offset_bytes,size_bytes\n10,0,write,4096,8192\n10.5,1,read,512,512\n# and\n12.25,0,trim,0,4096\r\n13,0,flush,0,0\n",
             &[

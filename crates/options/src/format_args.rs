@@ -1,0 +1,133 @@
+//! Options of whatever reads a trace: what the file does not say itself, and which requests are asked for.
+
+use crate::failure::{Failure, Outcome};
+use crate::size;
+use clap::Args;
+use phelsuma_trace::{Filters, Format, OpenOptions, TimeUnit};
+use std::ops::Range;
+
+/// What a trace file does not say itself, and what of it is asked for.
+#[derive(Args, Clone, Debug, PartialEq)]
+#[command(next_help_heading = "Options of traces")]
+pub struct FormatArgs {
+    /// Trace format, where detection is wrong (see `phelsuma list`)
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub format: Option<Format>,
+    /// Unit of the trace's times: s, ms, us, 100ns (filetime) or ns
+    #[arg(long, value_name = "UNIT", value_parser = time_unit)]
+    pub time_unit: Option<TimeUnit>,
+    /// Sort requests by time, in bounded memory and temporary files
+    #[arg(long)]
+    sort: bool,
+    /// Only requests of this device; may be given several times
+    #[arg(long, value_name = "N")]
+    only_device: Vec<u32>,
+    /// Only the first N requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    first: Option<u64>,
+    /// Only requests from one second to another after the first request, such as 0..3600
+    #[arg(long, value_name = "FROM..TO", value_parser = span)]
+    span: Option<Range<u64>>,
+    /// Only requests that begin from one byte to before another, such as 0..10GiB
+    #[arg(long, value_name = "FROM..TO", value_parser = addresses)]
+    addresses: Option<Range<u64>>,
+    /// Leave trims out
+    #[arg(long)]
+    drop_trims: bool,
+    /// Fail where the trace's reader has a warning
+    #[arg(long)]
+    strict: bool,
+}
+
+impl FormatArgs {
+    /// For opening a trace.
+    pub fn open_options(&self) -> OpenOptions {
+        OpenOptions {
+            format: self.format,
+            time_unit: self.time_unit,
+            sort: self.sort,
+            filters: Filters {
+                devices: self.only_device.clone(),
+                first: self.first,
+                span_ns: self.span.clone(),
+                addresses: self.addresses.clone(),
+                drop_trims: self.drop_trims,
+            },
+            strict: self.strict,
+            ..OpenOptions::default()
+        }
+    }
+
+    /// Refuses options of traces where there is a workload.
+    ///
+    /// # Errors
+    /// One was given.
+    pub fn refuse_for_workload(&self) -> Outcome {
+        let given = [
+            ("--format", self.format.is_some()),
+            ("--time-unit", self.time_unit.is_some()),
+            ("--sort", self.sort),
+            ("--only-device", !self.only_device.is_empty()),
+            ("--first", self.first.is_some()),
+            ("--span", self.span.is_some()),
+            ("--addresses", self.addresses.is_some()),
+            ("--drop-trims", self.drop_trims),
+            ("--strict", self.strict),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Failure::Input(format!("{option} is an option of traces, and this is a workload"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Two ends of a range.
+fn ends(text: &str) -> Result<(&str, &str), String> {
+    text.split_once("..").ok_or_else(|| format!("'{text}' is no range; FROM..TO would be right, one of them may be empty"))
+}
+
+/// A range of seconds, in nanoseconds.
+fn span(text: &str) -> Result<Range<u64>, String> {
+    let seconds = |text: &str, empty: u64| match text.parse::<f64>() {
+        _ if text.is_empty() => Ok(empty),
+        Ok(seconds) if (0.0..1.8e10).contains(&seconds) => Ok((seconds * 1e9) as u64),
+        _ => Err(format!("'{text}' is no number of seconds from 0 on")),
+    };
+    let (from, to) = ends(text)?;
+    not_empty(seconds(from, 0)?..seconds(to, u64::MAX)?)
+}
+
+/// A range of bytes.
+fn addresses(text: &str) -> Result<Range<u64>, String> {
+    let bytes = |text: &str, empty: u64| if text.is_empty() { Ok(empty) } else { size::parse(text) };
+    let (from, to) = ends(text)?;
+    not_empty(bytes(from, 0)?..bytes(to, u64::MAX)?)
+}
+
+fn not_empty(range: Range<u64>) -> Result<Range<u64>, String> {
+    if range.is_empty() { Err("the range is empty; its end is after its begin".to_string()) } else { Ok(range) }
+}
+
+fn format(name: &str) -> Result<Format, String> {
+    name.parse::<Format>().map_err(|error| error.to_string())
+}
+
+fn time_unit(name: &str) -> Result<TimeUnit, String> {
+    name.parse::<TimeUnit>().map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_may_lack_an_end() {
+        assert_eq!(span("0.5..2"), Ok(500_000_000..2_000_000_000));
+        assert_eq!(span("..1"), Ok(0..1_000_000_000));
+        assert_eq!(addresses("1MiB.."), Ok(1 << 20..u64::MAX));
+        assert_eq!(addresses("0..4KiB"), Ok(0..4096));
+        for wrong in ["", "5", "2..1", "1..1", "-1..2", "a..b"] {
+            assert!(span(wrong).is_err() && addresses(wrong).is_err(), "{wrong}");
+        }
+    }
+}
