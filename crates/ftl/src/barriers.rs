@@ -1,7 +1,7 @@
 //! Barriers: the rules that an FTL's data stand on, and how a test double forgets one.
 //!
-//! Every one of them is kept at a spot that asks [`Barriers::keeps`]. In any build without
-//! `--cfg phelsuma_mutants` the answer is yes, known to the compiler: nothing is left of the question. `make test` has it.
+//! Every one of them is kept at a spot that calls [`Barriers::keeps`]. In any build without `--cfg phelsuma_mutants`
+//! the answer is the constant yes, and nothing is left of the call. `make test` sets it.
 
 #[cfg(all(phelsuma_mutants, not(debug_assertions)))]
 compile_error!("FTLs that forget a barrier are for tests alone: phelsuma_mutants is no part of a release");

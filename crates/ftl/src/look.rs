@@ -1,7 +1,7 @@
-//! What an onlooker sees of an FTL: its blocks and its runs, as it knows them in its RAM, and its extents.
+//! What an observer sees of an FTL: its blocks and runs, from the FTL's RAM, and its extents.
 //!
-//! For people who watch a drive at work. No FTL sees any of this, and looking costs no flash operation; but extents are on
-//! flash, so looking at them takes a copy of it.
+//! For people who watch a drive at work. No FTL uses any of this, and looking costs no flash operation. But extents are
+//! on flash, so looking at them takes a copy of it.
 
 use alloc::vec::Vec;
 use phelsuma_nand::{Kind, LogicalPage};

@@ -1,7 +1,7 @@
-//! Policies and named FTLs of somebody's own, by name: what a `main` of one's own hands to the command.
+//! The registry: policies and named FTLs of other crates, by name, which a `main` hands to the command.
 //!
 //! A part that was chosen is a value and needs no name, so firmware needs no registry. Names are looked up where a
-//! person wrote them, on a command line or in an image; the list of them is made once, before the first is looked up.
+//! person wrote them, on a command line or in an image. The list of them is made once, before the first is looked up.
 
 use crate::config::{ConfigError, parameters};
 use crate::policy::registered::{Brought, bring, placements, victims};

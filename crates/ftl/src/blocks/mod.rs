@@ -2,10 +2,10 @@
 //!
 //! Two rules that the rest relies on:
 //! - **A block is erased right before its first program**, never on its way into the pool. So nothing that looks blank
-//!   is trusted: a block whose erase was torn, or that was never erased, cannot be told from a good one in the pool,
-//!   and need not be.
-//! - **A block in the pool is safe to erase** from a moment on that the pool states ([`FreePool::safe`]): whatever replaced
-//!   its pages is on flash by then.
+//!   is trusted. A block in the pool may have a torn erase, or none. It cannot be told from a good one, and need not
+//!   be.
+//! - **A block in the pool is safe to erase** from a moment on that the pool states ([`FreePool::safe`]). All pages
+//!   that replaced its pages are on flash by then.
 
 mod blank;
 mod counters;

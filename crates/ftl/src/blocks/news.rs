@@ -1,6 +1,6 @@
-//! What has happened to blocks that the parts of an FTL have not heard of yet.
+//! News: events of blocks that were not yet passed on to the parts of an FTL.
 //!
-//! A block may be closed, erased or emptied in the middle of what a part does with the flash. It is noted here, and the
+//! A block may be closed, erased or emptied while a part is working with the flash. It is noted here, and the
 //! composition passes it on when the part is done.
 
 use crate::RamLedger;

@@ -1,16 +1,16 @@
-//! What is noted of blocks for the policies that ask for it: once, whoever asks, and only if somebody does.
+//! Notes on blocks for the policies that need them: each is kept once, and only if a policy needs it.
 //!
-//! None of it is on flash, and nothing but policies rests on it. After a power cut it is made of what a recovery reads
-//! anyway, or begins anew:
-//! - a block's first write is the version of the first page in it that is still there, which its spare area has (of a
-//!   page that collection has moved that is when the host wrote it, and so earlier);
-//! - when a block last lost a page is forgotten: it counts as never having lost one. So its largest lifetime is 0, and it
-//!   has been dormant since its first write;
-//! - the lists are ordered by when the recovery came to the blocks: by first write, as far as it goes by that;
-//! - erase counts begin at 1, or with what spare areas say where wear is levelled;
-//! - when a block was closed is when it was begun, as far as is known.
+//! None of it is on flash, and only policies rest on it. After a power cut it is made of what a recovery reads anyway,
+//! or begins anew:
+//! - A block's first write is the version of the first of its pages that is still there, from the spare area. If
+//!   collection has moved that page, this is when the host wrote it, and so earlier.
+//! - When a block last lost a page is forgotten: it counts as never having lost one. So its largest lifetime is 0, and
+//!   it has been dormant since its first write.
+//! - The lists are ordered by when the recovery came to the blocks. Where the recovery goes by first write, so do they.
+//! - Erase counts begin at 1. Where wear is levelled, they begin with what spare areas say.
+//! - When a block was closed is taken to be when it was begun, as far as that is in spare areas.
 //!
-//! What two policies share that are made for each other is theirs and not noted here (`policy/notes`).
+//! What two policies that are made for each other share is theirs and not noted here (`policy/notes`).
 
 use super::times::BlockTimes;
 use super::{Blocks, MultiLri};

@@ -1,14 +1,16 @@
-//! Live pages of a sample of the blocks: what is left of the counters where RAM has no room for one of each block
-//! (GeckoFTL section 5.3, "only storing a sample of BVC in integrated RAM"; the paper says no more about it).
+//! Live pages of a sample of the blocks, where RAM has no room for a counter of each block.
 //!
-//! - **The sample is an array of slots.** Slot s stands for the blocks s, s + m, s + 2 m and so on, of which it holds
-//!   one. So finding a block in it takes no search and no links: a member is its counter and its row, two bytes each.
-//! - **A slot keeps the emptiest that was offered to it.** Offered is every block when it is closed, because the live
-//!   pages of a block being written are counted, and each block that somebody has asked validity about.
-//! - **A slot is sure** while none of its blocks that could be collected is emptier than its member. It is not any more
-//!   when a page goes stale in a block that is not in the sample.
-//! - **Others are counted besides**, in a sorted list: blocks being written, the victim, and all blocks of metadata. A
-//!   metadata block has to be known to be empty in the moment that it is, and no validity store could be asked.
+//! This is GeckoFTL section 5.3: "only storing a sample of BVC in integrated RAM". The paper says no more about it.
+//!
+//! - **The sample is an array of slots.** Slot s stands for the blocks s, s + m, s + 2 m and so on, and holds one of
+//!   them. So finding a block takes no search and no links. A member is its counter and its row, two bytes each.
+//! - **A slot keeps the emptiest block that was offered to it.** Every block is offered when it is closed, because the
+//!   live pages of an open block are counted. So is each block for which validity was queried.
+//! - **A slot is sure** while none of its collectable blocks is emptier than its member. It stops being sure when a
+//!   page goes stale in a block that is not in the sample.
+//! - **Others are counted besides**, in a sorted list: open blocks, the victim, and all metadata blocks. That a
+//!   metadata block is empty must be noticed in the moment that it becomes so, and no validity store could answer for
+//!   it.
 
 use super::{GroupMinima, counters::NO_CANDIDATE};
 use crate::RamLedger;

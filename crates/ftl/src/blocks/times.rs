@@ -1,13 +1,13 @@
-//! When what happened, in logical time, at four bytes a moment.
+//! Moments in logical time, at four bytes each.
 //!
-//! Logical time is what Dual Greedy (section III-B) calls the total number of host write requests arrived: here the
-//! pages that the host has written. (A request of several pages is several writes to flash, one after another.)
+//! Logical time is what Dual Greedy (section III-B) calls the total number of host write requests arrived. Here it is
+//! the number of pages that the host has written. (A request of several pages is several writes to flash, one after
+//! another.)
 //!
 //! **After 2^32 page writes** (16 TiB of 4 KiB pages) the clock of four bytes starts over. Ages are differences, so
-//! nothing happens to those below 2^32; an older moment would look young again. It does not come to that: a hand goes
-//! round the moments, and those further back than 2^31 are moved up to that. The hand comes by at least once in 2^31
-//! page writes on the largest drive there can be, so an age that is shown is the true one below 2^31, and at least 2^31
-//! of what is older.
+//! those below 2^32 stay right. An older moment would look young again. A hand prevents that: it goes round the
+//! moments, and moves up those further back than 2^31 to that. On the largest possible drive it passes each moment at
+//! least once in 2^31 page writes. So an age below 2^31 is shown exactly, and an older one as at least 2^31.
 
 use crate::RamLedger;
 use alloc::vec;

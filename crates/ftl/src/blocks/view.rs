@@ -1,4 +1,4 @@
-//! What a policy sees of a drive: what RAM knows of its blocks, and never the flash.
+//! The view that a policy has of a drive: the state of its blocks in RAM, and never the flash.
 
 use super::notes::Notes;
 use super::{Blocks, Counters, MultiLri};

@@ -1,17 +1,18 @@
 //! How worn each block is: erase counts and erase stamps in spare areas, statistics in RAM (GeckoFTL appendix D).
 //!
-//! - **A block's erase count stands in its first page's spare area** (`medium/marks.rs`). It includes the erase right before that
-//!   page was programmed, so it is never 0: 0 says that nobody counted.
+//! - **A block's erase count stands in its first page's spare area** (`medium/marks.rs`). It includes the erase right
+//!   before that page was programmed, so it is never 0: 0 means that no count was kept.
 //! - **Its erase stamp is the `seq` of that page**, because a block is erased right before its first program. So age is
 //!   in programs here, where the paper counts erases.
 //! - **A free block's count stands in the first page that it still has**: nothing is erased on its way into the pool.
 //!   It is read right before the erase, and written with the next first page.
-//! - **A power cut between the two loses it**, of at most as many blocks as programs can be in flight, and of those that
-//!   are kept blank (`blank.rs`), whose counts stand in RAM alone. Such a block, one whose first page cannot be read, and one that was written while nobody counted, are taken for the average. A blank
-//!   block of a drive that has not been up before was never used. (Format's own erase is not counted.)
+//! - **A power cut between the two loses it.** That concerns at most as many blocks as programs can be in flight, and
+//!   the blank blocks (`blank.rs`), whose counts stand in RAM alone.
+//! - **A block without a count is taken for the average.** It lost its count, its first page cannot be read, or it was
+//!   written while no counts were kept. A blank block of a drive that was never mounted before was never used.
+//!   (Format's own erase is not counted.)
 //!
-//! What is in RAM is the sums of the scan that is going on and the averages of the one before. Nothing but levelling
-//! rests on any of it.
+//! RAM holds the sums of the scan in progress and the averages of the one before. Only levelling rests on any of it.
 
 use super::{BlockUse, Blocks, Watch};
 use crate::config::LOOKS_MAX;

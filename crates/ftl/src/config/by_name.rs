@@ -1,4 +1,4 @@
-//! Parts by name: what there is, what is set, and changing it.
+//! Parts by name: the list of them, the one that is set, and changing it.
 
 use super::together::needs;
 use super::{ConfigError, LogParts, PageParts};

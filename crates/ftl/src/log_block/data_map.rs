@@ -1,9 +1,9 @@
 //! The block-level mapping table: for each logical block its data block, and its merge version.
 //!
-//! The *merge version* is the drive's version clock when the logical block was merged last: whatever of it stands in a log
-//! block with a version that is not higher is stale for ever. The papers' map blocks say where data blocks are and nothing
-//! else. Then a log block that is merged and erased may leave an older version of a page in another log block, and a
-//! recovery takes that for the newest: old data come back.
+//! The *merge version* is the drive's version clock at the last merge of the logical block. A page of it in a log block
+//! whose version is not higher is stale for ever. The papers' map blocks say where data blocks are and nothing else.
+//! Then a log block that is merged and erased may leave an older version of a page in another log block. A recovery
+//! takes that for the newest: old data come back.
 
 use crate::RamLedger;
 use alloc::vec;

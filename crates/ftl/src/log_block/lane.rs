@@ -1,13 +1,13 @@
-//! A channel of a drive as flash of its own: how what is on it is numbered, and the [`Nand`] that translates.
+//! A channel of a drive as flash of its own: how its blocks and keys are numbered, and the [`Nand`] that translates.
 //!
-//! Blocks are dealt to dies in turn and dies to channels, so those of channel c are c, c + channels, c + 2 channels and so
-//! on: block j of the channel is block `j channels + c` of the drive, on die `j mod dies` of the channel. Page indexes are
-//! the same. Where the drive's blocks do not divide by its channels the first channels have one more.
+//! Blocks are dealt to dies in turn and dies to channels. So those of channel c are c, c + channels, c + 2 channels and
+//! so on: block j of the channel is block `j channels + c` of the drive, on die `j mod dies` of the channel. Page
+//! indexes are the same. Where the drive's blocks do not divide by its channels, the first channels have one more.
 //!
-//! **Keys** in spare areas are translated as addresses are: key k of the channel is `k channels + c` on flash. So a user page
-//! says its logical page as the host counts them, to whoever reads the flash without knowing of channels; and of what
-//! instances number by themselves (parts of their maps) no two on the drive have the same kind and key. What map pages hold
-//! is in the numbers of their channel: nobody else reads them.
+//! **Keys** in spare areas are translated as addresses are: key k of the channel is `k channels + c` on flash. So the
+//! spare area of a user page has the logical page as the host counts it, also for a reader that ignores channels.
+//! Instances number parts of their maps by themselves, and yet no two on the drive have the same kind and key. The
+//! content of map pages is in the numbers of their channel: only that channel reads them.
 
 use crate::FtlError;
 use alloc::vec::Vec;

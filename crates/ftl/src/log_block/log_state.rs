@@ -1,4 +1,4 @@
-//! A log block as RAM knows it.
+//! The state of a log block in RAM.
 
 use super::pool::Role;
 use alloc::vec::Vec;

@@ -1,10 +1,10 @@
 //! Map blocks: where the mapping of data blocks stands on flash, and the table of trims.
 //!
-//! Each of their pages is a numbered part of what RAM holds in full: map pages first, then the pages of trims. A part is
-//! written anew at the end of the newest map block; where there are more map blocks than there may be, the one with the
-//! fewest live parts is emptied, and since RAM has them all, without a read.
+//! Each of their pages is a numbered part of what RAM holds in full: map pages first, then the pages of trims. A part
+//! is written anew at the end of the newest map block. Where there are too many map blocks, the one with the fewest
+//! live parts is emptied. RAM has the parts, so that takes no read.
 //!
-//! The room for map blocks is twice that of the live parts and two blocks, so the emptiest of them is at the most half
+//! The room for map blocks is twice that of the live parts and two blocks. So the emptiest of them is at most half
 //! live: emptying one gains room for as many parts as it takes.
 
 use super::pool::Pool;

@@ -1,17 +1,18 @@
-//! Merges: how what stands in log blocks gets into data blocks (LAST++ section 2.2 and figure 1).
+//! Merges: how pages get from log blocks into data blocks (LAST++ section 2.2 and figure 1).
 //!
 //! - **Switch**: a log block that holds all pages of its logical block in place becomes the data block.
 //! - **Partial**: the rest is copied behind what the log block holds in place, then it becomes the data block.
 //! - **Full**: the newest version of each page is copied to a fresh block, which becomes the data block.
 //!
-//! The order is the same for all: the new data block is programmed to its end; then the map page that names it, with the
-//! merge version; and only then the old blocks are given back. Each logical block switches alone. A power cut in between
-//! leaves a block that no map page names: a log block that is still one, or the destination of a full merge, which is
-//! nothing.
+//! The order is the same for all. The new data block is programmed to its end. Then the map page that names it is
+//! programmed, with the merge version. Only then the old blocks are given back. Each logical block switches alone. A
+//! power cut in between leaves a block that no map page names. That is a log block, which still is one, or the
+//! destination of a full merge, which counts for nothing.
 //!
-//! The papers merge a log block into its data block whatever else there is. A partial or switch merge makes all of the log
-//! block's pages the newest ones, so it is done only if they are: where a newer version stands in another log block, or a
-//! page was trimmed, the merge is a full one (against LAST++ section 4.3, which looks at the sequential log block alone).
+//! The papers merge a log block into its data block without a look at other log blocks. A partial or switch merge makes
+//! all of the log block's pages the newest ones, so it is done only if they are. Where a newer version stands in
+//! another log block, or a page was trimmed, the merge is a full one. (This is against LAST++ section 4.3, which looks
+//! at the sequential log block alone.)
 
 use super::data_map::MapEntry;
 use super::ground::Ground;

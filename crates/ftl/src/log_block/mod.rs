@@ -1,9 +1,11 @@
-//! Log-block (hybrid) FTLs: logical blocks are mapped to data blocks, what is written goes to a few log blocks that are
-//! mapped page by page, and merges bring the two together (LAST++ sections 2.2 and 3; µ-FTL section 3).
+//! Log-block (hybrid) FTLs: logical blocks are mapped to data blocks, and log blocks take the writes.
 //!
-//! A [`Hybrid`] is a ground and a scheme. The [`ground`] owns blocks, maps, merges and recovery. A [`scheme`] says to which log
-//! block a page goes and which one is merged. docs/design/log-blocks.md has the rules that power cuts are survived by.
-//! [`superblock`] stands on the pool and the map blocks alone.
+//! A few log blocks are mapped page by page, and merges bring the two together (LAST++ sections 2.2 and 3; µ-FTL
+//! section 3).
+//!
+//! A [`Hybrid`] is a ground and a scheme. The [`ground`] owns blocks, maps, merges and recovery. A [`scheme`] says to
+//! which log block a page goes and which one is merged. docs/design/log-blocks.md has the rules by which power cuts are
+//! survived. [`superblock`] stands on the pool and the map blocks alone.
 
 mod check;
 mod data_map;

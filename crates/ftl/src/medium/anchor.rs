@@ -1,7 +1,7 @@
 //! The anchor: the drive's own description, written once at format into two fixed blocks.
 //!
-//! It tells a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the first
-//! page of the first two blocks that are not bad; nothing else is ever written there.
+//! It distinguishes a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the
+//! first page of the first two blocks that are not bad. Nothing else is ever written there.
 
 use super::Steps;
 use crate::config::OnFlash;

@@ -1,4 +1,4 @@
-//! How a host's read gets its pages: found, read, and checked to be what the host asked for.
+//! How a host's read gets its pages: found, read, and checked to have the key that was requested.
 
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};

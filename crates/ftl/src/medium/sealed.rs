@@ -1,6 +1,6 @@
-//! Structures of RAM as bytes of pages, and what a seal says: how both families write down what RAM knows.
+//! Structures of RAM as bytes of pages, and the content of a seal: how both families write down the state of RAM.
 //!
-//! All of it is so only while nothing has been programmed since. `page_mapped/durability/battery/save.rs` and
+//! All of it holds only while nothing has been programmed since. `page_mapped/durability/battery/save.rs` and
 //! `log_block/snapshot.rs` say which structures they write, where, and when they believe them.
 
 /// A structure that can be saved.

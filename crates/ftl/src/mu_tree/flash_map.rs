@@ -1,16 +1,16 @@
 //! A µ-Tree on blocks of its own: an ordered map that survives power cuts, without an FTL.
 //!
-//! The paper assumes that nobody pulls the plug. What is added here:
+//! The paper assumes that the power never fails. This is added here:
 //!
-//! - **The root** is found: every page with a root says so in its spare area, and is programmed last of the pages that it needs.
-//!   The newest that can be read, with everything below it, is the map. So a flush of the write cache is atomic, and without a
-//!   write cache each update is.
+//! - **The root** is found: every page with a root says so in its spare area, and is programmed last of the pages that
+//!   it needs. The newest that can be read, with everything below it, is the map. So a flush of the write cache is
+//!   atomic, and without a write cache each update is.
 //! - **Stale pages stay** until the next root is on flash; only then may their blocks be erased.
-//! - **The last page may have been in flight** and read well for the last time. Opening a map writes its root anew, and no
+//! - **The last page is suspect** and may have been read well for the last time. Opening a map writes its root anew. No
 //!   block is erased before that which an older root would need.
 //!
-//! One operation follows another; nothing overlaps. What it costs: a spare area read for each page when it is opened, the
-//! tree's pages read once, and one program.
+//! One operation follows another; nothing overlaps. It costs a spare area read for each page when it is opened, reading
+//! the tree's pages once, and one program.
 
 use super::{Layout, MuTree, PageStore, TreeError};
 use alloc::collections::{BTreeSet, VecDeque};

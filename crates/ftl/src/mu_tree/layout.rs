@@ -1,11 +1,11 @@
-//! What is where in a page: nodes of decreasing size, one for each level of a path (µ-FTL figure 1(b)).
+//! The layout of a µ-Tree's page: nodes of decreasing size, one for each level of a path (µ-FTL figure 1(b)).
 //!
-//! The first 24 bytes of a page are the header: magic (two bytes), the height of the tree when the page was written, how
-//! many levels the page holds, and a count of entries for each of up to ten levels (two bytes each). The others are
-//! slots of an entry each: a key of 32 bits with a record of 32 or 40, or in an inner node the lowest key below a child
-//! and where the child is: a page's number, or [`HERE`] for the node of the level below in the same page. With S slots the
-//! leaf, level 1, is in the first S / 2, level 2 in the next S / 4 and so on; the root is in what is left behind the level
-//! below it.
+//! The first 24 bytes of a page are the header. It has a magic number (two bytes), the height of the tree when the page
+//! was written, and how many levels the page holds. Then comes a count of entries for each of up to ten levels (two
+//! bytes each). The others are slots of an entry each. In a leaf an entry is a key of 32 bits with a record of 32 or
+//! 40. In an inner node it is the lowest key below a child and where the child is. That is a page's number, or [`HERE`]
+//! for the node of the level below in the same page. With S slots the leaf, level 1, is in the first S / 2, level 2 in
+//! the next S / 4 and so on. The root takes the rest behind the level below it.
 
 /// The highest tree there can be.
 pub const HEIGHT_MAX: usize = 10;

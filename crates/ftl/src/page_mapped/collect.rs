@@ -1,4 +1,4 @@
-//! Garbage collection: move what is live out of a victim, then give the block back.
+//! Garbage collection: move the live pages out of a victim, then give the block back.
 
 use super::mapping::{Judgement, LastPlace, Mapping, Place, TREE_UNREADABLE};
 use super::meta_io::MetaIo;

@@ -1,8 +1,8 @@
 //! Mounting the drive anew when a page of its µ-Tree cannot be read.
 //!
-//! All that the tree says is in spare areas and tombstone pages as well. So where a page of it goes bad nothing is lost: what
-//! was begun is given up, the drive comes up from flash as after a power cut, with a new tree, and what was begun is done
-//! once more. A trim is written through for this: what is on flash alone counts then.
+//! The whole content of the tree is in spare areas and tombstones as well. So where a page of it goes bad nothing is
+//! lost. The operation in progress is given up. The drive mounts from flash as after a power cut, with a new tree, and
+//! the operation is repeated. A trim is written through for this, because only the flash counts then.
 
 use super::durability;
 use super::mapping::{Mapping, Place, TREE_UNREADABLE};

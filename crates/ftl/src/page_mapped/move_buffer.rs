@@ -1,7 +1,7 @@
 //! Pages on their way from a victim to their new place: read first, a few at a time, then written.
 //!
-//! Several at a time, so that a drive's dies read in parallel, and so that the mapping entries of all of them are on
-//! their way from memory before the first is changed.
+//! Several at a time, so that a drive's dies read in parallel. The mapping entries of all of them are then on their way
+//! from memory before the first is changed.
 
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, Page, Spare, Time};

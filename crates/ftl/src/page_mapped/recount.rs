@@ -1,12 +1,12 @@
-//! Counting anew what is live, where a part of the mapping table is lost.
+//! Counting live pages anew, where a part of the mapping table is lost.
 //!
-//! The pages that a translation page named which cannot be read any more are stale from then on, and nobody can say
-//! which ones they were: validity and counters take them for live until their blocks are collected. Where that is most
-//! of the drive, no block seems to be worth collecting, although the table names next to nothing. So before such a drive
-//! is called full, every written block of user pages is held against the table. What it takes for live otherwise stays as
-//! it is, and a collection asks the mapping anyway ([`Mapping::is_damaged`](super::mapping::Mapping::is_damaged)).
+//! The pages that a lost translation page named are stale from then on, and there is no record of which ones they were.
+//! Validity and counters take them for live until their blocks are collected. Where that is most of the drive, no block
+//! seems to be worth collecting, although the table names next to nothing. So before such a drive is called full, every
+//! written block of user pages is compared with the table. Pages that validity takes for live otherwise stay as they
+//! are. A collection queries the mapping anyway ([`Mapping::is_damaged`](super::mapping::Mapping::is_damaged)).
 //!
-//! It reads the spare areas of all that validity takes for live, and the table entry of each: as much as a recovery
+//! It reads the spare areas of all pages that are live by validity, and the table entry of each: as much as a recovery
 //! that reads the table. Nothing is programmed, so it may be done when no block is left.
 
 use super::mapping::{Mapping, Place};

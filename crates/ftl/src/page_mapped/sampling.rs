@@ -1,18 +1,25 @@
-//! Where RAM counts the live pages of a sample of the blocks alone: asking validity about others.
+//! Queries of validity for blocks whose live pages RAM does not count, where it counts a sample of the blocks.
 //!
-//! An answer counts a page that nobody has identified as stale for live, as a counter does. It costs what a query of the
-//! store costs: nothing for a bitmap in RAM, a page for one in flash, a page of each run for Logarithmic Gecko, a chain
-//! for a page validity log. Purpose: validity.
+//! An answer counts a stale page that is not identified yet as live, as a counter does. Purpose: validity. It costs
+//! what a query of the store costs:
 //!
-//! - **Before a collection, some blocks are asked about**, `looks` of them, the next ones in the order of numbers that
-//!   are not counted. Those that are emptier than the member of their slot take its place. So each block is looked at
-//!   `looks` times while as many are collected as there are, and one that nobody watched is found that much late.
-//! - **Where next to nothing is free, and where the sample holds no block with anything to gain, all are asked about**
+//! | store | a query |
+//! | --- | --- |
+//! | bitmap in RAM | nothing |
+//! | bitmap in flash | a page |
+//! | Logarithmic Gecko | a page of each run |
+//! | page validity log | a chain |
+//!
+//! - **Before a collection, some blocks are queried**, `looks` of them: the next ones in the order of numbers that are
+//!   not counted. Those that are emptier than the member of their slot take its place. So each block is examined
+//!   `looks` times while as many are collected as there are. A block that became empty unwatched is found that much
+//!   late.
+//! - **Where next to nothing is free, or the sample has no block with anything to gain, more are queried**: all blocks
 //!   that may be emptier than the member of their slot. Then the emptiest block of the sample is the emptiest of all,
-//!   as the critical reserve (`blocks/mod.rs`) asks for. The answers stay good: the next time, only blocks of slots are
-//!   asked about whose member was collected, or others of whose blocks have lost pages since.
-//! - **A victim is always counted.** One that was not chosen from the sample (it has failed a program, or its data stay)
-//!   is asked about first.
+//!   as the critical reserve (`blocks/mod.rs`) requires. The answers stay good. The next time, only blocks of slots are
+//!   queried whose member was collected, or others of whose blocks have lost pages since.
+//! - **A victim is always counted.** One that was not chosen from the sample (it has failed a program, or its data
+//!   stay) is queried first.
 
 use super::meta_io::MetaIo;
 use super::parts::{PageMapped, validity_io};

@@ -1,4 +1,4 @@
-//! Passing on what has happened: blocks that were closed, erased or emptied, and pages that became stale.
+//! Passing on events: blocks that were closed, erased or emptied, and pages that became stale.
 
 use super::mapping::{Mapping, Place};
 use super::meta_io::MetaIo;

@@ -1,5 +1,7 @@
-//! Asking policies, and looking up what placement asks for. Nothing that the drive promises rests on their answers: one
-//! that cannot be is replaced by one that can, and counted.
+//! Calling policies, and the look-ups that placement requests.
+//!
+//! Nothing that the drive promises rests on their answers. An impossible answer is replaced by a possible one, and
+//! counted.
 
 use super::collect::Why;
 use super::mapping::{Mapping, Place};

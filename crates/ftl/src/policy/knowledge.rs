@@ -1,5 +1,6 @@
-//! What a policy has to be told that no real host knows. An FTL that is told is an *oracle*: a bound to hold others
-//! against, and no FTL to store data with.
+//! Knowledge that a policy needs and no real host has.
+//!
+//! An FTL that gets it is an *oracle*: a bound to compare others with, and no FTL to store data with.
 
 /// What the hints of the host's writes are to say ([`Hint`](crate::Hint)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

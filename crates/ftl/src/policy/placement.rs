@@ -1,9 +1,11 @@
 //! Placement (data separation): which stream a page is written to.
 //!
-//! A policy never touches flash. It is told of each page what there is to know without asking: the copy that a write
-//! makes stale as far as RAM knows it, the spare area of a page that is being moved, and what is noted of blocks where
-//! it asks for that (`blocks/notes.rs`). What it would have to look up on flash it asks for once ([`Asks`]), and the
-//! composition looks it up, and pays.
+//! A policy never touches flash. For each page it is given what needs no look-up:
+//! - the copy that a write makes stale, as far as RAM has it;
+//! - the spare area of a page that is being moved;
+//! - the notes on blocks that it requests (`blocks/notes.rs`).
+//!
+//! A policy declares once what it needs from flash ([`Asks`]). The composition looks it up, and pays.
 
 use super::{Context, Knowledge, State};
 use crate::Counter;

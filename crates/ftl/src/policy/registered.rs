@@ -1,4 +1,4 @@
-//! The policies that are known by name: those of this crate, and what somebody's own `main` has brought along.
+//! The registered policies, by name: those of this crate, and those that another crate's `main` has added.
 
 use super::{PlacementSpec, VictimSpec, placements as of_placement, victims as of_victim};
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
 //! Victim: which block is collected next.
 //!
-//! A policy never touches flash. It learns of its candidates by the hooks below and sees the counters, and what else is
-//! noted of blocks where it asks for that (`blocks/notes.rs`).
+//! A policy never touches flash. The hooks below report its candidates to it. It sees the counters, and the notes on
+//! blocks that it requests (`blocks/notes.rs`).
 
 use super::{Context, State};
 use crate::Counter;

@@ -1,4 +1,4 @@
-//! A parameter: what it can be, and the texts that follow from that.
+//! A parameter: its possible values, and the texts that follow from that.
 
 use alloc::format;
 use alloc::string::{String, ToString};

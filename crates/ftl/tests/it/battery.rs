@@ -1,5 +1,6 @@
-//! What a drive with a battery promises for cuts that it is told of: how many programs that takes, also where some of
-//! them fail, and what comes back.
+//! The promises of a drive with a battery for announced cuts.
+//!
+//! How many programs do they take, also where some of them fail, and what comes back?
 
 use crate::common::{Host, Plug, Step, chips, config, most_pages_of, scaled, small};
 use phelsuma_ftl::FtlError;

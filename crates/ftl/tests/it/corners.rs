@@ -1,5 +1,6 @@
-//! Where the papers' own rules lose data or get stuck, without any power cut: with each repair the drive does not go wrong;
-//! and with mutants (`make mutants`) each is taken away again, and it does.
+//! Cases in which the papers' own rules lose data or get stuck, without any power cut.
+//!
+//! With each repair the drive does not go wrong. With mutants (`make mutants`) each is taken away again, and it does.
 
 use crate::common::{Host, Step, chips, composition, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, FtlError};

@@ -1,4 +1,4 @@
-//! Metadata that are wrong behind checksums that fit: the drive comes up, is read and looked at, and nobody panics.
+//! Metadata that are wrong behind checksums that fit: the drive mounts, is read and checked, and nothing panics.
 
 use crate::common::{Host, Plug, small};
 use phelsuma_ftl::{HostPage, recover};

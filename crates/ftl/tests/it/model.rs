@@ -1,5 +1,4 @@
-//! Every preset against a plain map from logical page to what was written there: random requests and power cuts between
-//! them.
+//! Every preset against a plain map of the host's writes, with random requests and power cuts between them.
 
 use crate::common::{Host, Step, chips, config, large_enough, most_pages, scaled, small, surviving};
 use proptest::prelude::*;

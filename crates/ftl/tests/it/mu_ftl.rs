@@ -1,4 +1,4 @@
-//! µ-FTL by hand: what becomes of extents, of what is stale, of partitions, and of a tree that goes bad.
+//! µ-FTL by hand: the fate of extents, stale pages and partitions, and of a tree that goes bad.
 
 use crate::common::{Host, chips, config, plugged, small};
 use phelsuma_ftl::FtlError;

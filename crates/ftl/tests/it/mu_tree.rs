@@ -1,4 +1,4 @@
-//! The µ-Tree by itself, held against a `BTreeMap`: what it answers, what it costs, and what it survives.
+//! The µ-Tree by itself, compared with a `BTreeMap`: its answers, its costs, and the cuts that it survives.
 
 use super::common::Plug;
 use phelsuma_ftl::mu_tree::{FlashMap, FlashMapCaches, FlashMapError, Layout, MuTree, PageStore, PlainTree, TreeError};

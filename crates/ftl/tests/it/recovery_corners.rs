@@ -1,6 +1,9 @@
-//! Where the rules of recovery that the GeckoFTL paper gives, of its own FTL and of IB-FTL, lose data or get stuck: with
-//! each repair no run of power cuts goes wrong; and with mutants (`make mutants`) each is taken away again, and some run
-//! does. That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen so that the fewest free blocks
+//! Cases in which the GeckoFTL paper's rules of recovery, of its own FTL and of IB-FTL, lose data or get stuck.
+//!
+//! With each repair no run of power cuts goes wrong. With mutants (`make mutants`) each is taken away again, and some
+//! run does.
+//!
+//! That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen so that the fewest free blocks
 //! are left.
 
 use crate::common::{Host, Step, below, chips, most_pages_of, small};

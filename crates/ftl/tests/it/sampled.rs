@@ -1,8 +1,12 @@
-//! Where RAM counts the live pages of a sample of the blocks alone: drives are maps all the same, with every validity
-//! store, the sample and the flash agree, and power cuts leave another sample that is right.
+//! Drives whose RAM counts the live pages of a sample of the blocks alone.
 //!
-//! What is held against the flash is `check`: the live pages of all that is counted, that nothing is left out that must
-//! be counted, that no block is emptier than a member of the sample that is sure to be the emptiest, and the sum.
+//! They are maps all the same, with every validity store; the sample and the flash agree; and power cuts leave another
+//! sample that is right.
+//!
+//! `check` compares these with the flash:
+//! - the live pages of all blocks that are counted, and the sum;
+//! - that nothing is left out that must be counted;
+//! - that no block is emptier than a member of the sample that is sure to be the emptiest.
 
 use crate::common::{
     Host, SAMPLE, Step, chips, composition, config, large_enough, most_pages, most_pages_of, plugged, scaled, small,

@@ -1,5 +1,7 @@
-//! Pages that can no longer be read, without any power cut: what nobody needs any more costs nothing, and what somebody
-//! needs is a read error for exactly that page until it is written again.
+//! Pages that can no longer be read, without any power cut.
+//!
+//! A page that is no longer needed costs nothing. One that is needed is a read error for exactly that page until it is
+//! written again.
 
 use crate::common::{Host, SAMPLE, Step, below, chips, composition, config, most_pages, most_pages_of, scaled, small};
 use phelsuma_ftl::Config;

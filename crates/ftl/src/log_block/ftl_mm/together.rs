@@ -1,4 +1,4 @@
-//! What several FTLs come to together: what they keep, what they have counted, how they came up.
+//! Several FTLs taken together: their shape, their RAM, their counters, their mounts.
 
 use crate::ftl::Shape;
 use crate::{Counter, RamLedger, RecoveryBound, RecoveryReport};

@@ -1,12 +1,11 @@
-//! Merges while the host is idle (LAST++ section 4.5): of log blocks of the cold partition, whose full merges would hold
-//! up somebody's write otherwise.
+//! Merges while the host is idle (LAST++ section 4.5), of log blocks of the cold partition.
 //!
-//! They begin when the host has been idle for a fixed time. *Aggressive*: whatever is the cheapest is merged, as long as
-//! there is anything. *Conservative*: only a log block whose merge cost is not likely to get smaller before a foreground
-//! merge would take it: [`conservative`].
+//! Without them the full merges of these log blocks would hold up host writes. They begin when the host has been idle
+//! for a fixed time. *Aggressive* merges whatever is the cheapest, as long as there is anything. *Conservative* merges
+//! only a log block whose merge cost is not likely to fall before a foreground merge would take it ([`conservative`]).
 //!
-//! The sorted merge-cost list is that of what may be merged, which the merge-cost table keeps in order; the paper sorts it
-//! when it is needed.
+//! The sorted merge-cost list is that of the blocks that may be merged. Here the merge-cost table keeps it in order;
+//! the paper sorts it when it is needed.
 
 use super::merge_cost::MergeCandidate;
 use super::state::Last;

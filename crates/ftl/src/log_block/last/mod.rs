@@ -1,16 +1,16 @@
 //! LAST++: locality-aware sector translation over the channels of a drive (LAST++ section 4).
 //!
-//! - **LogicalLayout** (4.1): logical pages are dealt to the channels in a zigzag; a logical block of each channel is a segment
-//!   ([`layout`](super::layout)).
+//! - **LogicalLayout** (4.1): logical pages are dealt to the channels in a zigzag. A logical block of each channel
+//!   together make a segment ([`layout`](super::layout)).
 //! - **Sequentiality detector** (4.2): a request of so many pages or more is sequential ([`Last::is_sequential`]).
-//! - **Sequential log blocks** (4.3, algorithm 1): one for each logical block of a few segments, in place. The segment that
-//!   was allocated least recently is merged, on all channels together ([`segments`]).
-//!   Pages that a request skips there are left out, or copied ([`skipped`]).
-//! - **Random log blocks** (4.4, algorithm 2): the next page goes to the channel that was written least recently. Those of
-//!   the hot partition take pages that were overwritten often, those of the cold one all others; which one is merged says
-//!   the merge-cost table ([`replacement`], figure 11).
+//! - **Sequential log blocks** (4.3, algorithm 1): one for each logical block of a few segments, in place. The segment
+//!   that was allocated least recently is merged, on all channels together ([`segments`]). Pages that a request skips
+//!   there are left out, or copied ([`skipped`]).
+//! - **Random log blocks** (4.4, algorithm 2): the next page goes to the channel that was written least recently. Those
+//!   of the hot partition take pages that were overwritten often, those of the cold one all others. The merge-cost
+//!   table determines which one is merged ([`replacement`], figure 11).
 //! - **Background merges** (4.5) of log blocks of the cold partition ([`background`]).
-//! - **Summary pages** (4.7): a random log block's last page says what the others are ([`summary`]).
+//! - **Summary pages** (4.7): a random log block's last page describes the others ([`summary`]).
 //!
 //! docs/design/last.md says what was decided where the paper is silent, contradicts itself, or would lose data.
 

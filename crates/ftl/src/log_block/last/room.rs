@@ -1,4 +1,4 @@
-//! Room for another log block: what is merged for it, in the foreground.
+//! Room for another log block: the foreground merges that make it.
 
 use super::state::Last;
 use super::tables::Tables;

@@ -1,12 +1,13 @@
-//! The block mapping table of sequential log blocks (LAST++ section 4.3 and figure 5): of each segment that has any, its
-//! Seq-ID, and for each channel the log block and its page status table (PST).
+//! The block mapping table of sequential log blocks (LAST++ section 4.3 and figure 5).
 //!
-//! A hash table with linear probing leads from a segment to its entry: twice as many buckets as entries (section 4.6.1).
+//! Each segment that has any has its Seq-ID here, and for each channel the log block and its page status table (PST). A
+//! hash table with linear probing leads from a segment to its entry: twice as many buckets as entries (section 4.6.1).
 //!
-//! Against the paper a bit of a PST does not stay set for good: it says that the page is the newest of its logical page,
-//! and is cleared where that is written elsewhere. With the paper's rule a sequential log block goes on answering for a
-//! page that was rewritten in a random log block and merged since (section 4.8 looks there before it looks in data blocks).
-//! How far a block is written, which the paper takes from its PST, is [`LogBlock::next`](super::super::log::LogBlock).
+//! Against the paper a bit of a PST does not stay set for good. It says that the page is the newest of its logical
+//! page, and is cleared where that is written elsewhere. With the paper's rule a sequential log block goes on answering
+//! for a page that was rewritten in a random log block and merged since. (Section 4.8 looks there before it looks in
+//! data blocks.) The paper takes from its PST how far a block is written. Here that is
+//! [`LogBlock::next`](super::super::log::LogBlock).
 
 use super::probing::Probing;
 use crate::RamLedger;

@@ -1,8 +1,10 @@
-//! Summary pages (LAST++ section 4.7): the last page of a random log block says of the others which logical page each is
-//! and of which version. A recovery reads it instead of their spare areas; where it is not there, or torn, it reads those.
+//! Summary pages (LAST++ section 4.7): the last page of a random log block, which describes the others.
 //!
-//! A block does one thing after another, so when a summary was begun all pages in front of it were done. What it says is
-//! what the spare areas say, so nothing is lost where a summary that read well goes bad.
+//! It has the logical page and version of each. A recovery reads it instead of their spare areas. Where it is not
+//! there, or torn, the recovery reads those.
+//!
+//! A block does one thing after another, so when a summary was begun all pages in front of it were done. It repeats the
+//! spare areas, so nothing is lost where a summary that read well goes bad.
 //!
 //! A *sequential* log block has none: its last page is the host's, or it could never become a data block.
 

@@ -1,7 +1,8 @@
-//! A start from the snapshot of a clean end ([`super::super::snapshot`]), if its seal holds: nothing on the drive is
-//! younger, and all pages that it speaks of can be read.
+//! A start from the snapshot of a clean end ([`super::super::snapshot`]), if its seal holds.
 //!
-//! Nothing is written, and neither log blocks nor what is stale in map blocks are read: a power cut meanwhile changes
+//! It holds if nothing on the drive is younger, and all pages of the snapshot can be read.
+//!
+//! Nothing is written, and neither log blocks nor stale parts in map blocks are read. So a power cut meanwhile changes
 //! nothing.
 
 use super::super::data_map::MapEntry;

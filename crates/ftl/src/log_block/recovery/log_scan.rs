@@ -1,7 +1,7 @@
-//! What stands in log blocks: of each page of the host's its logical page and version.
+//! The content of log blocks: the logical page and version of each user page.
 //!
-//! A scheme says how a log block is read ([`ReadLogBlock`]). Its spare areas tell everything ([`SpareAreas`]); LAST++ has
-//! summaries that are read instead.
+//! A scheme says how a log block is read ([`ReadLogBlock`]). Its spare areas have everything ([`SpareAreas`]); LAST++
+//! has summaries that are read instead.
 
 use super::super::ground::Ground;
 use super::super::log_index::LogIndex;

@@ -1,5 +1,4 @@
-//! The parts of a block map as a recovery takes them over, and of those that may have been in flight what the version before
-//! says.
+//! The parts of a block map as a recovery takes them over. Of suspect ones the older version is kept as well.
 
 use super::super::data_map::{MapEntry, oldest_log_in};
 use super::super::ground::Ground;

@@ -1,5 +1,6 @@
-//! What map blocks tell: of each part of a map the newest version that reads well and, where that may have been in flight,
-//! the one before.
+//! The content of map blocks: of each part of a map the newest version that reads well.
+//!
+//! Where that is suspect, it is also the version before.
 
 use super::super::map_blocks::MapBlocks;
 use super::scan::SpareScan;

@@ -1,19 +1,21 @@
-//! Recovery of a hybrid FTL: map blocks tell where data blocks are, log blocks what was written since (LAST++ section 4.7).
+//! Recovery of a hybrid FTL: map blocks tell where data blocks are, log blocks what was written since (LAST++ section
+//! 4.7).
+//!
 //! After a clean end there may be a snapshot instead ([`from_snapshot`]).
 //!
-//! What the map names is sound: a map page is not programmed before what it names is on flash. What no map page names is
-//! told by the label of its first page: a log block counts, with every page that is younger than its logical block's
-//! merge; the destination of a full merge is an orphan, and free. How a log block is read, and as what it is taken up,
-//! its scheme says ([`Scheme::log_reader`], [`Scheme::taken_up`]).
+//! What the map names is sound: a map page is not programmed before the blocks that it names are on flash. The label of
+//! its first page identifies a block that no map page names. A log block counts, with every page that is younger than
+//! its logical block's merge. The destination of a full merge is an orphan, and free. The scheme determines how a log
+//! block is read, and as what it is taken up ([`Scheme::log_reader`], [`Scheme::taken_up`]).
 //!
 //! The three rules of the page-mapped recovery ([`crate::page_mapped`]) hold here as well:
 //!
-//! - **Only the last page of a block can be torn**: log blocks and map blocks that were open are not written any further.
-//!   So the last page of each is believed only where its CRC fits.
-//! - **What may have been in flight is written anew** before the host sees anything: a part of the map from RAM, a page of
-//!   the host by merging its logical block.
-//! - **What it makes stale is kept until then**: data blocks that the older version of a part names, and log blocks whose
-//!   pages would count again.
+//! - **Only the last page of a block can be torn**: log blocks and map blocks that were open are not written any
+//!   further. So the last page of each is believed only where its CRC fits.
+//! - **Suspect pages are written anew** before the host is served: a part of the map from RAM, a user page by merging
+//!   its logical block.
+//! - **What this makes stale is kept until then**: data blocks that the older version of a part names, and log blocks
+//!   whose pages would count again.
 
 mod found;
 mod from_snapshot;

@@ -1,4 +1,4 @@
-//! What spare areas tell: of each block what it was opened for and when, and how far the clocks have come.
+//! The result of a scan of spare areas: what each block was opened for and when, and how far the clocks have come.
 
 use super::super::pool::Role;
 use crate::barriers::{Barrier, Barriers};

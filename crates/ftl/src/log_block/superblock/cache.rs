@@ -1,4 +1,4 @@
-//! The page maps that RAM holds: of the superblocks that were asked for last.
+//! The page maps that RAM holds: of the superblocks that were used last.
 
 use super::super::log_state::NONE;
 use super::super::order::Order;

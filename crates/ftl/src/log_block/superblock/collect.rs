@@ -1,13 +1,15 @@
-//! Room for what the host writes: a superblock's hot block, and collections where there is none to be had.
+//! Room for host writes: a superblock's hot block, and collections where no block is to be had.
 //!
-//! Blocks are collected for one of two reasons. A superblock that can have no other block collects its emptiest one:
-//! what is live in it goes to the cold block, and what room there is left in that the host may write. Or the superblock
-//! written least recently gives up an update block: its emptiest blocks are collected until it has one less. Which of
-//! the two is done, pages to copy for a page of room decide.
+//! Blocks are collected for one of two reasons. A superblock that can have no other block collects its emptiest one.
+//! Its live pages go to the cold block, and the host may write to the room that is left there. Or the superblock
+//! written least recently gives up an update block: its emptiest blocks are collected until it has one less. The pages
+//! to copy for a page of room decide which of the two is done.
 //!
-//! In the words of the merges of other log-block FTLs, where nothing was copied a block was *dead*; where what was live
-//! went into the room that another block of the superblock had left, the merge is *partial*; where it went to a fresh
-//! block, it is *full*, and its association degree is the number of logical blocks that the pages were of.
+//! In the words of the merges of other log-block FTLs:
+//! - Where nothing was copied, a block was *dead*.
+//! - Where the live pages went into room that another block of the superblock had left, the merge is *partial*.
+//! - Where they went to a fresh block, it is *full*. Its association degree is the number of logical blocks that the
+//!   pages were of.
 
 use super::super::fetch::Fetched;
 use super::super::kept::KeptPage;

@@ -1,9 +1,9 @@
-//! Superblocks' maps: read from a map page and the spare areas of what is younger, and written anew when a block is
-//! given back or a page is trimmed.
+//! Superblocks' maps: read from a map page and the spare areas of younger pages, and written anew.
 //!
-//! The order is that of a merge. What is moved is programmed; then the map page, not before all that is on flash; only
-//! then are blocks given back. A cut in between leaves a superblock as its older map page and the spare areas of what
-//! is younger say: a page that was moved has its old version, which does not count where the map page does not name it.
+//! A map is written anew when a block is given back or a page is trimmed. The order is that of a merge. The moved pages
+//! are programmed. Then the map page is, not before all of them are on flash. Only then are blocks given back. A cut in
+//! between leaves a superblock in the state of its older map page and the spare areas of younger pages. A page that was
+//! moved has its old version, which does not count where the map page does not name it.
 
 use super::super::pool::Role;
 use super::page_map::{self, NOWHERE};

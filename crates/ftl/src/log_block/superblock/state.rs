@@ -1,4 +1,4 @@
-//! A superblock as RAM knows it: which blocks it has, and how full they are.
+//! The state of a superblock in RAM: which blocks it has, and how full they are.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! A SUPERBLOCK FTL: what it keeps, and how a page of the host's is written.
+//! A SUPERBLOCK FTL: its state, and how a user page is written.
 
 use super::super::kept::Kept;
 use super::super::map_blocks::MapBlocks;

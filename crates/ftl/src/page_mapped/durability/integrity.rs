@@ -1,13 +1,13 @@
-//! When dirty entries are written to flash besides when they must go: the integrity methods that LAST++ section 5.3
-//! gives DFTL (NOFLUSH, PAGE, TIMEOUT, REQ).
+//! The integrity methods that LAST++ section 5.3 gives DFTL: NOFLUSH, PAGE, TIMEOUT and REQ.
 //!
-//! To *flush* is to synchronize translation pages: each is read and written anew with all of its dirty entries, one
-//! after the other, not before the pages that they name are on flash. PAGE does so after each page of the host's, REQ
-//! after each request, which is then acknowledged. TIMEOUT does so when the oldest change is as old as the paper's 30
-//! seconds; the paper's period begins anew at each flush, here with the first change after it, so that none ever grows
-//! older and a drive with nothing to write is not woken. Trims are written through by the mapping, whatever the method.
+//! They decide when dirty entries are written to flash besides when they must be. To *flush* is to synchronize
+//! translation pages. Each is read and written anew with all of its dirty entries, one after the other. None is written
+//! before the pages that its entries name are on flash. PAGE flushes after each host page, REQ after each request,
+//! which is then acknowledged. TIMEOUT flushes when the oldest change is as old as the paper's 30 seconds. The paper's
+//! period begins anew at each flush. Here it begins with the first change after a flush. So no change ever grows older,
+//! and a drive with nothing to write is not woken. The mapping writes trims through, whatever the method.
 //!
-//! As the paper has it, REQ makes a request atomic. That is so where its entries stand on one translation page; where
+//! As the paper has it, REQ makes a request atomic. That is so where its entries stand on one translation page. Where
 //! they stand on several, each of these switches alone.
 
 use super::fast::FastRecovery;

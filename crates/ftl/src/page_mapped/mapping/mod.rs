@@ -1,7 +1,7 @@
 //! Mapping: where each logical page is.
 //!
-//! The mapping tells which physical pages became stale: at once where it knows, later where it does not. What it keeps
-//! on flash it reads and writes through a [`MetaIo`], and the pages that it made stale it adds to a list called
+//! The mapping reports which physical pages became stale: at once where the entry is at hand, later where it is not. It
+//! reads and writes its part on flash through a [`MetaIo`]. The pages that it made stale it adds to a list called
 //! `before`.
 
 mod any;

@@ -1,16 +1,16 @@
 //! Bitmap entries in the µ-Tree, and the bitmap cache in front of them (µ-FTL section 4.3).
 //!
-//! A bitmap entry says of 32 pages of a block which are stale; where none is, there is no entry. Entries in the tree for
-//! every write would double what it costs, so what is stale gathers in RAM first, as *invalid extents*: physical pages that
-//! follow each other in a block, as many bits each as an extent's record. They are in a hash table by their block, blocks beside
-//! each other in buckets beside each other, and leave it in three ways:
+//! A bitmap entry says of 32 pages of a block which are stale; where none is, there is no entry. Entries in the tree
+//! for every write would double its cost, so stale pages gather in RAM first, as *invalid extents*. These are physical
+//! pages that follow each other in a block, as many bits each as an extent's record. They are in a hash table by their
+//! block, blocks beside each other in buckets beside each other. They leave it in three ways:
 //!
 //! 1. All go to the tree when the table is full ([`BitmapCache::flush`]).
 //! 2. Those in a victim's bucket go to the tree when it is chosen ([`BitmapCache::chosen`]).
 //! 3. A block without a live page takes its own with it ([`BitmapCache::freed`]).
 //!
-//! A block's entries leave the tree when the block is erased. A power cut ends tree and table alike; what is stale then
-//! comes out of the recovery's scan, so an entry cannot be older than its block's pages.
+//! A block's entries leave the tree when the block is erased. A power cut ends tree and table alike. The recovery's
+//! scan then finds the stale pages, so an entry cannot be older than its block's pages.
 
 use super::{Answer, Validity};
 use crate::mu_tree::Layout;

@@ -1,4 +1,4 @@
-//! What a recovery has found of a validity store on flash, and what the store says of blocks then.
+//! The result of a recovery's scan for a validity store on flash, and the store's state of blocks then.
 
 use alloc::vec::Vec;
 use phelsuma_nand::{Page, Spare};

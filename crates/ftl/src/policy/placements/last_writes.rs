@@ -1,8 +1,9 @@
-//! When the host wrote each logical page last, in logical time: four bytes a logical page in RAM, or nothing and the spare
-//! area of the old copy, which is read first.
+//! When the host wrote each logical page last, in logical time.
 //!
-//! A power cut forgets what is in RAM: from then on every page counts as written for the first time, until it is written
-//! again.
+//! This is four bytes a logical page in RAM. Or it is nothing, and the spare area of the old copy is read first.
+//!
+//! A power cut loses the state in RAM: from then on every page counts as written for the first time, until it is
+//! written again.
 
 use crate::RamLedger;
 use crate::blocks::{Moments, View};

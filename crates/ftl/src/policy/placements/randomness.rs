@@ -1,19 +1,22 @@
-//! Whether the host's writes are purely random: whether how long a page went unwritten says nothing of how long it will.
+//! Whether the host's writes are purely random: how long a page went unwritten then says nothing of how long it will.
 //!
-//! All that separates hot data from others rests on the one thing (Dual Greedy, section III-B): what was written again
-//! soon will be written again soon. Where it does not hold, "any predictions on write behaviors based on locality will not
-//! be useful" (section V-B). So that is tested, on a sample of [`SAMPLED`] logical pages, whatever collection does with
-//! them: of each, when it was written last and whether the interval before that was short. Short is below a running
-//! median of all such intervals. After every [`WINDOW`] pairs of successive intervals the share of short ones after short
-//! ones is held against their share after long ones. If the writes are random, the two differ by chance alone; they count
-//! as not random where the first is the larger by more than four standard deviations of that. Where they are random, one
-//! window in thirty thousand is mistaken; a difference of a sixteenth is usually noticed where as many intervals are
-//! short as are long. The two numbers decide how soon and how surely it is noticed, and have nothing to do with the workload
-//! or the size of the drive.
+//! All separation of hot data from others rests on one thing (Dual Greedy, section III-B): a page that was written
+//! again soon will be written again soon. Where it does not hold, "any predictions on write behaviors based on locality
+//! will not be useful" (section V-B). So that is tested:
 //!
-//! Writes that are the same over and over (a loop) have intervals that are all alike: a median of these has as many on
-//! both sides, by chance of the last digits. A trim ends no interval. Nothing counts before the drive
-//! has been written over twice, by when the median is one; and so again after a power cut, which forgets it.
+//! - **The sample** is [`SAMPLED`] logical pages, whatever collection does with them. Of each there is a record of when
+//!   it was written last and whether the interval before that was short. Short is below a running median of all such
+//!   intervals.
+//! - **The test** follows every [`WINDOW`] pairs of successive intervals. The share of short ones after short ones is
+//!   compared with their share after long ones. If the writes are random, the two differ by chance alone. They count as
+//!   not random where the first is the larger by more than four standard deviations of that.
+//! - **Its errors**: where writes are random, one window in thirty thousand is mistaken. A difference of a sixteenth is
+//!   usually noticed where as many intervals are short as are long. The two numbers decide how soon and how surely it
+//!   is noticed. They have nothing to do with the workload or the size of the drive.
+//!
+//! Writes that are the same over and over (a loop) have intervals that are all alike. A median of these has as many on
+//! both sides, by chance of the last digits. A trim ends no interval. Nothing counts before the drive has been written
+//! over twice, by when the median is one. The same holds after a power cut, which forgets it.
 
 use crate::{Counter, RamLedger};
 use alloc::vec;

@@ -1,6 +1,7 @@
-//! MiDAS's victims: groups of blocks of which each has a size (`placements/midas`). A block is collected from the group that
-//! is over its size by most, there the one that was closed first; where none is over, from the last group, there the one
-//! with the fewest live pages.
+//! MiDAS's victims, from groups of blocks that have a size each (`placements/midas`).
+//!
+//! A block is collected from the group that is over its size by most, there the one that was closed first. Where none
+//! is over, it is the block of the last group with the fewest live pages.
 //!
 //! Every block without a live page comes first. Each choice looks at all blocks.
 

@@ -1,15 +1,16 @@
-//! Scores of cost and age: cost-benefit (Kawaguchi) and Cost Age Times (Chiang), as Dual Greedy's section II-C has them.
+//! Scores of cost and age: cost-benefit (Kawaguchi) and Cost Age Times (Chiang), as Dual Greedy's section II-C has
+//! them.
 //!
-//! u is the share of a block's pages that are live, a the time since it last lost one (since it was begun where it has
-//! lost none), t its erase count:
-//! - cost-benefit collects the block of the largest a (1 - u) / 2u;
-//! - the same with the time since a block was closed for a, as SepBIT's paper has it;
-//! - CAT the one of the smallest u t / ((1 - u) a), or without wear of the smallest u / ((1 - u) a).
+//! u is the share of a block's pages that are live, and t its erase count. a is the time since it last lost a page, or
+//! since it was begun where it has lost none.
+//! - Cost-benefit collects the block of the largest a (1 - u) / 2u.
+//! - The form of SepBIT's paper is the same with the time since a block was closed for a.
+//! - CAT collects the one of the smallest u t / ((1 - u) a). Without wear t is left out.
 //!
-//! **Every choice scores all blocks**: ages change with time, so no order of theirs lasts. That is what the papers do, and
-//! what the count of blocks examined shows. Of equals the emptiest is taken, and of these the lowest number; a block
-//! whose pages are all live only where there is no other, and one with none at once, though the scan goes on for it.
-//! Scores are compared as fractions of whole numbers, so that they are the same on every machine.
+//! **Every choice scores all blocks**: ages change with time, so no order of theirs lasts. The papers do that, and the
+//! count of blocks examined shows it. Of equals the emptiest is taken, and of these the lowest number. A block whose
+//! pages are all live is taken only where there is no other. One with none is chosen at once, though the scan goes on
+//! for it. Scores are compared as fractions of whole numbers, so that they are the same on every machine.
 
 use crate::RamLedger;
 use crate::blocks::{View, Wants};

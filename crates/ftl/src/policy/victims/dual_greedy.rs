@@ -1,19 +1,21 @@
-//! Dual Greedy's victims (Dual Greedy, section IV-B): the emptiest block or the most stable one, as the top level of the
-//! multi-LRI lists has it.
+//! Dual Greedy's victims (Dual Greedy, section IV-B): the emptiest block or the most stable one.
+//!
+//! The top level of the multi-LRI lists decides which.
 //!
 //! - A block without a live page comes first, whatever the levels hold (section III-A).
 //! - **Utilization mode**, where the top level has several blocks: the one of them that lost a page longest ago.
-//! - **Stability mode**, where it has one: of the blocks that have been dormant for longer than that one, the emptiest;
-//!   of equals the one that lost a page longest ago. Only the heads of the levels are looked at. Where none is more
-//!   stable, the one block of the top level.
+//! - **Stability mode**, where it has one. Candidates are the blocks that have been dormant for longer than that one.
+//!   The emptiest is chosen, of equals the one that lost a page longest ago. Only the heads of the levels are examined.
+//!   Where none is more stable, it is the one block of the top level.
 //!
 //! So no more blocks are examined than a block has pages, however many there are.
 //!
 //! Where the paper is silent:
 //! - **A block that has lost no page is not chosen for its stability.** Figure 6 (b) has the level of full blocks among
 //!   the others, and none of its blocks has a latest invalidation. Collecting one gains nothing.
-//! - **Purely random writes** (section V-B: "could switch to the greedy policy when it detects that"): where the
-//!   placement part has found that, if it is asked to look (`placements/dual_greedy.rs`), the mode is utilization.
+//! - **Purely random writes** (section V-B: "could switch to the greedy policy when it detects that"): the mode is
+//!   utilization where the placement part has found that. It looks if its parameter says so
+//!   (`placements/dual_greedy.rs`).
 
 use crate::blocks::{View, Wants};
 use crate::policy::notes::PurelyRandom;

@@ -1,12 +1,13 @@
-//! Cost-benefit with the future known: the block of the largest L (1 - u) / u, where u is the share of its pages that are
-//! live and L the mean of what they still have to live.
+//! Cost-benefit with the future known: the block of the largest L (1 - u) / u.
 //!
-//! Collecting a block costs what is live in it, and gives its other pages free. Those would come free by themselves when
-//! the rest has died: where that is soon, it is better to wait. So a block is worth the more, the longer its pages stay.
-//! (Plain cost-benefit has the age in the place of L, and hopes that what was quiet stays quiet.)
+//! u is the share of its pages that are live and L the mean of what they still have to live.
 //!
-//! As in `cost_age.rs` every choice scores all blocks, the emptiest of equals is taken, one without a live page at once,
-//! and one of which all pages are live only where there is no other.
+//! Collecting a block costs its live pages, and gives its other pages free. Those would come free by themselves when
+//! the rest has died: where that is soon, it is better to wait. So a block is worth the more, the longer its pages
+//! stay. (Plain cost-benefit has the age in the place of L, and hopes that cold pages stay cold.)
+//!
+//! As in `cost_age.rs` every choice scores all blocks, and the emptiest of equals is taken. A block without a live page
+//! is taken at once, and one of which all pages are live only where there is no other.
 
 use crate::blocks::View;
 use crate::policy::notes::Deaths;

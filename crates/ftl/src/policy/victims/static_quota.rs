@@ -1,12 +1,14 @@
-//! Static quota: each class of pages has its share of the blocks, and a block is collected from the class that is over its
-//! own by most: there the one with the fewest live pages.
+//! Static quota: each class of pages has its share of the blocks, and a block comes from the class that is most over
+//! its own.
 //!
-//! A class gets the blocks that its live pages fill, and of what is left a part proportional to √(r f), where r is how
-//! often the host writes to it and f how many live pages it has. For little spare space that is the best split (`limits`,
-//! `split.rs`); with a third of the flash to spare it is within half a percent of it.
+//! Of that class it is the one with the fewest live pages.
 //!
-//! What a class's pages take is counted over written blocks, and how often it is written by the placement part of this
-//! name, what is long ago counting less and less. Every choice looks at all blocks, as cost-benefit's does.
+//! A class gets the blocks that its live pages fill. Of the rest it gets a part proportional to √(r f). r is how often
+//! the host writes to it and f how many live pages it has. For little spare space that is the best split (`limits`,
+//! `split.rs`). With a third of the flash to spare it is within half a percent of it.
+//!
+//! The pages of a class are counted over written blocks. The placement part of this name counts how often it is
+//! written, and older writes count less and less. Every choice looks at all blocks, as cost-benefit's does.
 
 use crate::blocks::View;
 use crate::policy::notes::{StreamWrites, WRITTEN_STREAMS_MAX};

@@ -1,4 +1,4 @@
-//! A host that remembers: what each logical page reads as, and what it may read as after a power cut.
+//! A host with a memory: what each logical page reads as, and what it may read as after a power cut.
 
 use super::{Plug, below, chips, config, most_pages, with_metadata};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};

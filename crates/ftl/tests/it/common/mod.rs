@@ -1,5 +1,4 @@
-//! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers what it was
-//! told.
+//! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers every answer.
 
 mod host;
 mod plug;

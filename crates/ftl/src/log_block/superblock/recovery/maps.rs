@@ -1,4 +1,4 @@
-//! Superblocks' maps as a recovery takes them over, and of those that may have been in flight what the version before says.
+//! Superblocks' maps as a recovery takes them over. Of suspect ones the older version is kept as well.
 
 use super::super::super::map_blocks::MapBlocks;
 use super::super::super::pool::Role;

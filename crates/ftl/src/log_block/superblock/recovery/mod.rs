@@ -1,23 +1,25 @@
-//! Recovery of a SUPERBLOCK FTL: map pages tell which blocks a superblock had when its map was made and where its pages
-//! were, spare areas what was written since.
+//! Recovery of a SUPERBLOCK FTL: from map pages, and the spare areas of the pages written since.
 //!
-//! What a map page names is sound: it is not programmed before that is on flash, and nothing that it names is given
-//! back before the next one is. What is younger is told by blocks: a block that was begun after the map was made
-//! belongs to the superblock whose pages it holds, and so do the pages behind those that the map knows of. Such a page
-//! counts if its version is higher than the map page's, and of copies of one version the one that was programmed first.
-//! So what a collection had moved when the power failed does not count, and the block that it went to is an orphan.
+//! A map page tells which blocks a superblock had when its map was made and where its pages were. What it names is
+//! sound: it is not programmed before that is on flash, and nothing that it names is given back before the next one is.
+//! Younger pages are identified by blocks. A block that was begun after the map was made belongs to the superblock
+//! whose pages it holds. So do the pages behind those that are in the map. Such a page counts if its version is higher
+//! than the map page's. Of copies of one version the one that was programmed first counts. So what a collection had
+//! moved when the power failed does not count, and the block that it went to is an orphan.
 //!
 //! The three rules of the page-mapped recovery ([`crate::page_mapped`]), superblock by superblock:
 //!
 //! - **Only the last page of a block can be torn**: blocks that were open are not written any further. So the last page
-//!   of each block that has younger pages is believed only where its CRC fits, and of a torn map page the version
-//!   before counts.
-//! - **What may have been in flight is written anew** before the host sees anything: a page of the host to a block of
-//!   its own, from the reading that was good; then the map page.
-//! - **What it makes stale is kept until then**: blocks of the older version of a map page, the map block that this
-//!   stands in, and what is younger and was trimmed by the newest; the newest two blocks of the superblock in which
-//!   nothing counts but if what may have been in flight turns bad. No map block is emptied before all such map pages
-//!   are written.
+//!   of each block that has younger pages is believed only where its CRC fits. Of a torn map page the version before
+//!   counts.
+//! - **Suspect pages are written anew** before the host is served: a user page to a block of its own, from the reading
+//!   that was good; then the map page.
+//! - **Whatever this makes stale is kept until then**:
+//!   - the blocks of the older version of a map page, and the map block that this stands in;
+//!   - younger pages that the newest version trimmed;
+//!   - the newest two blocks of the superblock in which nothing counts unless a suspect page turns bad.
+//!
+//!   No map block is emptied before all such map pages are written.
 
 mod maps;
 mod young;

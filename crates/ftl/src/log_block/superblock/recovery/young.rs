@@ -1,4 +1,4 @@
-//! What is younger than its superblock's map: pages behind those that the map knows of, and blocks begun since.
+//! Pages younger than their superblock's map: those behind the pages in the map, and those of blocks begun since.
 
 use super::super::super::pool::Role;
 use super::super::super::recovery::SpareScan;

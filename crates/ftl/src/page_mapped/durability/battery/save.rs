@@ -1,18 +1,20 @@
-//! What a battery saves besides mapping entries: the structures in RAM without which the table on flash would have to
-//! be read when the power is back (GeckoFTL section 5.3: DFTL copies PVB to flash before power runs out).
+//! The structures in RAM that a battery saves besides mapping entries.
 //!
-//! They are cut into pages, each with a number, and written after everything else; the *seal* is the last of all. It
-//! says after which moment in program order the others were written. They are what is so **only while nothing has been
-//! programmed since**: a recovery believes the seal if no page on the drive is younger, and with it all pages between
-//! that moment and itself. An erase alone changes nothing, since a block that may be erased has no live pages, and what
-//! is gone with it is missed. So no state is ever believed but the one at the last failure of the power, whether that
-//! was announced or not, and however often the recovery is cut.
+//! Without them the table on flash would have to be read at the next mount (GeckoFTL section 5.3: DFTL copies PVB to
+//! flash before power runs out).
 //!
-//! What is saved:
+//! They are cut into pages, each with a number, and written after everything else. The *seal* is the last of all. It
+//! says after which moment in program order the others were written. They are true **only while nothing has been
+//! programmed since**. A recovery believes the seal if no page on the drive is younger, and with it all pages between
+//! that moment and itself. An erase alone changes nothing. A block that may be erased has no live pages, and if it held
+//! saved pages they are missed. So only the state at the last power failure is ever believed. It does not matter
+//! whether there was a warning, or how often the recovery is cut.
+//!
+//! These are saved:
 //! - the directory of translation pages, or the root of their tree, as pages of the translation table behind the last;
 //! - the bitmap in RAM (PVB), or the directory of the one in flash, as bitmap pages;
-//! - the counters of live pages (BVC), which also say which blocks are free, behind them. Where RAM holds a sample of
-//!   them, those that are not in it are said to be in use, and the seal says how many pages are live in all.
+//! - the counters of live pages (BVC), which also say which blocks are free, behind them. RAM may hold a sample of
+//!   them. Then those that are not in it are said to be in use, and the seal has the total of live pages.
 //!
 //! Where a structure is damaged, there is no seal: the recovery reads the table, and the damage is mended.
 

@@ -1,4 +1,4 @@
-//! The validity stores of which a battery saves what RAM alone knows.
+//! The validity stores of which a battery saves the state that is in RAM alone.
 
 use crate::FtlError;
 use crate::medium::Saved;

@@ -1,8 +1,8 @@
-//! The blocks information directory, BID (GeckoFTL appendix C, step 1): what each block holds and when its first page
-//! was written, from one spare area a block.
+//! The blocks information directory, BID: from one spare area a block, its use and when its first page was written.
 //!
-//! As in the paper, only of the user blocks written last it keeps when. Their number is what recoveries usually need;
-//! where one needs more (several cuts in a row, a block that was open for long), the spare areas are read once more.
+//! This is GeckoFTL appendix C, step 1. As in the paper, that moment is kept only of the user blocks written last.
+//! Their number is what recoveries usually need. A recovery needs more after several cuts in a row, or if a block was
+//! open for long. Then the spare areas are read once more.
 
 use super::mount::FoundPage;
 use crate::medium::Session;

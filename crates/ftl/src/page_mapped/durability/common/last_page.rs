@@ -1,5 +1,6 @@
-//! The last page of a block: it may have been in flight when the power failed, and only its data tell whether it holds
-//! what its spare area says.
+//! The last page of a block: it may have been in flight when the power failed.
+//!
+//! Only its data show whether it holds what its spare area says.
 
 use super::blocks_information::BlocksInformation;
 use super::mount::{FoundPage, Mount};

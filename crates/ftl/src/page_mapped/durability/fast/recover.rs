@@ -1,9 +1,11 @@
-//! Recovery from translation pages alone: it synchronizes as others do (`synchronize/recover.rs`), and looks for no user
-//! page. The table is all that counts; `integrity.rs` has what is in it when.
+//! Recovery from translation pages alone: it synchronizes as others do (`synchronize/recover.rs`), without user pages.
 //!
-//! Of user blocks it reads the first spare area, which tells which entries name what has been erased since. Where a
-//! translation page does not say any more which one it was, those that may have been it are lost, all of their entries:
-//! user pages would bring back what was in flight at some cut, or not flushed, and has been shown to be gone.
+//! The table is all that counts; `integrity.rs` says what is in it when.
+//!
+//! Of user blocks it reads the first spare area. That shows which entries name a page that has been erased since. A
+//! translation page may not say any more which one it was. Then those that may have been it are lost, with all of their
+//! entries. User pages cannot replace them. They would bring back data that were in flight at some cut, or not flushed,
+//! and have been shown to be gone.
 
 use super::FastRecovery;
 use crate::blocks::Spread;

@@ -1,17 +1,17 @@
-//! Entries that name what is not there any more, because the page that took its place cannot be read (GeckoFTL takes no
-//! notice of flash that goes bad).
+//! Dangling entries: the page that they name is gone, and its successor cannot be read.
 //!
-//! Of an entry that was dirty only its page tells. Where that has gone bad, an older page of the logical page answers: the
-//! one that its translation page names, or an older one that the scan has met. But that page was stale: Gecko may know it,
-//! and its block may have been written anew. It would be a page of two owners, or be reported as stale once more when it
-//! is somebody else's. So what Gecko knows to be stale, or what stood in a block that was begun after the translation page
-//! was synchronized, is no page of an entry any more, and the entry becomes a read error. What Gecko has not heard of
+//! GeckoFTL takes no notice of flash that goes bad. The newest page of a dirty entry is its only record. Where that
+//! page has gone bad, an older page of the logical page answers. It is the one that the translation page names, or an
+//! older one that the scan has met. But that page was stale: Gecko may have reported it so, and its block may have been
+//! written anew. It would be a page of two owners, or be reported as stale once more when it belongs to another. So two
+//! kinds of page are no page of an entry any more: those that are stale in Gecko, and those in a block that was begun
+//! after the translation page was synchronized. The entry becomes a read error. A page that is not yet stale in Gecko
 //! stays: nothing tells it from the newest page.
 //!
-//! This is looked for where a page in a block written lately cannot be read, Gecko does not know that page to be stale, no
-//! translation page names it, and since the page in front of it Gecko was written, or a block of user pages begun: all
-//! translation pages are read then. A page that a cut has just torn is hardly ever such a page, and from the next flush on
-//! Gecko knows that it is stale.
+//! All translation pages are read to look for such entries. The reason is a page in a block written lately that cannot
+//! be read, if three conditions hold. Gecko does not have that page as stale, and no translation page names it. And
+//! since the page in front of it Gecko was written, or a block of user pages begun. A page that a cut has just torn is
+//! hardly ever such a page, and from the next flush on it is stale in Gecko.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;

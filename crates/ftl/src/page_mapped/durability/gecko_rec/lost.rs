@@ -1,20 +1,20 @@
-//! What translation pages had learnt of which nothing can be read any more (GeckoFTL takes no notice of flash that goes
-//! bad).
+//! Updates of the mapping whose translation pages cannot be read any more.
 //!
-//! Where a page of a block of theirs does not say what it was, it may have been the newest version of any translation page
-//! of which no version is found that was programmed later: an older one would answer in its place. The second source is
-//! the spare areas of the user pages. All are read then, and of these translation pages it counts
-//! - of a logical page the newest copy that is younger than the version found, if Gecko does not know it to be stale;
-//! - what the version found names, if that has not been written anew since, and Gecko does not know it to be stale.
+//! GeckoFTL takes no notice of flash that goes bad. A page in a block of translation pages may not say what it was.
+//! Then it may have been the newest version of any translation page of which no version is found that was programmed
+//! later. An older one would answer in its place. The second source is the spare areas of the user pages. All are read
+//! then, and for these translation pages it counts
+//! - of a logical page the newest copy that is younger than the version found, if it is not stale in Gecko;
+//! - what the version found names, if that has not been written anew since, and is not stale in Gecko.
 //!
-//! So a trim is undone only if Gecko had not heard of it either. Those that come to something else than what was found are
-//! written anew, with what is known of their dirty entries, before the block is erased that tells of all this. They do
-//! not go through the cache: a translation page can have learnt more than that holds.
+//! So a trim is undone only if it had not reached Gecko either. Translation pages whose content changes by this are
+//! written anew, together with their dirty entries. The block with the evidence is not erased before. They do not go
+//! through the cache: a translation page can have more updates than that holds.
 //!
-//! What only the version that is gone named, and something newer has replaced, is stale, and Gecko is told of it. The
-//! power may fail before it has that on flash, and no later recovery would find out again. And where the version is gone
-//! that the last flush had heard of, nothing tells what the newer ones have made stale since. So the new version says
-//! that it stands for one that was lost, and from then on collections ask the mapping.
+//! What only the lost version named, and something newer has replaced, is stale, and is reported to Gecko. The power
+//! may fail before Gecko has that on flash, and no later recovery would find it again. And the lost version may be one
+//! that the last flush covered. Then there is no record of what the newer ones have made stale since. So the new
+//! version says that it stands for one that was lost, and from then on collections query the mapping.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;

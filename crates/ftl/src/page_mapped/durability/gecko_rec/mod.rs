@@ -1,11 +1,13 @@
-//! GeckoRec: checkpoints while the drive serves, and a recovery from what they bound (GeckoFTL section 4.3 and appendix C).
+//! GeckoRec: checkpoints while the drive serves, and a recovery from what they bound (GeckoFTL section 4.3 and appendix
+//! C).
 //!
-//! This is what it does while the drive serves. Blocks that are free are held until they may be erased, and the next flush
-//! of Logarithmic Gecko writes down for a recovery from where on to look.
+//! This file is its part while the drive serves. Free blocks are held until they may be erased. Each flush of
+//! Logarithmic Gecko writes down from where on a recovery has to scan.
 //!
-//! What only Gecko's buffer knows is lost when the power fails, and found again by holding old translation pages against
-//! newer ones. So a block of stale translation pages is held until the buffer is flushed. A block of stale user pages is
-//! held as well, until it is on flash that nothing in it is live: a recovery would have to take it for a written one.
+//! Entries that are in Gecko's buffer alone are lost when the power fails. A recovery finds them again by a comparison
+//! of old translation pages with newer ones. So a block of stale translation pages is held until the buffer is flushed.
+//! A block of stale user pages is held until it is on flash that nothing in it is live. Otherwise a recovery would have
+//! to take it for a written one.
 
 mod buffer;
 mod dangling;

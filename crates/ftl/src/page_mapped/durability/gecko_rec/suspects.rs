@@ -1,4 +1,4 @@
-//! What may have been in flight when the power failed: what is needed should it turn bad, and its copies.
+//! Suspect pages: what is needed should one turn bad, and its copies.
 
 use super::buffer::stale_by;
 use super::gathered::{GeckoDrive, GeckoGathered};

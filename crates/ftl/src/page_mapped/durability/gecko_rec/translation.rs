@@ -1,10 +1,11 @@
-//! The translation pages on flash: the directory's (GeckoFTL appendix C, step 2), and those that were replaced since
-//! Gecko's buffer was flushed last (appendix C.2.2).
+//! The translation pages on flash: the directory's, and those replaced since Gecko's buffer was flushed last.
 //!
-//! The paper holds a translation page against "the most recent previous version", and trusts that there is at most one
-//! synchronization between two flushes. There can be many: a read evicts a dirty entry. Here the newest version is held
-//! against the one that the flush had heard of. What a version in between named was a dirty entry when that was written,
-//! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
+//! These are GeckoFTL appendix C, step 2, and appendix C.2.2.
+//!
+//! The paper compares a translation page with "the most recent previous version", and trusts that there is at most one
+//! synchronization between two flushes. There can be many: a read evicts a dirty entry. Here the newest version is
+//! compared with the one that the flush covered. What a version in between named was a dirty entry when that was
+//! written, less than 2 C updates before the flush or later. So the scan of the pages written last meets it.
 
 use crate::barriers::{Barrier, Barriers};
 use crate::medium::marks::SpareMarks;

@@ -1,12 +1,12 @@
 //! Step 6 of GeckoRec: the entries of the user pages written last (GeckoFTL section 4.3).
 //!
-//! Pages are looked at in the reverse of the order in which they were programmed, though several blocks were open at a
-//! time: of each logical page the newest comes first. An older one is stale, and perhaps only Gecko's buffer knew. The
-//! newest is an entry that was dirty if it was written after its translation page was synchronized.
+//! Pages are visited in the reverse of the order in which they were programmed, though several blocks were open at a
+//! time. So of each logical page the newest comes first. An older one is stale, and perhaps only Gecko's buffer had it.
+//! The newest is an entry that was dirty if it was written after its translation page was synchronized.
 //!
-//! Otherwise the translation page knew of it, and where that was synchronized before the last flush of Gecko's buffer
-//! there is nothing to do: what was stale then was reported, and is on flash. Where it was synchronized since, it may
-//! know better, because of a trim, and only the buffer knew that the page is stale. The paper knows no trims.
+//! Otherwise the translation page has it or has overruled it. If that was synchronized before the last flush of Gecko's
+//! buffer there is nothing to do: pages that were stale then were reported, and are on flash. If it was synchronized
+//! since, a trim may have overruled the page, and only the buffer had it as stale. The paper has no trims.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;

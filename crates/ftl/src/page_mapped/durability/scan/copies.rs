@@ -1,4 +1,4 @@
-//! Copies of what may have been in flight.
+//! Copies of suspect pages.
 
 use super::Drive;
 use super::page_scan::{PageScan, Uncertain};

@@ -1,13 +1,13 @@
-//! Writing a µ-Tree anew from what a scan has found.
+//! Writing a µ-Tree anew from the result of a scan.
 //!
-//! A recovery by scanning finds where each logical page is and which pages are live in a table and a bitmap, in RAM that it
-//! takes for itself while it lasts: four bytes a logical page, and a bit a physical one. Nothing of the tree that was is
-//! looked at. Its blocks hold nothing live, so they are free, and there is room for the new one: keys come in order, so its
-//! leaves are full, where those of the old one were at the most. A recovery that is cut while it writes the tree leaves
-//! nothing that the next one would have to know.
+//! A recovery by scanning finds where each logical page is and which pages are live. It takes RAM for a table and a
+//! bitmap while it lasts: four bytes a logical page, and a bit a physical one. Nothing of the old tree is read. Its
+//! blocks hold nothing live, so they are free, and there is room for the new one: keys come in order, so its leaves are
+//! full. Those of the old one were at most full. A recovery that is cut while it writes the tree leaves nothing that
+//! the next one needs.
 //!
-//! Where blocks have gone bad so fast that there is no room all the same, the table stays in RAM, which the ledger says, and
-//! the drive goes on with it until it comes up the next time.
+//! Where blocks have gone bad so fast that there is no room all the same, the table stays in RAM, which the ledger
+//! shows. The drive goes on with it until the next mount.
 
 use super::Drive;
 use crate::FtlError;

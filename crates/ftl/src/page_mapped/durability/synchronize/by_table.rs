@@ -1,4 +1,4 @@
-//! A recovery that reads the whole translation table: what it names is live (LazyFTL).
+//! A recovery that reads the whole translation table: pages that it names are live (LazyFTL).
 
 use super::found::FoundEntries;
 use super::gathered::{Gathered, PagedDrive};

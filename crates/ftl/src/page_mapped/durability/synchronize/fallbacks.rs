@@ -1,9 +1,10 @@
-//! What would count if the pages that may have been in flight turned bad, before they are copied.
+//! Fallbacks: what would count if the suspect pages turned bad, before they are copied.
 //!
-//! That is, by each version of a translation page that may come to count: what it names, or of a logical page the newest
-//! page that it does not know and that cannot have been in flight. Those versions are the newest of all, the newest that
-//! cannot have been in flight, and all since that may have been. And of copies of one content the first and the last but
-//! one: the host may have been told that it is safe, and it is then, whatever became of the copies that recoveries made.
+//! A fallback follows from each version of a translation page that may come to count. It is what that version names. Or
+//! it is the newest page of a logical page that is not in that version and is not suspect. These versions may come to
+//! count: the newest of all, the newest that is not suspect, and all suspect ones since. And of copies of one content
+//! the first and the last but one may. The host may have been told that it is safe, and it is then, whatever became of
+//! the copies that recoveries made.
 
 use super::found::FoundEntries;
 use super::gathered::{Gathered, PagedDrive};

@@ -1,4 +1,4 @@
-//! What the scan of user pages finds: the pages that it has met, and entries that no translation page knows.
+//! The result of the scan of user pages: the pages that it has met, and entries that no translation page has.
 
 use super::translation::Translation;
 use crate::barriers::{Barrier, Barriers};

@@ -1,4 +1,4 @@
-//! What tells a recovery that synchronizes which pages are live.
+//! The source from which a recovery that synchronizes takes which pages are live.
 
 use super::found::{FoundEntries, MetPage};
 use super::gathered::{Gathered, PagedDrive};

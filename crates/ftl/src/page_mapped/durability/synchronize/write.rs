@@ -1,4 +1,4 @@
-//! What a recovery that synchronizes writes: copies of what may have been in flight, then translation pages.
+//! The writes of a recovery that synchronizes: copies of suspect pages, then translation pages.
 
 use super::found::FoundEntries;
 use super::gathered::{Gathered, PagedDrive};

@@ -1,9 +1,9 @@
 //! User blocks that were written since the last flush of a page validity log.
 //!
-//! What only the log's buffer knows is lost when the power fails. But each user page says in its spare area which page it
-//! made stale, so a recovery finds that again in the pages written since the flush; and none of their blocks may be
-//! erased before the next one. GeckoFTL (section 5.3) says of IB-FTL that its recovery scans the log, and nothing of the
-//! entries that were not on flash yet.
+//! Entries that are in the log's buffer alone are lost when the power fails. But each user page says in its spare area
+//! which page it made stale. So a recovery finds the entries again in the pages written since the flush. None of their
+//! blocks may be erased before the next flush. GeckoFTL (section 5.3) says of IB-FTL that its recovery scans the log.
+//! It does not mention the entries that were not on flash yet.
 
 use crate::RamLedger;
 use crate::barriers::Barrier;

@@ -1,4 +1,4 @@
-//! Putting an extent into the tree: what it makes stale there is cut away (µ-FTL section 4.2.3).
+//! Putting an extent into the tree: extents that it makes stale there are cut away (µ-FTL section 4.2.3).
 
 use super::{EXTENT_PAGES_MAX, Extent, MuMapping};
 use crate::FtlError;

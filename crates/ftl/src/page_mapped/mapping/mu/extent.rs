@@ -10,8 +10,8 @@
 //! | | 31 | the part of a block: the block and which 32 pages of it |
 //! | its record | 32 | a bit for each page that is stale |
 //!
-//! Where a drive has more pages than 25 bits say (128 GiB of pages of 4 KiB), records have 40 bits and 33 of them are the
-//! page's (the paper's extension, section 4.2.1); keys stay as they are.
+//! A drive may have more pages than 25 bits can number (128 GiB of pages of 4 KiB). Then records have 40 bits and 33 of
+//! them are the page's (the paper's extension, section 4.2.1). Keys stay as they are.
 //!
 //! An extent lies in one block and one partition, and has up to 128 pages.
 

@@ -3,19 +3,19 @@
 //! The tree itself is the composition's: bitmap entries of the validity store may stand in it as well. It is lent with
 //! the flash ([`MetaIo::tree`]).
 //!
-//! - **A request is an extent for each block that it goes to.** Its pages are written one by one, and what was written and goes
-//!   on where the page before it ended gathers in RAM; the tree learns of it when the request is done, or with the next page
-//!   that is somewhere else. Until then what RAM says counts.
-//! - **Invalidation** cuts what is in the tree already: cases 0 to 3 of section 4.2.3 (`cut.rs`).
-//! - **Trimmed and lost pages** are extents as well, which the paper does not have. Tombstone pages, which make trims
+//! - **A request is an extent for each block that it goes to.** Its pages are written one by one. Pages that go on
+//!   where the page before them ended gather in RAM. The tree is updated when the request is done, or with the next
+//!   page that is elsewhere. Until then RAM counts.
+//! - **Invalidation** cuts extents that are in the tree already: cases 0 to 3 of section 4.2.3 (`cut.rs`).
+//! - **Trimmed and lost pages** are extents as well, which the paper does not have. Tombstones, which make trims
 //!   survive, are made of them as they are of a table in RAM.
 //!
-//! **Power cuts**, of which the paper says nothing: what is in the tree is in the spare areas of the pages of the host's as
-//! well, and in tombstone pages. So nothing in it has to be found again, no bitmap in it can be out of date, and its root
-//! may be in the write cache. A recovery scans the spare areas, as that of a table in RAM does, and writes a new tree from
-//! what it has found (`durability/scan/tree.rs`). A page of the tree that goes bad costs no data for the same reason: the drive
-//! comes up anew. (What a collection could not read, and the tree says is lost, is the exception, as of a table in RAM after a
-//! power cut: docs/LIMITATIONS.md.)
+//! **Power cuts**, which the paper does not mention: the content of the tree is in the spare areas of user pages as
+//! well, and in tombstones. So nothing in it has to be found again, and no bitmap in it can be out of date. Its root
+//! may be in the write cache. A recovery scans the spare areas, as that of a table in RAM does, and writes a new tree
+//! from them (`durability/scan/tree.rs`). A page of the tree that goes bad costs no data for the same reason: the drive
+//! mounts anew. (The exception is a page that a collection could not read and that the tree has as lost. The same
+//! exception holds for a table in RAM after a power cut: docs/LIMITATIONS.md.)
 
 mod cut;
 mod extent;

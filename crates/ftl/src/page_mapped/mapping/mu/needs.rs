@@ -1,8 +1,8 @@
 //! How much flash a µ-Tree of extents and bitmap entries can take, and how much it can program in a row.
 //!
-//! With a write cache of W pages an update that meets a page of it programs nothing. It is flushed when it is full; the leaf that
-//! is being changed is then as a rule changed once more. Without one, or with one of a single page, each update programs its
-//! path, and each node that it splits.
+//! With a write cache of W pages an update that meets a page of it programs nothing. The cache is flushed when it is
+//! full. The leaf that is being changed is then as a rule changed once more. Without a cache, or with one of a single
+//! page, each update programs its path, and each node that it splits.
 
 use super::{EXTENT_PAGES_MAX, MuMapping, PART_PAGES, entries_max, parts_of_block, regions};
 use crate::mu_tree::{HEIGHT_MAX, Layout};

@@ -1,4 +1,4 @@
-//! What the composition asks of extents in a µ-Tree.
+//! The mapping's interface to the composition, for extents in a µ-Tree.
 
 use super::lengths::Lengths;
 use super::{Extent, MuMapping, PENDING_MAX, TREE_UNREADABLE};

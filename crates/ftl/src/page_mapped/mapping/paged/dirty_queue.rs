@@ -1,17 +1,18 @@
-//! The dirty queue: bounds how many entries are dirty, and for how long (LazyFTL as GeckoFTL sections 2, 5.3 and 6 take
+//! The dirty queue: bounds how many entries are dirty, and for how long (LazyFTL as GeckoFTL sections 2, 5.3 and 6 have
 //! it).
 //!
-//! A ring of 2 D slots of the cache in order of update, where D is how many entries may be dirty. Each entry knows its
-//! latest place in it; earlier ones are skipped when their turn comes. Where D entries are dirty, the one updated longest
-//! ago is synchronized before there is another. So it is where the ring is full, which bounds the age of a dirty entry
-//! to 2 D updates: LazyFTL's entries have no such bound, and a few that are written over and over would never be
-//! synchronized. A read moves nothing in the ring, so the bound is exact. And the oldest entry is synchronized where no
-//! translation page was written for 2 D updates: what a recovery has to scan is known from the newest of those alone.
+//! It is a ring of 2 D slots of the cache in order of update, where D is how many entries may be dirty. Each entry has
+//! its latest place in it; earlier ones are skipped when their turn comes. Where D entries are dirty, the one updated
+//! longest ago is synchronized before there is another. The same happens where the ring is full, which bounds the age
+//! of a dirty entry to 2 D updates. LazyFTL's entries have no such bound. A few that are written over and over would
+//! never be synchronized. A read moves nothing in the ring, so the bound is exact. And the oldest entry is synchronized
+//! where no translation page was written for 2 D updates: only the newest of those pages show how far a recovery has to
+//! scan.
 //!
 //! With an entry that must go, LazyFTL synchronizes all others whose pages lie in the same block, and scans the cache
-//! for them. Here a cursor follows the ring behind the entry that went, some places and at the most one synchronization
-//! an update, and one block at a time: no host write waits for a whole block, and each update makes room for its own
-//! entry all the same. What leaves the dirty entries while a cursor is under way starts none.
+//! for them. Here a cursor follows the ring behind the entry that went. It takes some places and at most one
+//! synchronization an update, and one block at a time. So no host write waits for a whole block, and each update makes
+//! room for its own entry all the same. Entries that become clean while a cursor is under way start none.
 //!
 //! Marks say where in program order the updates stand that are still in the ring.
 

@@ -1,14 +1,13 @@
 //! The demand-paged mapping: translation pages on flash, a directory of them and a cache of entries in RAM.
 //!
 //! Follows DFTL as GeckoFTL sections 2 and 4 describe it. A *translation page* holds the entries of consecutive logical
-//! pages, four bytes each. The *global mapping directory* (GMD), or a B+-tree of which the root alone is in RAM
-//! (`tree.rs`), says where each translation page is. The cache holds
-//! entries as they are used; those that a translation page does not know yet are dirty. When the entry used longest ago
-//! must go and is dirty, its translation page is *synchronized*: read, brought up to date with all of its dirty
-//! entries, and written anew.
+//! pages, four bytes each. The *global mapping directory* (GMD) says where each translation page is. A B+-tree of which
+//! the root alone is in RAM can take its place (`tree.rs`). The cache holds entries as they are used. An entry that is
+//! newer than its translation page is dirty. When the entry used longest ago must go and is dirty, its translation page
+//! is *synchronized*: read, brought up to date with all of its dirty entries, and written anew.
 //!
-//! Which before-image a host write makes stale is known at once where the entry is cached. Where it is not,
-//! [`OnMiss::Fetch`] reads the translation page for it, and [`OnMiss::Lazy`] leaves it to the next synchronization and
+//! Where the entry is cached, the before-image that a host write makes stale is found at once. Where it is not,
+//! [`OnMiss::Fetch`] reads the translation page for it. [`OnMiss::Lazy`] leaves it to the next synchronization and
 //! marks the entry: there is an unidentified invalid page (UIP, section 4.1).
 //!
 //! Not as the paper says, because pages would be lost (found by trying its rules):

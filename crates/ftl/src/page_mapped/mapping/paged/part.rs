@@ -1,4 +1,4 @@
-//! What the composition asks of the demand-paged mapping.
+//! The mapping's interface to the composition, for the demand-paged mapping.
 
 use super::cache::Slot;
 use super::table::TranslationTable;

@@ -1,17 +1,16 @@
-//! Entries that a recovery found by scanning the pages written last, and what becomes of them (GeckoFTL section 4.3 and
-//! appendix C.3).
+//! Entries that a recovery found by scanning the pages written last (GeckoFTL section 4.3 and appendix C.3).
 //!
 //! The paper takes every page found for a dirty entry, and leaves it to later synchronizations to find out which were
-//! not: as many page reads as there are translation pages. But the spare area of a translation page, which a recovery
-//! reads anyway, tells when it was synchronized, and then it learnt of all of its dirty entries: a page that was written
-//! before is known to it, or was overruled by a trim, and one that was written later is not. So the entries that a
-//! recovery enters are those that were dirty, and no others.
+//! not. That costs as many page reads as there are translation pages. But a recovery reads the spare area of a
+//! translation page anyway, and it shows when the page was synchronized. All of its dirty entries were written then. A
+//! user page written before is in it, or was overruled by a trim, and one that was written later is not. So a recovery
+//! enters exactly the entries that were dirty.
 //!
-//! What it cannot tell is whether the before-image, which the translation page names, was reported. The entry is marked
-//! as unsure of that (C.3.2). When the translation page is read for the next synchronization, the before-image is
-//! reported if it still is this logical page, and was written before the translation page was synchronized. The paper
-//! looks at the logical page alone: if the physical page was erased and written again with the same logical page, its
-//! newest content would be reported as stale.
+//! It cannot tell whether the before-image, which the translation page names, was reported. The entry is marked as
+//! unsure of that (C.3.2). The translation page is read for the next synchronization. The before-image is reported then
+//! if it still is this logical page, and was written before the translation page was synchronized. The paper looks at
+//! the logical page alone. If the physical page was erased and written again with the same logical page, its newest
+//! content would be reported as stale.
 
 use super::{PagedMapping, Slot, get, put};
 use crate::FtlError;

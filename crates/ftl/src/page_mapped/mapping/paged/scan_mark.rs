@@ -1,7 +1,7 @@
 //! How far back a recovery must look, in the four bytes that a translation page's spare area has room for.
 //!
-//! Two distances from the page's version, itself a moment in program order: eleven bits and an exponent each, rounded
-//! up, so that a recovery looks too far back by less than a thousandth and never not far enough.
+//! These are two distances from the page's version, itself a moment in program order. Each has eleven bits and an
+//! exponent, rounded up. So a recovery looks too far back by less than a thousandth and never not far enough.
 
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::durability::ScanFrom;

@@ -1,9 +1,9 @@
-//! How few entries are dirty, and how a recovery synchronizes those that it has found (LazyFTL as GeckoFTL section 6
-//! takes it).
+//! Limits on dirty entries, and how a recovery synchronizes those that it has found (LazyFTL as GeckoFTL section 6 has
+//! it).
 //!
 //! A translation page is always written with all of its dirty entries, and its version is the moment in program order.
-//! So of the user pages of its range it knows those that were programmed before, and no other: a recovery need not ask
-//! which of the entries that it finds are known.
+//! So it has exactly those user pages of its range that were programmed before. The version alone shows a recovery
+//! which of the entries that it finds are in the page.
 
 use super::dirty_queue::DirtyQueue;
 use super::{PagedMapping, Slot, get, put, scan_mark};

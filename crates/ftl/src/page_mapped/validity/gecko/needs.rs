@@ -1,8 +1,8 @@
 //! How much flash Logarithmic Gecko can take, and how much it can write in a row, for any size ratio.
 //!
-//! Three things bound it. A run is in level i where it has from Tⁱ to Tⁱ⁺¹ − 1 pages, and each level has one at the
-//! most: two that meet are merged. No run is longer than one with an entry for every part of every block. And a merge
-//! that reaches level i needs Tⁱ pages above it, so it happens once in Tⁱ flushes, and once more for what had gathered
+//! Three things bound it. A run is in level i where it has from Tⁱ to Tⁱ⁺¹ − 1 pages, and each level has at most one:
+//! two that meet are merged. No run is longer than one with an entry for every part of every block. And a merge that
+//! reaches level i needs Tⁱ pages above it. So it happens once in Tⁱ flushes, and once more for what had gathered
 //! before.
 
 use super::Tuning;

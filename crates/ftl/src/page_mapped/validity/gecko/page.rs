@@ -1,9 +1,19 @@
 //! A Gecko page on flash: entries sorted by key, as columns (GeckoFTL sections 3 and 3.3, figures 3 and 6).
 //!
-//! Little-endian. A header of 48 bytes: entries on the page (u16), the run's level (u8), flags (u8: 1 on a run's
-//! last page, 2 where pages of runs could not be read so far), the page's place in the run (u32), the first and the last flush that the run covers (u64 each), and of the last of them
-//! three moments in program order (u64 each): when it froze the buffer, and the two of its [`ScanFrom`]. Then V keys of
-//! four bytes, each with the entry's flags in its two highest bits, and V parts of a block's bitmap, packed bit by bit.
+//! Little-endian. First comes a header of 48 bytes:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 2 | entries on the page (u16) |
+//! | 1 | the run's level (u8) |
+//! | 1 | flags (u8): 1 on a run's last page, 2 where pages of runs could not be read so far |
+//! | 4 | the page's place in the run (u32) |
+//! | 8 + 8 | the first and the last flush that the run covers (u64 each) |
+//! | 8 | when the last flush froze the buffer, in program order (u64) |
+//! | 8 + 8 | the two moments of its [`ScanFrom`] (u64 each) |
+//!
+//! Then come V keys of four bytes, each with the entry's flags in its two highest bits. Behind them are V parts of a
+//! block's bitmap, packed bit by bit.
 
 use crate::page_mapped::durability::ScanFrom;
 use phelsuma_nand::Geometry;

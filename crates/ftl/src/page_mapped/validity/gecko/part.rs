@@ -1,4 +1,4 @@
-//! What the composition asks of Logarithmic Gecko.
+//! The validity store's interface to the composition, for Logarithmic Gecko.
 
 use super::page::{ERASED, GeckoPage};
 use super::run::Run;

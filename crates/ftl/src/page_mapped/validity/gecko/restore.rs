@@ -1,9 +1,9 @@
-//! Finding the runs again when the power is back (GeckoFTL appendix C.1), and what they say of every block (step 5 of
+//! Finding Gecko's runs again at a mount, and what they say of every block (GeckoFTL appendix C.1 and step 5 of
 //! GeckoRec).
 //!
-//! The paper takes the newest run of each level. A run that was merged away but whose block is not erased yet can be
-//! that one; so here the first page of a run names the flushes that the run covers, and the runs are those that cover
-//! every flush once. A run of which a page is missing was never finished, or is being erased.
+//! The paper takes the newest run of each level. That may be a run that was merged away but whose block is not erased
+//! yet. So here the first page of a run names the flushes that the run covers. The runs that count are those that
+//! together cover every flush once. A run of which a page is missing was never finished, or is being erased.
 
 use super::merge::LAST;
 use super::page::{FREE, GeckoPage, RunHeader};

@@ -2,19 +2,19 @@
 //! appendix E has it).
 //!
 //! An entry names the page, when it became stale, and the entry before it of the same block. Entries gather in a buffer
-//! the size of a page; RAM holds the newest entry of every block, and where each page of the log is. A GC query follows
+//! the size of a page. RAM holds the newest entry of every block, and where each page of the log is. A GC query follows
 //! the victim's chain backwards: every page of the log that the chain touches is read once. `cleaning.rs` keeps the log
 //! short.
 //!
 //! Faithful: the log, the chains with their first link in RAM, the timestamps, the erase-timestamps in RAM, X = 2 D.
 //! Ours, where the paper is silent or goes wrong:
-//! - Links are *positions*, numbers that entries have for good: flash pages are used again, and a link into what has
-//!   been cleaned would lead to somebody else's entry. A position below the log's oldest page is the end of the chain.
+//! - Links are *positions*, numbers that entries have for good. Flash pages are used again, and a link into a cleaned
+//!   page would lead to an entry of another block. A position below the log's oldest page is the end of the chain.
 //! - Chains are cut when a block is erased, so that a query compares no timestamps.
 //! - At run time an entry's own position is its timestamp: RAM holds from which position on entries of a block count.
 //!   The moment in program order stands on flash, for a recovery.
-//! - An entry may stand for a page and all behind it: what a failed program leaves, and blocks of which nothing is
-//!   live.
+//! - An entry may stand for a page and all behind it. A failed program leaves such pages, and so do blocks of which
+//!   nothing is live.
 //! - A page is not programmed before everything that it reports on is on flash. Pages that were cleaned are stale only
 //!   once what was kept of them is on flash again.
 

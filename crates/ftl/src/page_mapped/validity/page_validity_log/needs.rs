@@ -1,10 +1,11 @@
 //! How long the log can become, and how much it can write in a row.
 //!
 //! Let L be the entries that count, all different: no more than there are pages, P. Cleaning takes r pages out for the
-//! room of one that new entries take. A turn of a log of S entries so leaves no more than S / r + L; and at no time in
-//! it can more have come than L / r beyond S, because in the first L that are cleaned all may count, and in no others.
-//! Without repeats the log so has no more than r / (r − 1) P + P / r entries; beyond r / (r − 1) P there are repeats,
-//! or it is in the middle of such a turn: then they are looked for, and the same holds with them.
+//! room of one that new entries take. So a turn of a log of S entries leaves no more than S / r + L. All may count only
+//! in the first L that are cleaned. So at no time in the turn can more than L / r have come beyond S.
+//!
+//! Without repeats the log so has no more than r / (r − 1) P + P / r entries. A log beyond r / (r − 1) P has repeats,
+//! or is in the middle of such a turn. Then repeats are looked for, and the same bound holds with them.
 
 use super::PageValidityLog;
 use super::cleaning::PAGES_PER_PAGE;

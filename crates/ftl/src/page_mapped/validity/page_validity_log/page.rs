@@ -1,11 +1,25 @@
 //! A page of the log on flash, byte by byte (GeckoFTL appendix E).
 //!
-//! Little-endian. A header of 56 bytes: entries on the page (u16), flags (u8), five bytes of nothing, and six numbers
-//! of eight bytes: the page's number in the log, the number of the oldest page that counts, program order when the page
-//! was made, and of the last flush that is complete with this page, or was before it, when it froze the buffer and the
-//! two moments of its [`ScanFrom`]. Then entries of twelve bytes: the stale page, in the highest bit whether everything
-//! behind it in its block is stale as well; how many positions before this one the block's previous entry stands, 0
-//! where there is none; and how long before the page was made the entry was, in program order.
+//! Little-endian. First comes a header of 56 bytes:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 2 | entries on the page (u16) |
+//! | 1 | flags (u8) |
+//! | 5 | unused |
+//! | 8 | the page's number in the log |
+//! | 8 | the number of the oldest page that counts |
+//! | 8 | when the page was made, in program order |
+//! | 8 | when the last flush that this page completes, or an earlier one, froze the buffer |
+//! | 8 + 8 | the two moments of that flush's [`ScanFrom`] |
+//!
+//! Then come entries of twelve bytes:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 4 | the stale page; in the highest bit whether everything behind it in its block is stale as well |
+//! | 4 | how many positions before this one the block's previous entry stands, 0 where there is none |
+//! | 4 | how long before the page was made the entry was, in program order |
 
 use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;

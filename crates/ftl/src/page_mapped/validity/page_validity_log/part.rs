@@ -1,4 +1,4 @@
-//! What the composition asks of the page validity log.
+//! The validity store's interface to the composition, for the page validity log.
 
 use super::page::LogEntry;
 use super::{LOST_PAGE, NONE, PageValidityLog, Stale};

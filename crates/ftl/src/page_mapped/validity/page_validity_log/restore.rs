@@ -1,7 +1,7 @@
-//! Finding the log again when the power is back, and what it says of every block.
+//! Finding the log again at a mount, and what it says of every block.
 //!
 //! The newest page names the oldest that counts. All in between are read, which is what the paper charges IB-FTL's
-//! recovery with (GeckoFTL section 5.3): the newest entry of each block is found no other way. Timestamps tell which
+//! recovery with (GeckoFTL section 5.3): the newest entry of each block is found no other way. Timestamps show which
 //! entries are older than the last erase of their block: those from before its first page was programmed.
 
 use super::page::{LogPage, copy};

@@ -1,14 +1,14 @@
 //! A chain of groups as a Markov chain (MCAM): what each group would move, from how long pages live.
 //!
-//! Everything is counted per page that the host writes, which is the unit of time as well. A group into which f pages
-//! come and that has room for s keeps each of them for t = s / f, if its blocks are collected in the order in which they
-//! were closed. What is live then goes on. So a page that is live when it leaves the g-th group has lived for the sum of
-//! the times up to there, and the distribution says how many do.
+//! Everything is counted per page that the host writes, which is the unit of time as well. Let f pages come into a
+//! group that has room for s. It keeps each of them for t = s / f, if its blocks are collected in the order in which
+//! they were closed. Pages that are live then go on. So a page that is live when it leaves the g-th group has lived for
+//! the sum of the times up to there. The distribution says how many do.
 //!
-//! The last group keeps what it moves: it holds pages that have been through it once, twice and so on. With time t a page
-//! is moved at each age T + t, T + 2t ... that it lives to see, T being when it came. Its room decides t. Pages that were
-//! not written for so long that no interval was seen go round there too, all the time. Greedy does a little better than
-//! the order of closing there; the prediction is for the latter.
+//! The last group keeps what it moves: it holds pages that have been through it once, twice and so on. Let T be the age
+//! at which a page came. With time t it is moved at each age T + t, T + 2t ... that it lives to see. The group's room
+//! decides t. Some pages were not written for so long that no interval was seen. They go round there too, all the time.
+//! Greedy does a little better there than the order of closing; the prediction is for the latter.
 
 use super::intervals::{SurvivalCurve, alive_after, alive_at};
 use crate::policy::notes::GROUPS_MAX;

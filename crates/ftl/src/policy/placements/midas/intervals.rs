@@ -1,11 +1,11 @@
 //! The distribution of update intervals (UID): how many pages the host writes from one write of a page to the next.
 //!
-//! Counted are pairs: the interval that ended with one write of a page and the one that ended with the next. The first
+//! It counts pairs: the interval that ended with one write of a page and the one that ended with the next. The first
 //! decides whether the page went to HOT, the second how long it lived. Intervals are counted in steps that grow with
-//! them: eight of them double the length, for the first of a pair two.
+//! them: eight of them double the length. For the first of a pair two do.
 //!
-//! Every write counts. A sample of the pages, as the paper has, would take less RAM, and under skewed writes be wrong by
-//! whether the few pages that are written most are in it.
+//! Every write counts. The paper has a sample of the pages, which would take less RAM. Under skewed writes it would be
+//! wrong by whether the few pages that are written most are in it.
 
 use crate::RamLedger;
 use alloc::boxed::Box;

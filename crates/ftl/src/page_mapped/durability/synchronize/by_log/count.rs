@@ -1,4 +1,4 @@
-//! How many pages are live in each block, by what the log knows and what it is to be told.
+//! How many pages are live in each block, by the log and by the entries that are to be added to it.
 
 use super::LiveByLog;
 use crate::page_mapped::durability::common::{BlockInformation, Silent};

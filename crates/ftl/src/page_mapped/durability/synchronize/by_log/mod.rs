@@ -1,17 +1,17 @@
-//! What the page validity log knew that is not on flash: entries that were in its buffer when the power failed.
+//! Recovering the entries of the page validity log that were in its buffer when the power failed.
 //!
 //! GeckoFTL (section 5.3) has IB-FTL's recovery read the whole log, and is silent on these. Here they are found again,
-//! because whatever makes a page stale says so elsewhere as well, in something that a recovery reads anyway:
+//! because every operation that makes a page stale also leaves that in something that a recovery reads anyway:
 //!
 //! - A user page names in its spare area the page whose place it took. All that were written since the last flush are
-//!   looked at, and until there is another flush none of their blocks is erased (`young.rs`).
-//! - The entry of a trimmed page, in its translation page, names the page that was. Those that were synchronized since the
-//!   last flush are read.
-//! - What a page names is stale if it still holds the same logical page, and an older copy of it; or nothing that can be
-//!   read.
-//! - What was never written in a block, or torn, is not live.
-//! - Where the last place of a page was lost with its translation page, the page that takes its place says that, and so
-//!   does the entry of a trimmed one. From then on, for good, only the mapping tells what is live.
+//!   examined. Until there is another flush none of their blocks is erased (`young.rs`).
+//! - The entry of a trimmed page, in its translation page, names the page that was. Those that were synchronized since
+//!   the last flush are read.
+//! - A page that is so named is stale if it still holds the same logical page, and an older copy of it. It is stale as
+//!   well if it cannot be read.
+//! - Pages of a block that were never written, or are torn, are not live.
+//! - The last place of a page may be lost with its translation page. Then the page that takes its place says that, and
+//!   so does the entry of a trimmed one. From then on, for good, the mapping alone decides which pages are live.
 //!
 //! No older version of a translation page is needed, so these may be collected like all others.
 

@@ -1,4 +1,4 @@
-//! What was made stale since the log has heard of it.
+//! Pages that became stale and are not in the log yet.
 
 use super::LiveByLog;
 use crate::medium::marks::{PointsBack, SpareMarks};

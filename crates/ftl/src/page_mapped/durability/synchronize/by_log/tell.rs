@@ -1,4 +1,4 @@
-//! The log is told what it did not know.
+//! Adding the entries to the log that were missing.
 
 use super::LiveByLog;
 use crate::FtlError;

@@ -1,16 +1,17 @@
-//! Translation pages as the leaves of a B+-tree: only the root is in RAM, and a few inner nodes are cached (µ-FTL as
-//! GeckoFTL section 5.3 takes it).
+//! Translation pages as the leaves of a B+-tree, of which only the root and a few cached inner nodes are in RAM.
+//!
+//! This is µ-FTL as GeckoFTL section 5.3 has it.
 //!
 //! An inner node is a page on flash that names its children, four bytes each. Writing a translation page changes its
 //! parent, which is cached for it and dirty from then on. A dirty node is written when it is evicted, and changes its
-//! own parent in turn: where that is not cached, it takes the slot of its child. So one translation page makes at most
+//! own parent in turn. Where that is not cached, it takes the slot of its child. So one translation page makes at most
 //! one node a level be written, however few nodes the cache has room for.
 //!
-//! Finding out where a page is leaves dirty nodes where they are if it must not write; then a node that finds no room
-//! is read again each time.
+//! A lookup that must not write leaves dirty nodes where they are. Then a node that finds no room is read again each
+//! time.
 //!
-//! Not said by the paper, which leaves all of this open: the cache and its size are declared apart from the cache of
-//! mapping entries; all of a node's children are taken for lost when it cannot be read, until each is written anew.
+//! The paper leaves all of this open. Decided here: the cache and its size are declared apart from the cache of mapping
+//! entries. When a node cannot be read, all of its children are taken for lost, until each is written anew.
 
 mod moves;
 mod node_cache;
