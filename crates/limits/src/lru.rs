@@ -1,9 +1,9 @@
 //! First in, first out: the block written longest ago is collected, in the limit of large blocks.
 //!
-//! Source: the classic argument of Menon's and Robinson's log-structured arrays, and of Desnoyers 2012. In one
-//! round of the log every logical page is written α(1 − x) times on average, x being the share of pages still
-//! valid when their block comes round again; with random writes x is the chance of not being hit. Hence
-//! x = exp(−α(1 − x)), and WA = 1/(1 − x) as each block yields 1 − x of its pages.
+//! Source: the classic argument of Menon's and Robinson's log-structured arrays, and of Desnoyers 2012. Let x be the
+//! share of pages still valid when their block comes round again. In one round of the log every logical page is written
+//! α(1 − x) times on average. With random writes x is the chance of not being hit. Hence x = exp(−α(1 − x)). WA = 1/(1
+//! − x), as each block yields 1 − x of its pages.
 
 use crate::error::LimitError;
 use crate::solve::{bisect, check_ratio};

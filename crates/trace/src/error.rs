@@ -1,5 +1,4 @@
-//! What can go wrong with a trace: one clear line each, saying what is wrong, where, and what would
-//! be right.
+//! What can go wrong with a trace: one clear line each, with the error, where it is, and what would be right.
 
 use std::io;
 use std::sync::Arc;

@@ -1,9 +1,12 @@
-//! What is in a trace, or what a workload asks: one streaming pass, everything counted in pages and bytes.
+//! The content of a trace, or the requests of a workload: one streaming pass, everything counted in pages and bytes.
 //!
-//! Memory: 17 bytes per slot of a hash table that holds every page ever *written*, which is 20 to 39
-//! bytes per unique written page (half as much again for a moment when a table grows); 16 bytes per run
-//! of neighbouring pages for what is read or written; 16 bytes for each of at most 65,536 distinct
-//! request sizes. Over [`UNIQUE_PAGES_MAX`] written pages the pass stops with an error.
+//! Memory:
+//! - 17 bytes per slot of a hash table that holds every page ever *written*. That is 20 to 39 bytes per unique written
+//!   page (half as much again for a moment when a table grows);
+//! - 16 bytes per run of neighbouring pages that are read or written;
+//! - 16 bytes for each of at most 65,536 distinct request sizes.
+//!
+//! Over [`UNIQUE_PAGES_MAX`] written pages the pass stops with an error.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
-//! A trace whose requests are in memory, as columns; and where a trace comes from, be it that or a file.
+//! A trace whose requests are in memory, as columns.
+//!
+//! Also the choice of where a trace comes from, be it that or a file.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! The three shapes of a request: as recorded (bytes), as asked of a drive (pages), and whatever
-//! yields the latter.
+//! The three shapes of a request: as recorded (bytes), as it goes to a drive (pages), and a source of the latter.
 
 use serde::Serialize;
 

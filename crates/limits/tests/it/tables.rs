@@ -1,7 +1,7 @@
 //! Every analytic figure of the published tables against the computed value.
 //!
-//! The figures here are what others printed, or what was derived by hand from the equations; the models must
-//! come within half a unit of the last printed digit. Where more is allowed, the reason stands beside it.
+//! The figures here were printed by others, or derived by hand from the equations. The models must come within half a
+//! unit of the last printed digit. Where more is allowed, the reason stands beside it.
 
 use phelsuma_limits::gecko_ram::gecko_ram;
 use phelsuma_limits::gecko_recovery::{RecoveryCosts, recovery_seconds};

@@ -1,8 +1,8 @@
 //! A simulated chip set.
 //!
-//! It keeps every rule of [`Nand`], answers violations with typed errors, keeps time by dies and channels, counts
-//! operations by purpose, lets somebody listen, and can be cut at any operation with any named fault. It knows nothing
-//! of FTLs, and FTLs know nothing of its inside.
+//! It keeps every rule of [`Nand`], answers violations with typed errors, and keeps time by dies and channels. It
+//! counts operations by purpose, has listeners, and can be cut at any operation with any named fault. It does not
+//! depend on FTLs, and FTLs do not depend on its inside.
 //!
 //! Simplified: every page of a chip takes the same time; reads disturb nothing; ECC corrects nothing by itself.
 

@@ -1,8 +1,8 @@
 //! Writing traces: from any reader to a few formats that others can read.
 //!
-//! Only what a format can express is written. A request that it cannot express (a trim in DiskSim
-//! ASCII, an odd byte in sectors) is an error, or is left out and counted where that was asked for;
-//! nothing is rounded. The exception is time, where each format has a resolution; see each file.
+//! Only what a format can express is written. A request that it cannot express (a trim in DiskSim ASCII, an odd byte in
+//! sectors) is an error. On request it is left out and counted instead. Nothing is rounded. The exception is time,
+//! where each format has a resolution; see each file.
 
 use std::io::Write;
 

@@ -1,5 +1,6 @@
-//! A trace as a source of page requests: two passes, the first to learn the footprint or the devices,
-//! the second (and as many more as there are loops) to emit.
+//! A trace as a source of page requests, in two passes.
+//!
+//! The first collects the footprint or the devices. The second (and as many more as there are loops) emits.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Which pages of a workload are written equally often: what a drive that is told the future can be told.
+//! Which pages of a workload are written equally often: the future that a drive can be given.
 
 use super::address::{HotCold, Zipf};
 use super::{Workload, WorkloadError};

@@ -1,4 +1,4 @@
-//! Synthetic workloads: seeded sequences of requests over a drive of L logical pages; endless, but for `media`.
+//! Synthetic workloads: seeded sequences of requests over a drive of L logical pages, endless but for `media`.
 //!
 //! | spec | what it asks |
 //! | --- | --- |
@@ -10,19 +10,21 @@
 //! | `media:KIND,OPTIONS` | 6 GB of files (`pic`, `mp3` or `mov`) copied to a FAT32-like volume of 8 GB, then ten times 2 GB deleted and 2 GB copied; ends |
 //! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume: metadata, temporary and cached files, documents, downloads |
 //!
-//! Popular pages are scattered over the drive by a seeded permutation, so that popularity does not mean
-//! adjacency. `OPTIONS` are separated by commas: `read=P`, `trim=P`, `flush=P` (percent of requests; the
-//! rest are writes), `pages=N` or `pages=A-B` (pages per request, uniform), or instead of it
-//! `bytes=N` or `bytes=A-B` (whole 512-byte sectors per request, uniform, beginning at any sector of the
-//! page that INNER names). A request that would run past the end of the drive is moved back to end there
-//! (`sequential` starts over instead).
+//! Popular pages are scattered over the drive by a seeded permutation, so that popularity does not mean adjacency.
+//! `OPTIONS` are separated by commas:
+//! - `read=P`, `trim=P`, `flush=P`: percent of requests; the rest are writes;
+//! - `pages=N` or `pages=A-B`: pages per request, uniform;
+//! - `bytes=N` or `bytes=A-B` instead: whole 512-byte sectors per request, uniform, beginning at any sector of the page
+//!   that INNER names.
 //!
-//! `media` and `desktop` are workloads of files, which write alone (`files` says what and why). Their options are
-//! `trim`, which trims what is deleted, and for `media` `rounds=N` instead of ten. `media` ends after its rounds: a run
-//! of it counts all of it unless it is told otherwise. `desktop` knows time ([`Workload::is_timed`]).
+//! A request that would run past the end of the drive is moved back to end there (`sequential` starts over instead).
 //!
-//! Same spec, drive and seed: the same requests on any machine. Floating point is only used through
-//! operations that are exact or implemented in Rust.
+//! `media` and `desktop` are workloads of files, which only write (`files` says what and why). Their option `trim`
+//! trims deleted files. `media` also has `rounds=N` instead of ten. `media` ends after its rounds: by default a run of
+//! it counts all of it. `desktop` has times ([`Workload::is_timed`]).
+//!
+//! Same spec, drive and seed: the same requests on any machine. Floating point is only used through operations that are
+//! exact or implemented in Rust.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,24 +1,26 @@
-//! `media`: the multimedia traces of μ-FTL's paper (Lee et al., "μ-FTL: A Memory-Efficient Flash Translation Layer
-//! Supporting Multiple Mapping Granularities", EMSOFT 2008, Table 2).
+//! `media`: the multimedia traces of μ-FTL's paper (EMSOFT 2008, Table 2).
 //!
-//! An 8 GB FAT32 partition; 6 GB of pictures, MP3 files or movies are copied to it; then ten times 2 GB of them are
-//! deleted and 2 GB copied. Mean file sizes are the paper's: 1.9, 4.4 and 681 MB.
+//! The paper is Lee et al., "μ-FTL: A Memory-Efficient Flash Translation Layer Supporting Multiple Mapping
+//! Granularities".
 //!
-//! **Scale.** On a drive of fewer logical bytes than 8 GiB the volume is the drive, and what the paper has as 6, 4 and
-//! 2 GB are three quarters, a half and a quarter of its clusters. Files keep their mean size, up to a twelfth of the
-//! volume, which is about the share of the movies in the paper; so pictures and MP3 files become fewer on a smaller drive,
-//! and movies smaller. On a larger drive the volume is its first 8 GiB.
+//! 6 GB of pictures, MP3 files or movies are copied to an 8 GB FAT32 partition. Then ten times 2 GB of them are deleted
+//! and 2 GB copied. Mean file sizes are the paper's: 1.9, 4.4 and 681 MB.
 //!
-//! What the paper does not say, and what is taken here:
-//! - GB and MB are 2^30 and 2^20 bytes, and data are written in requests of 64 KiB: 26 GB then are 425,984 requests, and
-//!   the paper counts 430,025 for the movies, metadata included.
-//! - The distribution of sizes: lognormal with σ = 0.35 (pictures of one camera), 0.4 (songs) and 0.1 (movies, made to
-//!   fit a CD). That sizes of files are lognormal is Douceur's and Bolosky's finding, the values of σ are assumptions.
-//!   The last file of a batch is as large as what is left of it.
-//! - Which files are deleted: any, equally likely, until no other one would bring it nearer to 2 GB; then as much is
-//!   copied as brings the volume back to 6 GB.
+//! **Scale.** On a drive of fewer logical bytes than 8 GiB the volume is the drive. The paper's 6, 4 and 2 GB are three
+//! quarters, a half and a quarter of its clusters then. Files keep their mean size, up to a twelfth of the volume,
+//! which is about the share of the movies in the paper. So pictures and MP3 files become fewer on a smaller drive, and
+//! movies smaller. On a larger drive the volume is its first 8 GiB.
+//!
+//! Where the paper is silent, this is assumed:
+//! - GB and MB are 2^30 and 2^20 bytes, and data are written in requests of 64 KiB. 26 GB then are 425,984 requests.
+//!   The paper counts 430,025 for the movies, metadata included.
+//! - The distribution of sizes is lognormal with σ = 0.35 (pictures of one camera), 0.4 (songs) and 0.1 (movies, made
+//!   to fit a CD). That sizes of files are lognormal is Douceur's and Bolosky's finding; the values of σ are
+//!   assumptions. The last file of a batch fills what is left of it.
+//! - Files to delete are any, equally likely, until no other one would bring it nearer to 2 GB. Then as much is copied
+//!   as brings the volume back to 6 GB.
 //! - Names: `DSC01234.JPG` is a short one (one directory entry); songs and movies have up to 39 characters (four).
-//! - The host writes metadata back once a second, and a copy gets 8 MiB a second done, or a hundred deletions. FSInfo is
+//! - The host writes metadata back once a second. In a second a copy gets 8 MiB done, or a hundred deletions. FSInfo is
 //!   written once a batch.
 
 use rand_core::SeedableRng;

@@ -1,14 +1,21 @@
 //! An NTFS-like volume: a master file table, a journal, an allocation bitmap, directory indexes, files of extents.
 //!
-//! After B. Carrier, "File System Forensic Analysis" (2005), chapters 11 to 13: each file has a record of 1 KiB in the
-//! `$MFT`, the lowest free one; a directory is an index of 4 KiB blocks; `$Bitmap` has a bit for each cluster; changes of
-//! metadata are logged in `$LogFile`, round and round, before they are written in place; and extents are chosen by best
-//! fit (`best_fit`). Metadata stay in the host's memory until [`NtfsVolume::write_back`] writes the pages that have
-//! changed: the journal first, its last page anew each time until it is full.
+//! After B. Carrier, "File System Forensic Analysis" (2005), chapters 11 to 13:
+//! - each file has a record of 1 KiB in the `$MFT`, the lowest free one;
+//! - a directory is an index of 4 KiB blocks;
+//! - `$Bitmap` has a bit for each cluster;
+//! - changes of metadata are logged in `$LogFile`, round and round, before they are written in place;
+//! - extents are chosen by best fit (`best_fit`).
 //!
-//! Simplified: metadata lie at the beginning of the volume and do not grow (`$MFT` a 64th of it, `$LogFile` a 256th, at
-//! most 64 MiB); a record of the journal takes [`LOGGED_BYTES`] for a file created, grown or deleted; small files are not
-//! kept in their records; nothing is read.
+//! Metadata stay in the host's memory until [`NtfsVolume::write_back`] writes the pages that have changed. The journal
+//! comes first, its last page anew each time until it is full.
+//!
+//! Simplified:
+//! - metadata lie at the beginning of the volume and do not grow (`$MFT` a 64th of it, `$LogFile` a 256th, at most 64
+//!   MiB);
+//! - a record of the journal takes [`LOGGED_BYTES`] for a file created, grown or deleted;
+//! - small files are not kept in their records;
+//! - nothing is read.
 
 use std::collections::BTreeSet;
 

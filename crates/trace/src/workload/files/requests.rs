@@ -1,4 +1,4 @@
-//! What a volume asks of the drive: ranges of bytes become requests of pages, in the order of the calls.
+//! The requests of a volume: ranges of bytes become requests of pages, in the order of the calls.
 
 use std::collections::VecDeque;
 
