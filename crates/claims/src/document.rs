@@ -9,8 +9,8 @@
 //! | `claims` | what the paper says, its number, and the expression that measures it |
 //! | `figures` | series for a CSV file: a line for each run, or for each point of the runs' series; and how it is drawn |
 //!
-//! Words, commands and expressions may differ from scale to scale (`{ quick = "…", large = "…", full = "…" }`); what
-//! has none at a scale cannot be run there, but what has none at the large scale is there what it is at the full one.
+//! Words, commands and expressions may differ from scale to scale (`{ quick = "…", large = "…", full = "…" }`). One
+//! without a value at a scale cannot be run there. But one without a value at the large scale has that of the full one.
 
 use crate::drawing::Draw;
 use crate::error::ClaimsError;

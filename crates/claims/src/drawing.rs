@@ -1,5 +1,6 @@
-//! How a figure is drawn: fields of its entry that the report of `python/phelsuma` follows. Nothing here draws; what is
-//! misspelt is refused, so that no picture is of a kind that was guessed.
+//! How a figure is drawn: fields of its entry that the report of `python/phelsuma` follows.
+//!
+//! Nothing here draws. A misspelt field is refused, so that no kind of picture is guessed.
 
 use crate::document::Figure;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! What was measured, and the verdicts: `results-quick.json` and `results-full.json`.
+//! Findings: the measured values and the verdicts, as in `results-quick.json` and `results-full.json`.
 
 use crate::document::{Claim, Kind, Operator, Scale};
 use serde::{Deserialize, Serialize};

@@ -1,15 +1,16 @@
-//! What Dual Greedy's paper observes (section III-B, figure 3; section IV-A, figure 5): how long written pages live, and
-//! how long blocks are dormant, both in host pages written.
+//! How long written pages live, and how long blocks are dormant, both in host pages written.
 //!
-//! - The *lifetime* of a page is from its write to the write, or the trim, that makes it stale. A copy that a collection
-//!   makes goes on living; so this is a property of what the host asks, whatever the FTL.
+//! These are the observations of Dual Greedy's paper (section III-B, figure 3; section IV-A, figure 5).
+//!
+//! - The *lifetime* of a page is from its write to the write, or the trim, that makes it stale. A copy that a
+//!   collection makes goes on living. So this is a property of the host's requests, whatever the FTL.
 //! - A *dormant period* of a block is from one of its pages becoming stale to the next one of it that does. It is noted
 //!   with every page that becomes stale, but for the first since its block was erased. Which pages share a block is the
 //!   FTL's doing.
 //!
-//! An observer of the simulated flash: it sees what is programmed and erased, and so knows what an FTL with an unlimited
-//! memory would. No FTL is asked or told anything. Blocks of metadata are left out. It takes 20 bytes of memory for each
-//! logical page and 8 for each block.
+//! This is an observer of the simulated flash. It sees every program and erase, and so has what an FTL with an
+//! unlimited memory would have. No FTL takes part in it. Blocks of metadata are left out. It takes 20 bytes of memory
+//! for each logical page and 8 for each block.
 
 use crate::result::{Distribution, Distributions};
 use phelsuma_ftl::ExtentLook;

@@ -1,8 +1,8 @@
-//! Which logical pages hold data, as the host knows: what a recovery is held against.
+//! Which logical pages hold data, from the host's side: a recovery is checked against it.
 //!
-//! A bit a logical page, kept only where the power is going to be cut. That a page has *some* data of the host's is all
-//! that is known of it: the data of a run are all alike, so a page that came back older than it was is not noticed
-//! here. The crash laboratory tells versions apart.
+//! It is a bit a logical page, kept only where the power is going to be cut. The bit says only that a page has *some*
+//! data of the host's. The data of a run are all alike, so a page that came back older than it was is not noticed here.
+//! The crash laboratory tells versions apart.
 
 use phelsuma_ftl::HostPage;
 use phelsuma_nand::Content;

@@ -1,4 +1,4 @@
-//! The measured part of a run: what the drive looked like when it began, and what has happened since.
+//! The measured part of a run: the state of the drive when it began, and the changes since.
 
 use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;

@@ -1,5 +1,6 @@
-//! A drive that is asked step by step, by whoever decides each step when the one before is done: what a run is made of,
-//! without its protocol.
+//! A drive that is driven step by step, each step decided when the one before is done.
+//!
+//! A run is made of this, and adds its protocol.
 
 use crate::capacity::{formatted, settle_capacity};
 use crate::config::{RunConfig, RunError};

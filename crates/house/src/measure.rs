@@ -1,4 +1,4 @@
-//! What is counted.
+//! The counts that the house is measured by.
 
 use crate::house::House;
 use crate::modules::Crate;

@@ -1,7 +1,7 @@
 //! The modules of a crate, what each defines and imports, and to which file a name leads.
 //!
-//! A name is followed through imports, re-exports and globs as the compiler does. What only types know, a method's or a
-//! field's, is not: no name of a file is written there.
+//! A name is followed through imports, re-exports and globs as the compiler does. A method's or a field's is not: that
+//! needs types, and no name of a file is written there.
 
 use crate::source::{Source, flat, paths};
 use quote::ToTokens;

@@ -1,6 +1,6 @@
 //! One source file: its production code as tokens and as items.
 //!
-//! Production code is what is left without comments and without what is compiled for tests alone.
+//! Production code is without comments and without what is compiled for tests alone.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use std::collections::BTreeSet;

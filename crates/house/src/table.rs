@@ -1,4 +1,4 @@
-//! The table: what is measured, what it was, what it is, what it is to be.
+//! The table: each count, its former value, its value, its goal.
 
 use crate::graph::circles;
 use crate::house::House;

@@ -1,10 +1,12 @@
-//! nbdkit's interface for plugins, version 2 (`nbdkit-plugin.h`), as far as it is used: the structure that describes
-//! the plugin, and functions that turn what C passes into what [`server`](crate::server) takes.
+//! nbdkit's interface for plugins, version 2 (`nbdkit-plugin.h`), as far as it is used.
 //!
-//! This is the one place of the workspace that holds `unsafe`: a C interface has no other way in. Everything that is
-//! relied on is nbdkit's documentation (`nbdkit-plugin(3)`): a handle is what `open` returned and lives until `close`;
-//! a buffer has `count` bytes for the length of the call; strings end with a zero byte. Nothing unwinds out of here:
-//! a panic in an `extern "C"` function ends the process, and those of an FTL are caught below.
+//! It is the structure that describes the plugin, and functions that turn C's arguments into those of
+//! [`server`](crate::server).
+//!
+//! This is the one place of the workspace that holds `unsafe`: a C interface has no other way in. It relies only on
+//! nbdkit's documentation (`nbdkit-plugin(3)`). A handle comes from `open` and lives until `close`. A buffer has
+//! `count` bytes for the length of the call. Strings end with a zero byte. Nothing unwinds out of here: a panic in an
+//! `extern "C"` function ends the process, and those of an FTL are caught below.
 
 #![allow(unsafe_code)]
 

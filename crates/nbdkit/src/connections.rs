@@ -1,14 +1,14 @@
 //! Dropping every connection at once, as clients see it when the drive's power fails.
 //!
-//! nbdkit 1.32 offers a plugin no way to do that (`nbdkit_disconnect`, of later versions, ends the one connection that a
-//! request came on). So this looks through the process's descriptors for sockets that are connected and whose own
-//! address is the one that clients connect to, and takes the client's end away from them.
+//! nbdkit 1.32 offers a plugin no way to do that. (`nbdkit_disconnect`, of later versions, ends the one connection that
+//! a request came on.) So this looks through the process's descriptors for connected sockets whose own address is the
+//! one that clients connect to. It takes the client's end away from them.
 //!
-//! To shut such a socket down is not enough where several threads answer on a connection (`--realtime`): where one meets
-//! the error while another waits for its turn to answer, an assertion ends the server (`raw_send_socket`, `sock >= 0`).
-//! So the descriptor becomes another socket, with somebody who says no more and takes whatever is sent: nbdkit finds
-//! that its client has gone, nothing that it still answers is an error, and it closes the descriptor as usual. An answer
-//! that is being sent meanwhile goes to its client, who is owed it, to the end.
+//! To shut such a socket down is not enough where several threads answer on a connection (`--realtime`). One may meet
+//! the error while another waits for its turn to answer. Then an assertion ends the server (`raw_send_socket`, `sock >=
+//! 0`). So the descriptor becomes another socket, whose peer sends nothing more and takes whatever is sent. nbdkit
+//! finds that its client has gone, and no further answer is an error. It closes the descriptor as usual. An answer that
+//! is being sent meanwhile goes to its client, to the end: the client has a right to it.
 
 #![allow(unsafe_code)]
 

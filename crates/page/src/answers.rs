@@ -1,4 +1,4 @@
-//! What is answered to a request: from what was seen last, and without the drive's lock.
+//! The answers to requests: from the latest look at the drive, and without the drive's lock.
 
 use crate::looker::{Looker, Seen};
 use crate::state::About;

@@ -1,4 +1,4 @@
-//! The blocks of a drive, and what has become of them since they were looked at before.
+//! The blocks of a drive, and their changes since the look before.
 
 use phelsuma_ftl::BlockState;
 use phelsuma_nand::Kind;

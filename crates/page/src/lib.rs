@@ -1,9 +1,11 @@
-//! A page that shows a drive at work while it is served, and the same for programs: as JSON, as a map of its blocks, and
-//! in the text format of Prometheus. `docs/reference/page.md` has the paths.
+//! A page that shows a drive at work while it is served, and the same for programs.
 //!
-//! Two threads, whatever the number of clients: one looks at the drive (`looker`), and the other answers (`http`) with
-//! what was seen last. Answering never takes the drive's lock, and looking is done only while somebody asks, so many
-//! times a second at the most.
+//! Programs get JSON, a map of the drive's blocks, and the text format of Prometheus. `docs/reference/page.md` has the
+//! paths.
+//!
+//! There are two threads, whatever the number of clients. One looks at the drive (`looker`), and the other answers
+//! (`http`) from the latest look. Answering never takes the drive's lock. Looking is done only while there are
+//! requests, so many times a second at the most.
 
 mod answers;
 mod blocks;

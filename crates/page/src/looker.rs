@@ -1,4 +1,4 @@
-//! The thread that looks at the drive, so that the others need not: while somebody wants to know, twice a second.
+//! The thread that looks at the drive, so that the others need not: twice a second, while there are requests.
 
 use crate::blocks::Blocks;
 use phelsuma_serve::device::{Look, Served};

@@ -1,4 +1,4 @@
-//! What was seen of a drive in the text format of Prometheus (version 0.0.4).
+//! The latest look at a drive in the text format of Prometheus (version 0.0.4).
 //!
 //! `docs/reference/page.md` names the metrics.
 

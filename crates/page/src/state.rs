@@ -1,4 +1,4 @@
-//! What was seen of a drive, as JSON: `phelsuma.served/1`. `docs/JSON.md` has every key.
+//! The latest look at a drive, as JSON: `phelsuma.served/1`. `docs/JSON.md` has every key.
 
 use crate::blocks::{Blocks, Shown};
 use crate::looker::Seen;

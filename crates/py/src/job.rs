@@ -1,9 +1,9 @@
-//! The engine at work, on threads of its own: Python goes on, hears of progress, and can interrupt.
+//! The engine at work, on threads of its own: Python goes on, gets progress, and can interrupt.
 //!
-//! The thread that asked waits without the GIL and looks up ten times and more a second: it tells of progress, and asks
-//! Python whether there are signals. Where there are, the engine is told to stop, and is waited for no longer: it stops
-//! by itself at its next look at the clock, of which what it has no end of (a trace being read for the first time) may
-//! have none for a while.
+//! The calling thread waits without the GIL and wakes ten times and more a second. Then it reports progress, and checks
+//! Python for signals. If there are any, it stops the engine, and waits for it no longer. The engine stops by itself at
+//! its next look at the clock. Work of unknown length (a trace being read for the first time) may have no such look for
+//! a while.
 
 use crate::errors::raised;
 use phelsuma_drive::Progress;

@@ -1,6 +1,7 @@
-//! The power fails at the n-th operation of a recovery, at the n-th operation of the next one, and so on: each recovery
-//! leaves something behind, and however often that happens, one that is left alone must come up, on a drive that can
-//! be written.
+//! The power fails at the n-th operation of a recovery, at the n-th operation of the next one, and so on.
+//!
+//! Each recovery leaves something behind. However often that happens, one that is left alone must mount, on a drive
+//! that can be written.
 
 use super::cut_nand::CutNand;
 use super::failure::Failure;

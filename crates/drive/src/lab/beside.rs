@@ -1,7 +1,7 @@
-//! What may have become of the operations in flight beside the one that the power cut met.
+//! The possible fates of the operations in flight beside the one that the power cut met.
 //!
-//! Of each die's operations, in order, a first part is done, the next one may be torn, and the rest has not begun. Of
-//! all combinations over the dies those are possible in which nothing is done that had to wait for something undone.
+//! Of each die's operations, in order, a first part is done, the next one may be torn, and the rest has not begun. A
+//! combination over the dies is possible if nothing is done that had to wait for something undone.
 
 use super::cut_nand::InFlight;
 use phelsuma_nand::SimNand;

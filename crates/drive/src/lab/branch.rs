@@ -1,5 +1,6 @@
-//! Branching: at a cut point the flash is copied, once for every fault, and each copy is brought up and checked, its
-//! recovery cut in the same way.
+//! Branching: at a cut point the flash is copied, once for every fault, and each copy is brought up and checked.
+//!
+//! Its recovery is cut in the same way.
 
 use super::again::cut_again;
 use super::beside;

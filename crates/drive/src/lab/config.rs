@@ -1,4 +1,4 @@
-//! A crash experiment: what is tried on which FTL and flash, and why that may not be.
+//! A crash experiment: the FTL, the flash, the workload and the faults, and why a combination is refused.
 
 use super::path::{Fault, Path};
 use super::points::Points;

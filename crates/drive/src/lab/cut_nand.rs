@@ -1,8 +1,10 @@
-//! A chip set whose power can be cut: before every program and erase somebody may take a copy of the flash and decide
-//! what became of the operations in flight.
+//! A chip set whose power can be cut.
 //!
-//! Which operations are in flight together is what the FTL declared: an operation may overlap every earlier one whose
-//! completion its own [`Op::at`] does not wait for. A die works in order, so of a die's operations a first part is
+//! Before every program and erase its owner may take a copy of the flash and decide the fate of the operations in
+//! flight.
+//!
+//! The FTL declares which operations are in flight together. An operation may overlap every earlier one whose
+//! completion its own [`Op::at`] does not wait for. A die works in order. So of a die's operations a first part is
 //! done, at most one is torn, and the rest has not begun.
 
 use super::model::Expectation;

@@ -1,4 +1,6 @@
-//! Pages that decay, long after they were written and without any power cut; and what a host may expect then.
+//! Pages that decay, long after they were written and without any power cut.
+//!
+//! Also what a host may expect then.
 
 use super::model::{Decayed, Doubt, Model};
 use super::subject::Subject;

@@ -1,8 +1,10 @@
-//! Defects besides power cuts, at every operation: a program or an erase fails and its block is bad from then on, or a
-//! page decays. The workload goes on for a while; the power is cut at the operations that follow, and at rest in the end.
+//! Defects besides power cuts, at every operation: a failed program or erase, after which the block is bad, or a
+//! decayed page.
 //!
-//! Unlike a cut a defect leaves RAM alone, so an experiment begins with copies of FTL and flash before the request in which
-//! the operation falls, and does that request once more.
+//! The workload goes on for a while. The power is cut at the operations that follow, and at rest in the end.
+//!
+//! Unlike a cut a defect leaves RAM alone. So an experiment begins with copies of FTL and flash before the request in
+//! which the operation falls, and does that request once more.
 
 use super::branch::{branch, branch_all};
 use super::cut_nand::Watcher;

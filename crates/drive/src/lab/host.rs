@@ -1,4 +1,4 @@
-//! The host: runs the script against a drive, from a blank one on, and holds what it reads against what it wrote.
+//! The host: runs the script against a drive, from a blank one on, and compares its reads with its writes.
 
 use super::announced::cut_announced;
 use super::branch::workload_watcher;

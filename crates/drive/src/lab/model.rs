@@ -1,4 +1,4 @@
-//! What the host may expect: a plain map from logical page to what was written there.
+//! What the host may expect: a plain map from logical page to its last write.
 //!
 //! Every page written carries a tag that says which logical page it is and which write it was. Tag 0 is zeros.
 

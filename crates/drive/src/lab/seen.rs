@@ -1,9 +1,10 @@
-//! Merging: branches with equal flash and equal expectations are checked once, and so is what follows once a branch has
-//! come up and shown its pages.
+//! Merging: branches with equal flash and equal expectations are checked once.
 //!
-//! A report must not depend on which thread came first. So nothing is kept by who came first but whether the work is
-//! still to be done: of the ways to a branch the least is kept, and a failure is kept with the state it was found in
-//! and not with the branch that happened to be checked. Ids are made of that at the end, when all ways are known.
+//! So is what follows once a branch has mounted and shown its pages.
+//!
+//! A report must not depend on which thread came first. So only one thing depends on the order: whether the work is
+//! still to be done. Of the ways to a branch the least is kept. A failure is kept with the state it was found in and
+//! not with the branch that happened to be checked. Ids are made of that at the end, when all ways have been found.
 
 use super::failure::Failure;
 use super::path::{Cut, Fault, Path};

@@ -1,5 +1,7 @@
-//! What an experiment is done to: an FTL as the laboratory sees it. [`Config`] is one, so every FTL of this house is;
-//! others bring their own, and nothing else of the laboratory knows the difference.
+//! The subject of an experiment: an FTL as the laboratory sees it.
+//!
+//! [`Config`] is one, so every FTL of this project is. Others bring their own; the rest of the laboratory does not
+//! depend on the difference.
 
 use super::cut_nand::CutNand;
 use super::path::{Defect, Fault};

@@ -1,5 +1,6 @@
-//! The sweep: the workload runs once to count its operations, then once on each thread, with the power cut where
-//! `points.rs` says and branched there as `branch.rs` does.
+//! The sweep: the workload runs once to count its operations, then once on each thread with the power cuts.
+//!
+//! `points.rs` says where the power is cut, and `branch.rs` branches there.
 
 use super::config::{LabConfig, LabError, what_meets};
 use super::defects::Defects;

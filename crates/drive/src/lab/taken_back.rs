@@ -1,6 +1,6 @@
-//! What power cuts took back of what was acknowledged and not flushed, where that is all that an FTL promises
-//! ([`Subject::may_lose_what_is_not_flushed`](super::Subject::may_lose_what_is_not_flushed)): how many pages, cut by
-//! cut.
+//! How many acknowledged pages power cuts took back, cut by cut, where an FTL promises only what was flushed.
+//!
+//! Such an FTL says so in [`Subject::may_lose_what_is_not_flushed`](super::Subject::may_lose_what_is_not_flushed).
 
 use serde::Serialize;
 use std::collections::BTreeMap;

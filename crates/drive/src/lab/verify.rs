@@ -1,4 +1,4 @@
-//! What is checked after a power cut: a branch is recovered, read in full, recovered once more, written over twice and
+//! The check after a power cut: a branch is recovered, read in full, recovered once more, written over twice and
 //! checked again.
 
 use super::cut_nand::CutNand;

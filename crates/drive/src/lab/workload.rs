@@ -1,5 +1,6 @@
-//! The workloads of a crash experiment, by name. Each asks for something else, chosen for what it can break; what each
-//! draws is in `draw.rs`.
+//! The workloads of a crash experiment, by name.
+//!
+//! Each has other requests, chosen for what they can break. `draw.rs` has what each draws.
 
 /// What the host asks for while the power is cut.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -1,6 +1,7 @@
-//! Garbage collection against what is known of it: static quotas land on the best split that the models have, and an
-//! oracle does better than everything that guesses. The figures that were measured are in
-//! docs/results/garbage-collection.md.
+//! Garbage collection against known bounds.
+//!
+//! Static quotas land on the best split that the models have, and an oracle does better than everything that guesses.
+//! The figures that were measured are in docs/results/garbage-collection.md.
 //!
 //! By default a few drives of 1,024 blocks; with `PHELSUMA_THOROUGH=1` all ratios, and the simulators' drives.
 

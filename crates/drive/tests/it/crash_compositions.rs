@@ -1,11 +1,14 @@
-//! `geckoftl` with placements that sort pages by age, and the victims that go with them, and `mu-ftl` with caches that are
-//! full all the time: sweeps of power cuts with every fault that they promise, and what is read to know the old copies of
-//! pages.
+//! Sweeps of power cuts over compositions that no preset has, with every fault that they promise to survive.
+//!
+//! - `geckoftl` with placements that sort pages by age, and the victims that go with them. The reads that find the old
+//!   copies of pages are part of it.
+//! - `mu-ftl` with caches that are full all the time.
 //!
 //! `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it -- --nocapture crash_compositions::` goes over
 //! every workload with many cuts and prints their numbers.
 //!
-//! Not tested: the same placements where the mapping is in RAM, which presets have and `crash_workloads.rs` goes over.
+//! Not tested: the same placements where the mapping is in RAM. Presets have those and `crash_workloads.rs` goes over
+//! them.
 
 use crate::room;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};

@@ -1,5 +1,6 @@
-//! Every workload of the crash laboratory with every FTL that survives power cuts, and with mutants (`make
-//! mutants`) the proof that each workload notices what it is there for.
+//! Every workload of the crash laboratory with every FTL that survives power cuts.
+//!
+//! With mutants (`make mutants`) it also proves that each workload notices what it is there for.
 
 use crate::room;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};

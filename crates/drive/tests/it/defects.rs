@@ -1,5 +1,7 @@
-//! Defects besides power cuts, at operations of every workload: programs and erases that fail, pages that decay, blocks
-//! that were never good; alone, and with the power cut behind them.
+//! Defects besides power cuts, at operations of every workload.
+//!
+//! Programs and erases fail, pages decay, and blocks were never good. Each is tried alone, and with the power cut
+//! behind it.
 
 use phelsuma_drive::lab::{CrashReport, Defect, Fault, LabConfig, LabError, Points, Promise, Subject, Sweep, Workload};
 use phelsuma_ftl::{Config, PRESETS, Preset};

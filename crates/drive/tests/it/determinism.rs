@@ -1,12 +1,14 @@
-//! The same seed gives the same flash, the same figures and the same crash report: in debug and release builds, on 64-bit
-//! and 32-bit machines, and on any number of threads. Every FTL of this house is held against values that are stored in
-//! `determinism.json`; `make determinism` does so with each kind of build.
+//! The same seed gives the same flash, the same figures and the same crash report.
+//!
+//! That holds in debug and release builds, on 64-bit and 32-bit machines, and on any number of threads. Every FTL of
+//! this project is compared with values that are stored in `determinism.json`. `make determinism` does so with each
+//! kind of build.
 //!
 //! With `PHELSUMA_UPDATE_GOLDEN=1` the values are written anew. Where they change, stored replay ids and figures may no
 //! longer be what they were: say why in the commit.
 //!
-//! What an FTL keeps in RAM is counted as it lies there, and takes less where a word is 32 bits: those figures are stored
-//! for each size of a word, and whoever writes values anew does so with a build of each.
+//! The state of an FTL in RAM is counted as it lies there, and takes less where a word is 32 bits. Those figures are
+//! stored for each size of a word. To write values anew, do so with a build of each.
 //!
 //! Not covered: big-endian machines, traces that are compressed with zstd, and what a run costs the machine.
 

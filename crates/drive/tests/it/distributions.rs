@@ -1,7 +1,7 @@
 //! Lifetimes of pages and dormant periods of blocks, and runs of the workloads of files.
 //!
-//! Lifetimes are counted a second time by `phelsuma-trace`, which knows of no drive; dormant periods are held against what
-//! can be said without counting.
+//! `phelsuma-trace`, which has no drive, counts lifetimes a second time. Dormant periods are compared with what can be
+//! said without counting.
 
 use phelsuma_drive::{Arrival, Distributions, Fill, Input, RunConfig, RunError, RunResult, run};
 use phelsuma_ftl::PRESETS;

@@ -1,5 +1,4 @@
-//! Drives as full as they may be: what is asked of them is done, or refused at the start. They do not collect in
-//! circles.
+//! Drives as full as they may be: every request is done, or refused at the start. They do not collect in circles.
 
 use phelsuma_drive::{Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run};
 use phelsuma_ftl::{MappingPart, PRESETS};

@@ -1,5 +1,6 @@
-//! What page validity in flash costs under uniform random writes: a bitmap, and Logarithmic Gecko beside the formulas
-//! of `phelsuma_limits::gecko` (GeckoFTL, sections 3.2, 3.3, 5.1 and 5.2).
+//! Costs of page validity in flash under uniform random writes: a bitmap, and Logarithmic Gecko beside its formulas.
+//!
+//! The formulas are those of `phelsuma_limits::gecko` (GeckoFTL, sections 3.2, 3.3, 5.1 and 5.2).
 //!
 //! Validity is measured alone: mapping table in RAM, metadata never collected. The metric is the paper's: validity
 //! programs + reads/δ per host page written. Spare areas that collection reads are not validity's.
@@ -7,11 +8,12 @@
 //! **Over which time.** Costs repeat with the period of the largest merge, which leaves a single run. Counting begins
 //! and ends right after such merges and covers [`PERIODS`] of them.
 //!
-//! **At which sizes.** A run's level is a whole number and the formulas' is not: between one power of two of the
-//! longest run's pages and the next, measured costs saw up and down around the formula. So costs are taken at sizes
-//! spread evenly (by their logarithm) over an octave, from K to 2 K blocks, and averaged over it; each size is printed.
+//! **At which sizes.** A run's level is a whole number and the formulas' is not. So between one power of two of the
+//! longest run's pages and the next, measured costs saw up and down around the formula. Costs are therefore taken at
+//! sizes spread evenly (by their logarithm) over an octave, from K to 2 K blocks. They are averaged over it; each size
+//! is printed.
 //!
-//! `cargo test -p phelsuma-drive --test it -- --nocapture gecko_costs::` prints the tables; `PHELSUMA_THOROUGH=1` adds
+//! `cargo test -p phelsuma-drive --test it -- --nocapture gecko_costs::` prints the tables. `PHELSUMA_THOROUGH=1` adds
 //! larger drives and more sizes. Not tested here: other workloads, other ratios, more than one die.
 
 use phelsuma_drive::{Arrival, Drive, DriveShape, Input, RunConfig, run};

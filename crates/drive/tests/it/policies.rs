@@ -1,7 +1,7 @@
-//! Policies that go by the age of data: what they write, and what it takes to find a victim.
+//! Policies that go by the age of data: their write amplification, and the cost of finding a victim.
 //!
-//! Drives of 1 GiB, in the steady state. The tolerances are those of what is claimed of the policies; what they reach is
-//! in the output of a failure.
+//! Drives of 1 GiB, in the steady state. The tolerances are those of what is claimed of the policies. The figures that
+//! they reach are in the output of a failure.
 
 use phelsuma_drive::{Input, RunConfig, RunResult, run};
 use phelsuma_trace::Workload;

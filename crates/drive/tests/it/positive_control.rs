@@ -1,5 +1,5 @@
-//! The laboratory finds a flaw that is known from outside, in an FTL that is not of this house, and nothing where the
-//! flaw is mended.
+//! The positive control: the laboratory finds a public flaw in an FTL from outside, and nothing where the flaw is
+//! mended.
 
 use crate::journal::{Journal, TORN_GROUP};
 use phelsuma_drive::lab::{CrashReport, FailureKind, Fault, LabConfig, Points, SoakConfig, SoakState, Sweep, Workload};

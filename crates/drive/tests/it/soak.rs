@@ -1,5 +1,6 @@
-//! Lives of random requests, cuts, decay and blocks that grow bad: nothing is lost that need not be, every drive can be
-//! written until too many of its blocks are bad, and then be read.
+//! Lives of random requests, cuts, decay and blocks that grow bad.
+//!
+//! Nothing is lost that need not be. Every drive can be written until too many of its blocks are bad, and then be read.
 
 use phelsuma_drive::lab::{LabError, SoakConfig, SoakState};
 use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};

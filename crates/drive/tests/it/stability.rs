@@ -1,9 +1,10 @@
-//! What Dual Greedy's stability mode costs and gains (Dual Greedy, section IV-B), seen from the flash: which blocks are
-//! collected though others are emptier, and what becomes of those that are spared.
+//! The costs and gains of Dual Greedy's stability mode (Dual Greedy, section IV-B), seen from the flash.
 //!
-//! An observer of the flash counts the live pages of each block, as an FTL with an unlimited memory could. What it sees
-//! stands in docs/results/garbage-collection.md: `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it
-//! -- --nocapture stability::` prints it, for drives of 1 and 8 GiB at ratio 0.90.
+//! Which blocks are collected though others are emptier, and what becomes of those that are spared?
+//!
+//! An observer of the flash counts the live pages of each block, as an FTL with an unlimited memory could. Its results
+//! stand in docs/results/garbage-collection.md. `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it
+//! -- --nocapture stability::` prints them, for drives of 1 and 8 GiB at ratio 0.90.
 //!
 //! Not tested: that it is so on other workloads and at other ratios.
 

@@ -1,4 +1,4 @@
-//! The drive as bytes: requests of any offset and length, on an FTL that knows whole pages.
+//! The drive as bytes: requests of any offset and length, on an FTL that has whole pages.
 
 use super::plug::{Cut, Flash, PowerFailed};
 use super::{DeviceError, Off, Opened};

@@ -1,4 +1,4 @@
-//! When the power is to be cut, as somebody asks for it in a few words, and what the cuts leave.
+//! When the power is to be cut, as a few words state it, and what the cuts leave.
 
 use super::Cut;
 use phelsuma_drive::lab::Fault;

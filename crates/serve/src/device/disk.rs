@@ -1,4 +1,4 @@
-//! A drive behind the lock, whatever its flash is: what is done with it while it is on, and how it comes up again.
+//! A drive behind the lock, whatever its flash is: its operations while it is on, and how it mounts again.
 
 use super::look::OfDrive;
 use super::{BlockSeen, Cut, Device, DeviceError, Flash, Off, Open, OpenError};

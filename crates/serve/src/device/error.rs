@@ -1,4 +1,4 @@
-//! What a request can end with instead of being done, and what a client is told of it.
+//! The errors with which a request can end, and the error code that a client gets.
 
 use phelsuma_ftl::FtlError;
 use rustix::io::Errno;

@@ -1,6 +1,6 @@
-//! What an onlooker sees of a drive that is being served.
+//! A look at a drive that is being served.
 //!
-//! A look copies what is there and leaves the lock: what is made of it is made elsewhere.
+//! A look copies the state and leaves the lock. It is processed elsewhere.
 
 use phelsuma_ftl::{BlockLook, Counter, GeckoLook};
 use phelsuma_nand::FlashStats;

@@ -1,4 +1,4 @@
-//! What a server is told: `KEY=VALUE` words, as nbdkit passes them to a plugin.
+//! The options of a server: `KEY=VALUE` words, as nbdkit passes them to a plugin.
 
 use super::{Faults, MemoryDrive, OpenError, Serving};
 use crate::image::Durability;

@@ -1,10 +1,11 @@
-//! What clients ask of a drive, as a trace that `phelsuma run --trace` replays: our own CSV, which alone holds time,
-//! trims and flushes.
+//! The requests of a drive's clients, as a trace that `phelsuma run --trace` replays.
 //!
-//! A thread of its own writes it, behind a queue with a bound: where the disk cannot keep up, requests wait, and none
-//! is left out. It goes to the file in pieces that are each complete, compressed for itself, at least every second. So
-//! what there is of the file can be read if this process is killed; only if that happens in the middle of a write does
-//! the last piece end early, and a reader says so after all the others.
+//! It is our own CSV, which alone holds time, trims and flushes.
+//!
+//! A thread of its own writes it, behind a bounded queue. Where the disk cannot keep up, requests wait, and none is
+//! left out. It goes to the file in pieces that are each complete, compressed for itself, at least every second. So the
+//! file can be read as far as it goes if this process is killed. Only if that happens in the middle of a write does the
+//! last piece end early. A reader then says so after all the others.
 
 use super::OpenError;
 use phelsuma_trace::convert::{WriteOptions, Writer};

@@ -1,7 +1,7 @@
-//! One drive for all clients: a lock, a clock, a recorder, somebody at the plug, and work for idle times.
+//! One drive for all clients: a lock, a clock, a recorder, a plug, and work for idle times.
 //!
-//! Clients may use several connections at once: there is one [`Device`] behind one lock and nothing that a connection
-//! keeps to itself, so what one has acknowledged all others read, and a flush on any makes it durable.
+//! Clients may use several connections at once. There is one [`Device`] behind one lock, and a connection keeps nothing
+//! to itself. So all connections read what one has acknowledged, and a flush on any makes it durable.
 
 use super::clock::Clock;
 use super::cuts::{CutPlan, Cuts, Faults};

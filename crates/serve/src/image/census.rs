@@ -1,4 +1,4 @@
-//! Everything that is in an image, counted: blocks by what they hold, wear, and what does not hold what it should.
+//! Everything in an image, counted: blocks by their content, wear, and content that is not as it should be.
 
 use super::gecko_runs::{Run, Runs};
 use super::layout::MARK_BYTES;

@@ -1,4 +1,4 @@
-//! A copy-on-write view: what is written stays in memory, and the file beneath is as it was.
+//! A copy-on-write view: writes stay in memory, and the file beneath is as it was.
 
 use super::Storage;
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
-//! What opening does after an unclean end: the operations that are there without a gap count, the others are undone.
+//! Opening after an unclean end: the operations that are there without a gap count, the others are undone.
 //!
-//! Undoing is idempotent. It only turns records of undone operations into zeros, and the operation that ended the prefix
-//! stays missing or torn whatever becomes of that; so a crash in the middle of it, and another opening, come to the same
-//! prefix. Once it is durable the header says so and skips 2³² numbers ahead, so that no number is used twice.
+//! Undoing is idempotent. It only turns records of undone operations into zeros. The operation that ended the prefix
+//! stays missing or torn in any case. So a crash in the middle of it, and another opening, come to the same prefix.
+//! Once it is durable the header says so and skips 2³² numbers ahead, so that no number is used twice.
 
 use super::layout::Layout;
 use super::record::{PageRecord, RECORD_BYTES, Read, SlotRecord};

@@ -1,4 +1,4 @@
-//! What goes wrong below a device, and what its clients are told.
+//! Errors below a device, and the answers that its clients get.
 
 use crate::common::{PAGE, device, drive, pattern};
 use phelsuma_ftl::{Counter, Finding, Ftl, FtlError, RamLedger, ReadSink, Shape, WriteRequest};

@@ -1,9 +1,11 @@
-//! The machine under a served drive crashes: of what was written to the image since the last `fdatasync` any part may be
-//! missing, sector by sector, in any order. What a flush, or FUA, has acknowledged on any connection is there when the
-//! drive is served again. This is the path of requests, [`Served`] and the device below it; the image by itself is tried
-//! in `src/image/tests/crash.rs`.
+//! The machine under a served drive crashes.
 //!
-//! Not tested: a disk that does not keep what it has said to be durable.
+//! Of the writes to the image since the last `fdatasync` any part may be missing, sector by sector, in any order.
+//! Everything that a flush, or FUA, has acknowledged on any connection is there when the drive is served again. This is
+//! the path of requests, [`Served`] and the device below it. The image by itself is tried in
+//! `src/image/tests/crash.rs`.
+//!
+//! Not tested: a disk that loses data which it has acknowledged as durable.
 
 use crate::boxed;
 use phelsuma_ftl::{Config, PRESETS, Preset, format, recover};

@@ -1,5 +1,7 @@
-//! A drive in an image whose file cannot be written any more, as on a disk that is full: it goes off with a line, nobody
-//! panics, nothing that was not done is acknowledged, and everything acknowledged is there when there is room again.
+//! A drive in an image whose file cannot be written any more, as on a full disk.
+//!
+//! It goes off with a line, and nothing panics. Nothing that was not done is acknowledged. Everything acknowledged is
+//! there when there is room again.
 
 use crate::boxed;
 use phelsuma_ftl::{Config, PRESETS, Preset, format, recover};

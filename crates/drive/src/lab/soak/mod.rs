@@ -1,8 +1,10 @@
-//! The soak: drives live, one after the other, through random requests, power cuts at random operations, recoveries cut
-//! short, pages that decay and blocks that grow bad, and everything is looked at after each cut.
+//! The soak: drives live, one after the other, through random requests, power cuts, decay and bad blocks.
 //!
-//! A life is made of its number and the seed alone, so lives add up: a soak that is stopped goes on where it was, and any
-//! life can be lived again. What is found is shortened to the fewest cycles and requests that show it (`shrink.rs`).
+//! Power is cut at random operations, recoveries are cut short, pages decay and blocks grow bad. Everything is checked
+//! after each cut.
+//!
+//! A life is made of its number and the seed alone, so lives add up. A soak that is stopped goes on where it was, and
+//! any life can be lived again. A finding is shortened to the fewest cycles and requests that show it (`shrink.rs`).
 
 mod cycle;
 mod life;

@@ -1,5 +1,7 @@
-//! The mapping: a radix tree over the bits of logical page numbers. It has no nodes of its own. Each page in the log says
-//! where the other side is at each bit of its number, as of when it was written, so the page written last is the root.
+//! The mapping: a radix tree over the bits of logical page numbers.
+//!
+//! It has no nodes of its own. At each bit of its number, a page in the log says where the other side is, as of when it
+//! was written. So the page written last is the root.
 
 use super::JournalFtl;
 use super::layout::{Group, Meta, NOBODY, NOWHERE};

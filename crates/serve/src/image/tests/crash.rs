@@ -1,6 +1,6 @@
-//! Crashes at any write to the file, of the process and of the host, and crashes of what opens the image after one.
+//! Crashes at any write to the file, of the process and of the host, and crashes of the opening after one.
 //!
-//! Not tested: a disk that does not keep what it has said to be durable, and sectors that go bad.
+//! Not tested: a disk that loses data which it has acknowledged as durable, and sectors that go bad.
 
 use super::Forgets;
 use super::drive::{Expected, Formatted, formatted, up, verify, work};

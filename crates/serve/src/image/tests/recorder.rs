@@ -1,5 +1,6 @@
-//! A file in memory that notes what is written to it, and what a crash leaves of that. All tests beside this one have their
-//! image on it: FTLs are compiled for one kind of image.
+//! A file in memory that notes its writes, and the remains of them after a crash.
+//!
+//! All tests beside this one have their image on it: FTLs are compiled for one kind of image.
 
 use crate::image::Storage;
 use rand_core::RngCore;
