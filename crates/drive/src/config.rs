@@ -205,7 +205,7 @@ pub enum RunError {
     /// It was begun and not completed as asked: a failure of the FTL, the drive, or the trace halfway.
     #[error("{0}")]
     Failed(String),
-    /// Somebody asked it to stop.
+    /// The caller stopped it.
     #[error("stopped")]
     Stopped,
 }

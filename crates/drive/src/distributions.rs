@@ -95,8 +95,8 @@ impl Watch {
     }
 }
 
-/// The mean length of the extents that begin in each of [`PLACES`] equal parts of the logical space, or in each page where
-/// there are fewer (µ-FTL figure 11); 0 where none does.
+/// The mean length of the extents that begin in each of [`PLACES`] equal parts of the logical space (µ-FTL figure 11).
+/// With fewer pages than that each page is a part. A part in which no extent begins has 0.
 pub(crate) fn extent_pages_mean(extents: &[ExtentLook], logical_pages: u32) -> Vec<f64> {
     let places = u64::from(logical_pages).clamp(1, PLACES);
     let mut sums = vec![(0u64, 0u64); places as usize];
@@ -185,7 +185,7 @@ mod tests {
         };
         program(0, 0, 1, Purpose::Host);
         program(4, 0, 2, Purpose::Host);
-        // The one in block 0 is stale, whoever copies it; the other goes to block 3.
+        // The one in block 0 is stale, whichever copy is made; the other goes to block 3.
         program(8, 0, 1, Purpose::Gc);
         program(12, 0, 2, Purpose::Gc);
         program(5, 0, 3, Purpose::Host);

@@ -30,7 +30,7 @@ pub struct Drive {
     holdings: Option<Holdings>,
     /// What the FTL is told, if it is an oracle.
     told: Option<Told>,
-    /// Who observes lifetimes and dormant periods, if anybody does.
+    /// The observer of lifetimes and dormant periods, if there is one.
     watch: Option<Watch>,
 }
 
@@ -195,8 +195,8 @@ impl Drive {
         Ok(())
     }
 
-    /// What the FTL had to do before a request that arrives at `at`. Each step begins when it was due, and whoever
-    /// comes after it waits for what it keeps busy.
+    /// The FTL's work before a request that arrives at `at`. Each step begins when it was due, and the request waits
+    /// for what it keeps busy.
     #[inline(never)]
     fn do_what_is_due(&mut self, at: Time) -> Result<(), FtlError> {
         while let Some(due) = self.ftl.due().filter(|due| *due <= at) {
@@ -276,17 +276,17 @@ impl Drive {
         Ok(done)
     }
 
-    /// Cuts the power while nothing is in progress, and brings the drive up again. Nothing is read before: the cut
-    /// meets caches and buffers as the last request left them.
+    /// Cuts the power while nothing is in progress, and mounts the drive again. Nothing is read before: the cut meets
+    /// caches and buffers as the last request left them.
     ///
-    /// Every page that held data must hold data of the host's still, and every other one read as zeros; unless there
-    /// were trims since the last flush, which a cut may undo, or what is acknowledged is safe only when it is flushed:
-    /// then pages without their data are counted. (Which of the pages that came back these were is not held against it,
-    /// nor whether data are older than they were: the crash laboratory does that.) And the FTL's structures must agree
-    /// with each other and with the flash.
+    /// Every page that held data must still hold data of the host, and every other one must read as zeros. There are
+    /// two exceptions: a cut may undo trims since the last flush, and some FTLs keep only what was flushed. Then pages
+    /// without their data are counted. (It is not checked which of the pages that came back these were, nor whether
+    /// data are older than they were: the crash laboratory does that.) And the FTL's structures must agree with each
+    /// other and with the flash.
     ///
     /// # Errors
-    /// [`RunError::Failed`]: it does not come up, or not as it was; or it is not [`to_be_cut`](Self::to_be_cut).
+    /// [`RunError::Failed`]: it does not mount, or not as it was; or it is not [`to_be_cut`](Self::to_be_cut).
     pub fn cut_and_recover(&mut self) -> Result<PowerCut, RunError> {
         let Some(holdings) = self.holdings.take() else {
             return Err(RunError::Failed("nobody has noted which pages hold data, so a cut proves nothing".into()));

@@ -243,8 +243,8 @@ pub struct Distributions {
     pub block_dormant_periods: Distribution,
     /// Pages that were the first of their block to become stale since it was erased: no period ends with them.
     pub first_invalidations: u64,
-    /// Mean length in pages of the extents that begin in each 256th of the logical space, 0 where none does (µ-FTL figure
-    /// 11); only there if the FTL has a µ-Tree.
+    /// Mean length in pages of the extents that begin in each 256th of the logical space, 0 where none does (µ-FTL
+    /// figure 11). It is there only if the FTL has a µ-Tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extent_pages_mean: Option<Vec<f64>>,
 }
@@ -296,8 +296,8 @@ pub struct RecoveryResult {
     pub scratch_bytes: u64,
     /// Pages that a battery paid for after the power had failed, before the recovery.
     pub battery_programs: u64,
-    /// Logical pages that held data and are zeros or read errors since the cut, of an FTL that keeps no more than what
-    /// was flushed; none of others, which may not lose any. Pages that read as they did earlier are not among them: the
+    /// Logical pages that held data and are zeros or read errors since the cut, of an FTL that keeps only what was
+    /// flushed. Absent for others, which may not lose any. Pages that read as they did earlier are not among them: the
     /// data of a run are all alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_pages: Option<u64>,

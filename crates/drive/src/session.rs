@@ -97,11 +97,12 @@ impl Session {
         &self.config.ftl
     }
 
-    /// Asks all of these, in order; how many pages could not be read.
+    /// Does all of these, in order; how many pages could not be read.
     ///
     /// # Errors
-    /// [`RunError::Input`] for a request that is none, before it is done and after those before it were;
-    /// [`RunError::Failed`] where the FTL refuses; [`RunError::Stopped`] where `go_on`, asked now and then, is false.
+    /// - [`RunError::Input`] for a request that is none, before it is done and after those before it were.
+    /// - [`RunError::Failed`] where the FTL refuses.
+    /// - [`RunError::Stopped`] where `go_on`, which is called now and then, is false.
     pub fn submit(
         &mut self,
         requests: impl Iterator<Item = PageRequest>,
@@ -167,11 +168,11 @@ impl Session {
         result
     }
 
-    /// Cuts the power while nothing is in progress, brings the drive up again and looks at every page of it, as
-    /// [`Drive::cut_and_recover`]; then counts from zero, since what the FTL has counted began anew with it.
+    /// Cuts the power while nothing is in progress, mounts the drive again and checks every page of it, as
+    /// [`Drive::cut_and_recover`]. Counting begins at zero then, since the FTL's counters began anew with it.
     ///
     /// # Errors
-    /// [`RunError::Input`]: the FTL does not survive power cuts. [`RunError::Failed`]: it does not come up, or not as it
+    /// [`RunError::Input`]: the FTL does not survive power cuts. [`RunError::Failed`]: it does not mount, or not as it
     /// was.
     pub fn cut_and_recover(&mut self) -> Result<RecoveryResult, RunError> {
         if let Some(why) = self.config.composition.why_not_survivable() {
@@ -205,9 +206,9 @@ impl Session {
         self.drive.ftl().look_at_gecko()
     }
 
-    /// What is on each physical page, by block and page in it; an onlooker's view of a copy of the flash, which no FTL
-    /// has and which no operation is counted for. Where a cut took a write back that was not flushed, its copy may
-    /// still be shown as live.
+    /// The content of each physical page, by block and page in it. It is an onlooker's view of a copy of the flash,
+    /// which no FTL has and for which no operation is counted. Where a cut took a write back that was not flushed, its
+    /// copy may still be shown as live.
     ///
     /// # Errors
     /// [`RunError::Input`] where each channel has an FTL of its own: keys of one mean other pages than those of

@@ -91,7 +91,7 @@ barriers! {
     BlankKept,
 
     // What the pool, collection and bad blocks stand on.
-    /// A block is not erased before what replaced its pages is on flash, though nobody waits for that.
+    /// A block is not erased before what replaced its pages is on flash, though no request waits for that.
     ErasedWhenSafe,
     /// No program starts before all but the last few are done.
     WindowKept,
@@ -164,7 +164,7 @@ barriers! {
     EntriesAfterPages,
 
     // What Logarithmic Gecko stands on.
-    /// An erase is reported to whoever keeps on flash what is stale.
+    /// An erase is reported to the store that keeps stale pages on flash.
     ErasesReported,
     /// An erase makes void what runs say of the block: the erase flag (GeckoFTL section 3).
     EraseFlag,
@@ -223,8 +223,8 @@ barriers! {
     // What recoveries that synchronize, and page validity logs, stand on.
     /// A translation page says from where on a recovery must scan for all entries that are dirty, its own included.
     DirtyInMark,
-    /// Where a page validity log is to survive power cuts, each user page names the one that it made stale (GeckoFTL
-    /// section 5.3 says nothing of entries that were not on flash).
+    /// Where a page validity log is to survive power cuts, each user page names the one that it made stale. (GeckoFTL
+    /// section 5.3 does not mention entries that were not on flash.)
     PagesPointBack,
     /// The entries of trimmed pages name the pages that were, for the same reason.
     TrimsPointBack,

@@ -14,7 +14,7 @@ pub struct SetAside {
     pub open_blocks: u32,
     /// For metadata.
     pub metadata_blocks: u32,
-    /// As many as there can be user pages that are stale without anybody knowing yet.
+    /// As many as there can be stale user pages that are not identified yet.
     pub unidentified_blocks: u32,
 }
 

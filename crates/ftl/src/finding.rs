@@ -8,7 +8,7 @@ use core::fmt;
 pub enum Disagreement {
     /// A page is mapped whose spare area cannot be read.
     MappedUnreadable,
-    /// A page is mapped whose spare area says that it is another's, or nobody's.
+    /// A page is mapped whose spare area says that it is of another logical page, or of none.
     MappedAnother,
     /// A page is mapped that is blank.
     MappedErased,

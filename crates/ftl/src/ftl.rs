@@ -54,7 +54,7 @@ pub enum Hint {
     /// The pages are of this class, of those that are written equally often; from 0 on, the one written most often first.
     Class(u8),
     /// So many pages will the host write from the next one on until these are written again or discarded, the one that
-    /// does it included; [`Hint::NEVER`] where that is not going to happen.
+    /// does it included. It is [`Hint::NEVER`] where that is not going to happen.
     Death(u64),
 }
 
@@ -138,8 +138,7 @@ pub struct Shape {
     pub fixed_blocks: u32,
     /// Blocks set aside for metadata. Those that are left until all of their pages are stale may take no more.
     pub metadata_blocks: u32,
-    /// As many blocks as there can be user pages that are stale without anybody knowing yet: they take the room of live
-    /// ones.
+    /// As many blocks as there can be stale user pages that are not identified yet: they take the room of live ones.
     pub unidentified_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
@@ -291,9 +290,9 @@ pub trait Ftl<N: Nand>: Send {
         None
     }
 
-    /// Holds its RAM structures against each other and against the flash; a finding for each disagreement. For tests, and
-    /// for a drive that has just been recovered. It reads a great deal of flash at no moment in particular, and the flash
-    /// counts and times those reads: whoever measures is done with that before. The FTL itself, its counters included,
+    /// Compares its RAM structures with each other and with the flash; a finding for each disagreement. For tests, and
+    /// for a drive that has just been recovered. It reads a great deal of flash at no moment in particular, and the
+    /// flash counts and times those reads. So a measurement must end before it. The FTL itself, its counters included,
     /// stays as it is.
     fn check(&mut self, nand: &mut N) -> Vec<Finding>;
 }

@@ -322,13 +322,13 @@ impl Preset {
 #[cfg(feature = "std")]
 static BROUGHT: std::sync::OnceLock<Vec<Preset>> = std::sync::OnceLock::new();
 
-/// These as well from now on. Whether it is the first to say so, and before anybody has asked.
+/// These as well from now on. Whether it is the first call, and before the first look-up.
 #[cfg(feature = "std")]
 pub(crate) fn bring_presets(presets: Vec<Preset>) -> bool {
     BROUGHT.set(presets).is_ok()
 }
 
-/// Those of a registry. Nobody has one where there is no operating system.
+/// Those of a registry. There is none without an operating system.
 fn brought() -> &'static [Preset] {
     #[cfg(feature = "std")]
     return BROUGHT.get_or_init(Vec::new);

@@ -149,12 +149,12 @@ pub struct GeckoCosts {
 
 /// The cost of page validity in a Logarithmic Gecko, in programs + reads/δ per host page written.
 ///
-/// Within a few percent of a simulation in steady state; the number of levels is continuous, so a given drive may
-/// stand above or below by what half a level costs.
+/// Within a few percent of a simulation in steady state. The number of levels is continuous, so a given drive may stand
+/// above or below by the cost of half a level.
 ///
 /// # Errors
-/// [`LimitError::Ratio`], [`LimitError::RatioTooClose`], [`LimitError::PagesPerBlock`]; [`LimitError::Gecko`]
-/// names the parameter otherwise.
+/// [`LimitError::Ratio`], [`LimitError::RatioTooClose`], [`LimitError::PagesPerBlock`]; [`LimitError::Gecko`] names the
+/// parameter otherwise.
 pub fn gecko(drive: &Gecko) -> Result<GeckoCosts, LimitError> {
     drive.check()?;
     let entries_per_page = 8 * u64::from(drive.page_bytes) / drive.entry_bits();

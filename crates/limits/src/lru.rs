@@ -32,8 +32,8 @@ pub fn lru_small_spare(rho: f64) -> Result<f64, LimitError> {
 
 /// y = 1 − x for the smaller root of x = exp(−α(1 − x)), α > 1: the share of a block's pages that died.
 ///
-/// In Lambert's function: y = 1 + W(−α·exp(−α))/α on its principal branch. Near α = 1 that form loses all its
-/// digits, so the equation is solved as (−ln(1 − y) − y)/y = α − 1, whose left side grows from 0.
+/// In Lambert's function: y = 1 + W(−α·exp(−α))/α on its principal branch. Near α = 1 that form loses all its digits.
+/// So the equation is solved as (−ln(1 − y) − y)/y = α − 1, whose left side grows from 0.
 pub(crate) fn invalid_share(alpha: f64) -> f64 {
     bisect(0.0, 1.0, |y| log_excess(y) - (alpha - 1.0))
 }

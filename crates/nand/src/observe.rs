@@ -28,7 +28,7 @@ pub struct Event {
     pub done: Time,
 }
 
-/// Somebody who listens to flash operations, in the order of the calls.
+/// A listener to flash operations, in the order of the calls.
 pub trait Observer: Send {
     /// An operation was done.
     fn observe(&mut self, event: &Event);

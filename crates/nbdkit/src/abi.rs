@@ -256,7 +256,7 @@ extern "C" fn pread(handle: Handle, buffer: *mut c_void, count: u32, offset: u64
 }
 
 extern "C" fn pwrite(handle: Handle, buffer: *const c_void, count: u32, offset: u64, flags: u32) -> c_int {
-    // SAFETY: as in `pread`; nobody writes to it meanwhile.
+    // SAFETY: as in `pread`; there is no write to it meanwhile.
     let buffer = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), count as usize) };
     answered(server::request(|served| served.write(connection(handle), offset, buffer, flags & FLAG_FUA != 0)))
 }

@@ -52,14 +52,14 @@ fn drop_one(descriptor: &mut OwnedFd) {
         Ok(client)
     });
     match replaced {
-        // Whoever waits for requests wakes up; the connection ends with the last one who still has a hand on it.
+        // Threads that wait for requests wake up; the connection ends when the last of its descriptors is closed.
         Ok(client) => drop(shutdown(&client, Shutdown::Read)),
         // Without a descriptor or a thread to spare.
         Err(_) => drop(shutdown(&*descriptor, Shutdown::Both)),
     }
 }
 
-/// A socket with somebody at its other end who says nothing, and takes everything until it is closed.
+/// A socket whose other end sends nothing, and takes everything until it is closed.
 fn nobody() -> std::io::Result<UnixStream> {
     let (nobody, mut other) = UnixStream::pair()?;
     other.shutdown(std::net::Shutdown::Write)?;

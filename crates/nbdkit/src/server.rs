@@ -28,7 +28,7 @@ const EXIT_INPUT: u8 = 2;
 
 static OPTIONS: Mutex<Option<Options>> = Mutex::new(None);
 static SERVED: OnceLock<Served> = OnceLock::new();
-/// Standard output as it was: nbdkit puts another in its place before anybody can connect.
+/// Standard output as it was: nbdkit puts another in its place before the first client can connect.
 static STDOUT: OnceLock<File> = OnceLock::new();
 static SIGNALS: Mutex<Option<Handle>> = Mutex::new(None);
 /// Where the page will be, before there are threads; then the page.
@@ -40,7 +40,7 @@ fn with_options<T>(work: impl FnOnce(&mut Options) -> T) -> T {
     work(OPTIONS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-/// A line for whoever runs the server. Where stderr is closed there is nobody to tell.
+/// A line for the operator of the server. Where stderr is closed it is dropped.
 fn log(line: &str) {
     let _ = writeln!(std::io::stderr(), "phelsuma: {line}");
 }
@@ -122,7 +122,7 @@ pub(crate) fn get_ready() -> Told {
         let _ = STDOUT.set(stdout.into());
     }
     if let Some(address) = options.http {
-        // Before anything else is opened: a port that somebody has is no reason to touch the drive.
+        // Before anything else is opened: a port in use is no reason to touch the drive.
         match Page::bind(address) {
             Ok(page) => *PAGE.lock().unwrap_or_else(PoisonError::into_inner) = Some(page),
             Err(error) => {
@@ -198,7 +198,7 @@ pub(crate) fn after_fork() -> Told {
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
     }
     if let (Some(uri), Some(mut stdout)) = (&options.uri, STDOUT.get()) {
-        // Where stdout is closed, nobody wants to know.
+        // Where stdout is closed, the line is not wanted.
         let _ = stdout.write_all(ready(served, uri, url.as_deref(), &options).as_bytes());
     }
     Ok(())

@@ -61,7 +61,7 @@ impl Answers {
             return answer;
         }
         if self.loopback_only && !names_this_machine(request.headers()) {
-            // A page of somebody else whose name was made to point here (DNS rebinding).
+            // A page of another site whose name was made to point here (DNS rebinding).
             return plain(
                 StatusCode::FORBIDDEN,
                 "this is served to localhost alone, under that name or as an address\n",

@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(listener: TcpListener, answers: Arc<Answers>, stopped: oneshot::Receiver<()>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     tokio::spawn(accept(listener, answers));
-    // What is left of connections goes with the runtime. Whoever holds the other end may be gone: that is a stop, too.
+    // The remaining connections go with the runtime. The owner of the other end may be gone: that is a stop, too.
     let _ = stopped.await;
 }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use tokio::sync::oneshot;
 
-/// A page that nobody can look at yet: its address is taken, and nothing runs.
+/// A page that cannot be visited yet: its address is taken, and nothing runs.
 pub struct Page {
     listener: TcpListener,
     address: SocketAddr,
@@ -37,7 +37,7 @@ impl Page {
     /// Takes an address; port 0 is any that is free.
     ///
     /// # Errors
-    /// What the machine says: somebody has the port already, or there is no such address.
+    /// The system's message: the port is in use, or there is no such address.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;

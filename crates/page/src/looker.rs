@@ -10,7 +10,7 @@ use tokio::sync::watch;
 pub(crate) const EVERY: Duration = Duration::from_millis(500);
 /// A look that takes long is not taken more often than this share of the time, one in so many.
 const SHARE: u32 = 20;
-/// How long somebody who has asked may ask again.
+/// How long after a request another one is expected.
 const WANTED_FOR: Duration = Duration::from_secs(3);
 /// What was seen longer ago is not shown before it was looked for again.
 const FRESH: Duration = Duration::from_millis(1500);
@@ -56,7 +56,7 @@ impl Looker {
         self.knock.notify_all();
     }
 
-    /// Looks whenever somebody wants to know, until it is stopped.
+    /// Looks whenever there are requests, until it is stopped.
     pub(crate) fn look(&self, served: &Served) {
         let (mut number, mut due) = (0, Instant::now());
         while self.wait_until_wanted(due) {
@@ -71,7 +71,7 @@ impl Looker {
         }
     }
 
-    /// Waits until somebody wants to know and the time has come. Whether that is still to be.
+    /// Waits until there is a request and the time has come. False if it was stopped.
     fn wait_until_wanted(&self, due: Instant) -> bool {
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -87,7 +87,7 @@ impl Looker {
         }
     }
 
-    /// What was seen last, and not long ago; where the drive does not let anybody look (`busy`), however long ago.
+    /// The latest look, if it is recent. While the drive allows no look (`busy`), the latest of any age.
     pub(crate) async fn seen(&self, busy: bool) -> Option<Arc<Seen>> {
         let mut seen = self.seen.subscribe();
         {

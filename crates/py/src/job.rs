@@ -20,7 +20,7 @@ pub(crate) const BETWEEN_LOOKS: Duration = Duration::from_millis(40);
 /// How far something is, by name: phase, done, of how many; none once it has ended.
 type HowFar = (String, Option<(&'static str, u64, Option<u64>)>);
 
-/// What the engine tells whoever waits.
+/// What the engine sends to the waiting thread.
 #[derive(Clone, Default)]
 pub(crate) struct Watch {
     stopped: Arc<AtomicBool>,
@@ -67,11 +67,11 @@ pub(crate) fn done<T: Send + 'static>(
     let (said, heard) = channel();
     let of_worker = watch.clone();
     let spawned = std::thread::Builder::new().name("phelsuma".into()).spawn(move || {
-        // Nobody hears it where a signal came first.
+        // The receiver is gone where a signal came first.
         let _ = said.send(work(&of_worker));
     });
     spawned.map_err(|error| raised(Failure::Failed(format!("no thread: {error}"))))?;
-    // The receiver is lent to whoever waits without the GIL.
+    // The receiver is lent to the thread that waits without the GIL.
     let heard = Mutex::new(heard);
     loop {
         let next = py.detach(|| heard.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(BETWEEN_LOOKS));

@@ -198,12 +198,12 @@ pub struct WorkloadExtent {
     pub logical_pages: u64,
     /// Seed of the workload.
     pub seed: u64,
-    /// Stop at the request with which so many pages are written, or touched by a workload that writes none; none are all
-    /// of a workload that ends, and four times the drive of one that does not.
+    /// Stop at the request with which so many pages are written, or touched by a workload that writes none. Without a
+    /// number these are all of a workload that ends, and four times the drive of one that does not.
     pub pages_written: Option<u64>,
 }
 
-/// Drives written by an endless workload, if nobody says otherwise.
+/// Drives written by an endless workload, by default.
 const DRIVES_WRITTEN: u64 = 4;
 
 /// What has been seen so far.

@@ -115,7 +115,7 @@ impl Records for Rows {
     }
 }
 
-/// Where a trace comes from. Whoever needs it several times opens it as often.
+/// Where a trace comes from. To use it several times, open it as often.
 #[derive(Clone, Debug)]
 pub enum TraceOrigin {
     /// A file.

@@ -48,7 +48,7 @@ impl<F: Subject + Clone + 'static> LabConfig<F> {
         what_meets(&self.ftl, &self.faults, self.depth)
     }
 
-    /// The same experiment; which type of FTL it is on is nobody's business from here on.
+    /// The same experiment. Which type of FTL it is on does not matter from here on.
     pub(crate) fn on_any(&self) -> LabConfig<Any> {
         let Self { geometry, timing, workload, writes, depth, seed, threads, .. } = *self;
         let (points, faults) = (self.points.clone(), self.faults.clone());

@@ -103,7 +103,7 @@ impl CutFlash {
 /// Who looks at every cut point.
 pub(crate) type Watcher = Box<dyn FnMut(&CutPoint<'_>) + Send>;
 
-/// A simulated chip set with somebody at the plug. To an FTL it is a [`Nand`] and nothing else.
+/// A simulated chip set with a plug. To an FTL it is a [`Nand`] and nothing else.
 pub struct CutNand {
     /// As the FTL sees it.
     pub(crate) sim: SimNand,

@@ -97,8 +97,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     let mut of_kind = written.pages.iter().filter(|(_, spare)| (spare.kind != Kind::User) == decays.metadata);
     let count = of_kind.clone().count();
     let Some((page, spare)) = of_kind.nth(decays.number as usize % count.max(1)).copied() else { return false };
-    // A recovery that goes by spare areas takes a block in which nothing can be read for one whose first program was
-    // torn, and writes it anew; what the table names there is another page then. With a battery it counts live pages.
+    // A recovery that goes by spare areas takes a block without a readable page for one whose first program was torn,
+    // and writes it anew. Then the table names another page there. With a battery such a recovery counts live pages.
     if written.alone.contains(&page) && !subject.has_battery() {
         return false;
     }
@@ -112,8 +112,9 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     let looks_torn = written.last.contains(&page);
     // Where all of a block is stale but for this page, an erase may have been cut.
     let looks_torn = looks_torn || (spare.kind == Kind::Translation && written.is_alone_in_use(sim, page));
-    // Then an older version answers, and where the table is not read nothing comes to know that what it names may have been
-    // written anew, nor that pages which it does not name are live no more once they are written anew.
+    // Then an older version answers. Where the table is not read, a recovery does not see that pages which it names may
+    // have been written anew. Nor does it see that pages which it does not name are live no more once they are written
+    // anew.
     let is_newest = || written.newest_of(spare.key) == Some((spare.version, spare.seq));
     let is_trusted = spare.kind == Kind::Translation && !subject.has_battery() && !subject.reads_table();
     if looks_torn && is_trusted && is_newest() {
@@ -163,8 +164,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
         }
         _ => {}
     }
-    // Where a battery's seal does not hold, or there is none, a page that does not say any more what it was may have
-    // been the newest version of any translation page of which none is found that was written later, whatever it was.
+    // Where a battery's seal does not hold, or there is none, a page may not say any more what it was. Then it may have
+    // been the newest version of any translation page of which none is found that was written later.
     let says_what = matches!(decays.decay, Decay::Data(_));
     if subject.recovers_from_metadata_alone()
         && !says_what

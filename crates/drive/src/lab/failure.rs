@@ -17,7 +17,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// Whatever has befallen the drive, an FTL has an answer, and shows nobody's data; its structures agree.
+    /// After any fault an FTL answers, shows no data of another page, and its structures agree.
     pub(crate) fn is_never_excused(self) -> bool {
         matches!(self, Self::Corrupt | Self::Panic)
     }

@@ -82,7 +82,7 @@ pub(crate) struct Extras {
     pub(crate) factory_bad: u32,
 }
 
-/// Runs the script with nobody at the plug, and looks at everything when it is done.
+/// Runs the script without cuts, and checks everything when it is done.
 pub(crate) fn run_uncut(
     config: &LabConfig<Any>,
     extras: Extras,
@@ -108,7 +108,7 @@ pub(crate) fn run_uncut(
     }
 }
 
-/// Runs the script, watched. It did come to its end with nobody watching.
+/// Runs the script, watched. It did come to its end unwatched.
 pub(crate) fn run_workload(
     config: &LabConfig<Any>,
     extras: Extras,

@@ -259,7 +259,7 @@ impl Model {
         self.set(page, Expected { now, or: None, or_doubt: Doubt::None, since: None, gone, doubt });
     }
 
-    /// The page was written, and nobody cut the power.
+    /// The page was written, and the power was not cut.
     pub(crate) fn written(&mut self, page: u32, tag: u64) {
         let since = self.may_lose.then(|| Since::written(&self.pages[page as usize], tag));
         self.set(page, Expected { now: tag, since, ..Expected::default() });

@@ -15,12 +15,12 @@ use std::sync::Arc;
 /// An FTL that has been brought up, and the moment it is ready or how it came up.
 pub type Ready<T> = Result<(Box<dyn Ftl<CutNand>>, T), FtlError>;
 
-/// An FTL that the laboratory can try: how a drive of it is made and brought up, and what a workload, a cut and a report
-/// have to know of it. It is what is configured, not what runs, so the same value is asked again and again, by several
-/// threads; everything it makes must follow from itself and the flash alone.
+/// An FTL that the laboratory can try: how a drive of it is formatted and mounted, and its properties for workloads,
+/// cuts and reports. It is the configuration, not the running FTL, so several threads use the same value again and
+/// again. Everything that it makes must follow from itself and the flash alone.
 ///
 /// An FTL from outside is given to [`LabConfig`](super::LabConfig) or [`SoakConfig`](super::SoakConfig) in the place of
-/// a [`Config`]. This one is of the house under another name:
+/// a [`Config`]. This one is of this project under another name:
 ///
 /// ```
 /// use phelsuma_drive::lab::{CutNand, Fault, LabConfig, Points, Ready, Subject, Sweep, Workload};

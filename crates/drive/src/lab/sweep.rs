@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often somebody who asked for it is told how far a sweep is.
+/// How often a sweep reports its progress.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(250);
 
 /// No workload has more write requests than these.
@@ -78,7 +78,7 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
         Self { shortest: true, ..self }
     }
 
-    /// Has somebody told how far it is, a few times a second and at the end.
+    /// Has its progress reported to a callback, a few times a second and at the end.
     #[must_use]
     pub fn telling(self, progress: &'a dyn Fn(Progress)) -> Self {
         Self { progress: Some(progress), ..self }

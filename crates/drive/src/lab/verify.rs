@@ -178,7 +178,7 @@ pub(crate) fn read_pages(
         found.push(match page {
             HostPage::Zeros => Some(0),
             HostPage::Data(Content::Hollow(tag)) => Some(tag),
-            // The laboratory writes hollow pages only: these bytes are somebody else's.
+            // The laboratory writes hollow pages only: these bytes are of another page.
             HostPage::Data(Content::Bytes(_)) => Some(u64::MAX),
             HostPage::Unreadable => None,
         });

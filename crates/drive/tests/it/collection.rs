@@ -60,7 +60,7 @@ fn static_quotas_land_on_the_best_split() {
     }
 }
 
-/// Between what nobody can beat who splits by class once and for all, and what does not look at the pages at all.
+/// Between the bound of every fixed split by class, and a policy that does not look at the pages at all.
 #[test]
 fn dual_greedy_is_between_static_quotas_and_greedy_where_a_fifth_of_the_pages_is_hot() {
     let of = |ftl| amplification(&measured(ftl, &[], "hotcold:80/20", (1024, 64, 0.9), (6.0, 2.0)));

@@ -52,10 +52,10 @@ fn rewritten_after_trims(ftl: &str, capacity: u64, ratio: f64) -> Result<RunResu
     config.shape.pages_per_block = 4;
     config.shape.ratio = ratio;
     config.fill = Fill::Sequential;
-    // On a thread of its own: what hangs does so in a single request, where nobody is asked whether to stop.
+    // On a thread of its own: a hang is within a single request, where no stop is checked.
     let (tell, told) = channel();
     std::thread::spawn(move || {
-        // Nobody listens any more once the test has failed.
+        // The receiver is gone once the test has failed.
         let _ = tell.send(run(&config, &|_| true));
     });
     told.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{ftl} hangs"))

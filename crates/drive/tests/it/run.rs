@@ -114,7 +114,7 @@ fn a_partial_page_is_read_before_it_is_written() {
 
 #[test]
 fn an_open_loop_counts_from_arrival() {
-    // The second write waits 500 µs for the first, the third for nobody.
+    // The second write waits 500 µs for the first; the third does not wait.
     let text = "0,0,write,0,4096\n500,0,write,4096,4096\n10000,0,read,0,4096\n";
     let mut config = trace("open.csv", text, 1);
     config.arrival = Arrival::Timestamps;
@@ -152,7 +152,7 @@ fn only_the_last_loop_of_a_trace_is_counted() {
 
 #[test]
 fn what_folding_drops_is_in_the_books() {
-    // A trim of half a page, one of pages that nobody reads or writes, and one that reaches the drive; twice over.
+    // A trim of half a page, one of pages that are never read or written, and one that reaches the drive; twice over.
     let text = "0,0,write,0,8192\n1,0,trim,0,2048\n2,0,trim,40960,4096\n3,0,trim,0,4096\n";
     let host = done(&trace("dropped.csv", text, 2)).host;
     assert_eq!((host.trace_requests, host.requests), (4, 2));
@@ -261,7 +261,7 @@ fn a_trace_that_no_drive_holds_says_so() {
     let huge: String = (0..6000u64).map(|n| format!("{n},0,write,{},1073741824\n", n << 30)).collect();
     let error = settle_capacity(&mut [trace("huge.csv", &huge, 1)], |_| Ok(())).unwrap_err().to_string();
     assert!(error.contains("touches 5.86 TiB") && error.contains("more than 8 TiB of flash"), "{error}");
-    // Whoever has to pay for a drive is asked before it is made.
+    // `affordable` is called before the drive is made.
     let refused = |geometry: &Geometry| Err(RunError::Input(format!("{} bytes", geometry.capacity_bytes())));
     let large: String = (0..3000u64).map(|n| format!("{n},0,write,{},1073741824\n", n << 30)).collect();
     let error = settle_capacity(&mut [trace("large.csv", &large, 1)], refused).unwrap_err().to_string();

@@ -104,8 +104,8 @@ fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
     }
 }
 
-/// Lives in which blocks grew bad faster than collection could make up for, so that a recovery had no block left; and in
-/// which what was in front of the first readable page of a block was taken for live.
+/// Two kinds of lives. Blocks grew bad faster than collection could make up for, so that a recovery had no block left.
+/// Or the pages in front of the first readable page of a block were taken for live.
 #[test]
 fn lives_that_once_went_wrong_where_blocks_grew_bad() {
     let lives: [(&str, u32, &[u64]); 6] = [
@@ -183,10 +183,14 @@ fn what_no_soak_has_left_is_told() {
     assert!(wrong(&|state| state.cuts = state.cycles + 1).contains("cuts"));
 }
 
-/// Lives that once showed something wrong after pages had decayed: no free block was left; places had two owners, or were
-/// stale and mapped; what was read was held against a translation page that a cut had torn; a translation page written as
-/// lost claimed to know what was dirty; an older copy of one claimed what others had written since; and where several
-/// pages in a row could not say what they were, all translation pages were taken for lost, also those written since.
+/// Lives that once failed after pages had decayed:
+/// - no free block was left;
+/// - places had two owners, or were stale and mapped;
+/// - what was read was compared with a translation page that a cut had torn;
+/// - a translation page written as lost claimed to know which entries were dirty;
+/// - an older copy of one claimed what others had written since;
+/// - where several pages in a row could not say what they were, all translation pages were taken for lost, also those
+///   written since.
 #[test]
 fn lives_that_once_went_wrong_where_pages_decayed() {
     let lives: [(&str, u32, u32, u32, &[u64]); 7] = [

@@ -16,8 +16,8 @@ use crate::barriers::Barrier;
 use phelsuma_nand::{Block, EraseError, Nand, Op, Purpose, Time};
 
 impl Blocks {
-    /// Takes the block of `die` that has been free for longest, of the next die that has any where this one has none, or
-    /// that its wear speaks for; a blank one only where there is no other.
+    /// Takes the block of `die` that has been free for longest, or the one that wear levelling prefers. Where this die
+    /// has none, the next die that has any gives one. A blank block is taken only where there is no other.
     pub(super) fn take_free<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 const FAN: usize = 64;
 
-/// Minima over an array of numbers that somebody else holds.
+/// Minima over an array of numbers that its owner holds.
 #[derive(Clone, Debug)]
 pub struct GroupMinima {
     levels: Vec<Vec<u16>>,

@@ -283,11 +283,12 @@ impl Blocks {
 
 /// Free blocks below which streams stop opening blocks on further dies, and every victim is the emptiest block.
 ///
-/// A power cut leaves a part-filled block behind, and so does the next one. Collecting the emptiest blocks first, a run
-/// of cuts can grow the number of such blocks only while less than half as much is written between two of them as
-/// between the two before: by the logarithm of a block's pages. Besides, between two cuts the drive may open a block
-/// for tombstones and a recovery may hold blocks back, and with several dies a recovery copies as many pages as can
-/// have been in flight, each of which the next cut may meet.
+/// A power cut leaves a part-filled block behind, and so does the next one. Collection takes the emptiest blocks first.
+/// So a run of cuts can grow the number of such blocks only while the writes between two cuts more than halve each
+/// time. So the number is the logarithm of a block's pages.
+///
+/// Besides, between two cuts the drive may open a block for tombstones, and a recovery may hold blocks back. With
+/// several dies a recovery copies as many pages as can have been in flight, each of which the next cut may meet.
 pub(crate) fn critical_blocks(geometry: &Geometry) -> u32 {
     let copies = if geometry.dies() == 1 { 0 } else { window(geometry.dies()) as u32 };
     4 + geometry.pages_per_block().next_power_of_two().trailing_zeros() + copies

@@ -29,7 +29,7 @@ pub(crate) enum Item {
 pub(crate) struct News {
     items: Vec<Item>,
     read: usize,
-    /// Whether somebody needs to hear of erases and failures.
+    /// Whether a part needs erases and failures.
     of_erases: bool,
 }
 
@@ -73,7 +73,7 @@ impl News {
         self.items.is_empty()
     }
 
-    /// The oldest that nobody has heard of.
+    /// The oldest that was not passed on yet.
     pub(crate) fn next(&self) -> Option<Item> {
         self.items.get(self.read).copied()
     }

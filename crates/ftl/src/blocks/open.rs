@@ -257,7 +257,7 @@ impl Blocks {
     }
 }
 
-/// Opening a block is charged to whoever needs it; an erase for the host's own page counts as collection's.
+/// Opening a block is charged to the stream that needs it; an erase for the host's own page counts as collection's.
 fn erase_purpose(purpose: Purpose) -> Purpose {
     if purpose == Purpose::Host { Purpose::Gc } else { purpose }
 }

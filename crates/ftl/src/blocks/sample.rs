@@ -146,7 +146,7 @@ impl Sample {
         }
     }
 
-    /// A block is counted besides from now on: it is written, or somebody has asked. Says nothing about the whole drive.
+    /// A block is counted besides from now on: it is written, or was queried. Says nothing about the whole drive.
     pub(crate) fn count_besides(&mut self, block: Block, live: u16, candidate: bool) {
         debug_assert!(!self.is_member(block), "{block} is counted besides, and a member");
         let key = live | if candidate { 0 } else { NO_CANDIDATE };
@@ -181,7 +181,7 @@ impl Sample {
         }
     }
 
-    /// A candidate of which nobody knows the live pages.
+    /// A candidate whose live pages are not counted.
     pub(crate) fn not_known(&mut self, block: Block) {
         self.set_sure(self.place_of(block).0, false);
     }
@@ -192,7 +192,7 @@ impl Sample {
             let (slot, _) = self.place_of(block);
             let live = core::mem::replace(&mut self.keys[slot], EMPTY);
             self.minima.raised(&self.keys, slot);
-            // Nobody knows which is the emptiest now.
+            // The emptiest is not determined now.
             self.set_sure(slot, false);
             self.count_besides(block, live, false);
         } else if let Ok(at) = self.find_besides(block) {

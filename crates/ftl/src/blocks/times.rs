@@ -106,7 +106,8 @@ impl BlockTimes {
         }
     }
 
-    /// A recovery has found that the first page of the block was written then. What it has lost since nobody knows.
+    /// A recovery has found that the first page of the block was written then. When it lost pages since is not
+    /// recorded.
     pub(crate) fn found(&mut self, block: Block, at: u64) {
         self.first_write.set(block.index(), at);
         self.last_loss.set(block.index(), at);

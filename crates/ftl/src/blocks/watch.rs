@@ -16,5 +16,5 @@ pub(crate) trait Watch {
     fn looked_at_free_block(&mut self) {}
 }
 
-/// Nobody.
+/// No account is kept.
 impl Watch for () {}

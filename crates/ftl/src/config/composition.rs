@@ -172,7 +172,7 @@ impl Composition {
         self.page_mapped().and_then(|parts| parts.placement.knowledge())
     }
 
-    /// Why it is not to hold anybody's data, in a few words; none for all FTLs that could be built.
+    /// Why it is not to hold real data, in a few words; none for all FTLs that could be built.
     pub fn why_oracle(&self) -> Option<&'static str> {
         Some(match self.knowledge()? {
             Knowledge::Classes(_) => {

@@ -1,6 +1,5 @@
-//! The parts of a page-mapped FTL but its policies, in the order in which an image keeps them.
-//!
-//! For each it states the choices, their parameters with ranges and defaults, and what each of them means.
+//! The parts of a page-mapped FTL but its policies, in the order in which an image keeps them. Each has its choices,
+//! their parameters with ranges and defaults, and what each of them means.
 
 use crate::spec::{Requirement, group, part, values};
 

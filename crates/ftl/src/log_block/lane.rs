@@ -127,7 +127,7 @@ impl Lane {
     }
 }
 
-/// The flash of one channel. Errors name blocks and pages as the drive counts them: they are for whoever has the drive, and
+/// The flash of one channel. Errors name blocks and pages as the drive counts them: they are for the drive's owner, and
 /// no FTL looks at them.
 pub(super) struct Channel<'n, N> {
     nand: &'n mut N,
@@ -275,7 +275,7 @@ mod tests {
         let own = lanes[0].geometry().page(Block(2), 0);
         assert_eq!(lanes[0].on(&mut nand).read_spare(own, op).0, SpareRead::Unreadable);
         assert_eq!(lanes[0].on(&mut nand).read(own, op).0, PageRead::Unreadable);
-        // What is behind the last block is nobody's.
+        // There are no pages behind the last block.
         let behind = Page(8 << 4);
         assert_eq!(lanes[0].on(&mut nand).read(behind, op).0, PageRead::Unreadable);
         assert_eq!(lanes[0].on(&mut nand).erase(Block(8), op), Err(EraseError::NoSuchBlock(Block(8))));

@@ -7,7 +7,7 @@ use phelsuma_nand::Block;
 /// No logical block, no logical page, no slot.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// No logical block: what all share is nobody's.
+/// No logical block: the owner of a log block that all share.
 pub(super) const NOBODY: u32 = NONE;
 
 /// A log block.

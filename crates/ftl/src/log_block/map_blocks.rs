@@ -91,8 +91,8 @@ impl MapBlocks {
         self.open.is_none()
     }
 
-    /// A map block to empty: one that has failed, or the emptiest where there are too many, or where no block is free and
-    /// the one that is open has room for what is live there.
+    /// A map block to empty: one that has failed, or the emptiest where there are too many. The emptiest is also taken
+    /// where no block is free and the open one has room for the live parts there.
     pub(super) fn victim(&self, pool: &Pool) -> Option<Block> {
         let open = self.open.map(|(block, _)| block);
         let room = self.open.map_or(0, |(_, next)| self.pages_per_block - next);

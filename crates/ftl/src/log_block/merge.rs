@@ -175,9 +175,9 @@ impl<I: LogIndex> Ground<I> {
         Ok(done)
     }
 
-    /// Blocks that are programmed to their ends become the data blocks of logical blocks, all of which one map page names.
-    /// Where that cannot be written because no block is free for it, everything stays as it was, but for blocks that nobody
-    /// may erase: a page of the map that failed may name them all the same.
+    /// Blocks that are programmed to their ends become the data blocks of logical blocks, all of which one map page
+    /// names. That map page may find no free block. Then everything stays as it was, but for blocks that must not be
+    /// erased: a page of the map that failed may name them all the same.
     pub(super) fn switch_all<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -72,7 +72,7 @@ pub(super) trait Scheme: Clone + Send + 'static {
         SpareAreas
     }
 
-    /// As what a log block that a recovery has found is taken up, and whose it is; [`NOBODY`] where nothing says so yet.
+    /// As what a log block that a recovery has found is taken up, and its owner; [`NOBODY`] where nothing says so yet.
     fn taken_up(ground: &Ground<Self::Index>, found: &FoundLogBlock<'_>) -> (Role, u32) {
         let _ = (ground, found);
         (Role::Log, NOBODY)

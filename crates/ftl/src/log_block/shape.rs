@@ -92,16 +92,15 @@ impl HybridSizes {
         Ok(sizes)
     }
 
-    /// What a recovery comes to at the most:
+    /// The most that a recovery can cost:
     ///
-    /// - the first spare area of every block, all of those whose first does not tell what the block is, and all of log
-    ///   blocks and map blocks: no spare area twice but the first ones;
-    /// - of each log block up to `of_log_block` pages in full; and the newest version of each part of the map, with the last
-    ///   page of each map block that a cut has torn;
-    /// - a full merge for each page that may have been in flight, and for what a scheme cannot go on with; parts of the map
-    ///   that may have been in flight are written anew, and map blocks emptied where cuts have left too many;
-    /// - where there is a snapshot that turns out to be of no use, its pages, the spare areas of one of its blocks, and the
-    ///   parts of the map.
+    /// - The first spare area of every block, all of those whose first does not identify the block, and all of log
+    ///   blocks and map blocks. No spare area is read twice but the first ones.
+    /// - Of each log block up to `of_log_block` pages in full. Also the newest version of each part of the map, with
+    ///   the last page of each map block that a cut has torn.
+    /// - A full merge for each suspect page, and for what a scheme cannot go on with. Suspect parts of the map are
+    ///   written anew, and map blocks are emptied where cuts have left too many.
+    /// - Where there is a useless snapshot, its pages, the spare areas of one of its blocks, and the parts of the map.
     pub(super) fn recovery_bound(&self, geometry: &Geometry, of_log_block: u64, has_snapshot: bool) -> RecoveryBound {
         let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
         let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));

@@ -149,7 +149,7 @@ impl PageMapped {
         }
     }
 
-    /// Pages that nobody has identified as stale count as live until somebody does.
+    /// Stale pages that are not identified count as live until they are.
     fn check_unidentified<N: Nand>(&mut self, nand: &mut N, checked: &mut Checked) {
         for page in self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false) {
             if !checked.geometry.contains(page) {
@@ -160,8 +160,9 @@ impl PageMapped {
         }
     }
 
-    /// After a recovery count as live as well the before-images of entries that it found, until the translation page is
-    /// read, unless they had been identified; and what an erase that was cut left unreadable, until the block is collected.
+    /// After a recovery some stale pages count as live as well. These are the before-images of entries that it found,
+    /// until the translation page is read, unless they had been identified. And they are pages that an interrupted
+    /// erase left unreadable, until the block is collected.
     fn count_what_is_unsure<N: Nand>(
         &mut self,
         nand: &mut N,

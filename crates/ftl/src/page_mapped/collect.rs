@@ -40,8 +40,8 @@ impl Why {
 const GAINLESS_MAX: u32 = 16;
 
 impl PageMapped {
-    /// Collects until the reserve is full again. Nobody waits for that: what is given back is not erased before
-    /// everything so far is on flash.
+    /// Collects until the reserve is full again. No request waits for that: a block that is given back is not erased
+    /// before everything so far is on flash.
     #[inline(never)]
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
@@ -66,7 +66,7 @@ impl PageMapped {
                     self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
                     self.tally.emergency_collections += u64::from(why == Why::Emergency);
                 }
-                // Perhaps there are stale pages that nobody has identified.
+                // Perhaps there are stale pages that are not identified.
                 None if self.mapping.is_lazy() && unidentified_from.is_some() => {
                     let from = unidentified_from.unwrap_or(0);
                     let io = mapping_io!(self, nand, at);
@@ -99,8 +99,8 @@ impl PageMapped {
         }
         let geometry = self.blocks.geometry();
         let usable = usable_pages(geometry, &self.shape, self.blocks.bad());
-        // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale, and a
-        // tree: each has blocks of its own.
+        // Unidentified stale pages count as live. So does metadata that is left until it is stale, and a tree: each has
+        // blocks of its own.
         let set_aside = match self.mapping.is_lazy() {
             _ if self.tree.is_some() => u64::from(self.shape.metadata_blocks),
             true if self.blocks.collects_metadata() => u64::from(self.shape.unidentified_blocks),
@@ -229,7 +229,7 @@ impl PageMapped {
     fn move_user_pages<N: Nand>(&mut self, nand: &mut N, victim: Block, why: Why, at: Time) -> Result<Time, FtlError> {
         let is_held_against_counters = self.validity.is_held_against_counters();
         if is_held_against_counters && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
-            // Nobody has to ask which of its pages are stale.
+            // No query is needed for its stale pages.
             return Ok(at);
         }
         let mut live = core::mem::take(&mut self.collecting.live);
@@ -339,7 +339,7 @@ impl PageMapped {
             let page = geometry.page(victim, u32::from(*index));
             let keep = match nand.read_spare(page, op).0 {
                 SpareRead::Erased => false,
-                // Whose it is comes out when it is read in full; if it is nobody's, nothing is lost.
+                // Its owner comes out when it is read in full. Without an owner nothing is lost.
                 SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
                 SpareRead::Written(spare) => {
                     let key = LogicalPage(spare.key);
@@ -361,7 +361,7 @@ impl PageMapped {
             self.blocks.counters.set(victim, live.len() as u16);
             return;
         }
-        // The rest were counted as live: nobody had identified them. They die with the victim.
+        // The rest were counted as live: they were not identified. They die with the victim.
         for _ in 0..counted {
             self.blocks.counters.remove(victim);
         }

@@ -63,7 +63,7 @@ impl MoveBuffer {
         (page, content)
     }
 
-    /// RAM, in bytes, with room for the data of all pages: a drive has it also while nobody gives it any.
+    /// RAM, in bytes, with room for the data of all pages. A drive has it also while no page has data.
     pub(crate) fn bytes(&self, page_bytes: u64) -> u64 {
         (self.pages.capacity() * size_of::<Moving>()) as u64 + PAGES as u64 * page_bytes
     }

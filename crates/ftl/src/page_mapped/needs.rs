@@ -7,7 +7,7 @@ pub(crate) struct Needs {
     pub(crate) live_pages: u64,
     /// Pages that may be programmed during one collection, besides the pages moved.
     pub(crate) programs: u64,
-    /// User pages that can be stale without anybody knowing.
+    /// User pages that can be stale and not identified.
     pub(crate) unidentified: u64,
     /// Pages that are programmed on battery.
     pub(crate) battery: u64,

@@ -15,8 +15,9 @@ use crate::policy::STREAMS_MAX;
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
-/// Where blocks of metadata are left until all of their pages are stale, how many times the space of the live ones they
-/// may take before the emptiest is collected all the same. Under uniform random writes it is about three times.
+/// Blocks of metadata may be left until all of their pages are stale. This is how many times the space of the live
+/// pages they may take then, before the emptiest is collected all the same. Under uniform random writes it is about
+/// three times.
 const LEFT_SPACE: u32 = 5;
 
 /// How many programs and erases may fail on battery. Each failure costs a program more and what is left of a block. The

@@ -109,9 +109,9 @@ impl PageMapped {
 }
 
 impl<M: Mapping, V: Validity> PageMapped<M, V> {
-    /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at once
-    /// (µ-FTL's switch merge, sections 4.3.3 and 5.4); where a trim is pending, which could bring back what was in it, when
-    /// that is written.
+    /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at
+    /// once (µ-FTL's switch merge, sections 4.3.3 and 5.4). A pending trim could bring back what was in it. Then the
+    /// block is given back when that trim is written.
     #[inline]
     pub(super) fn give_back_if_dead(&mut self, page: Page) {
         let block = self.blocks.geometry().block_of(page);

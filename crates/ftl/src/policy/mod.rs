@@ -90,6 +90,6 @@ pub use state::{State, Table};
 pub(crate) use victim::SampleOf;
 pub use victim::{Choice, Victim, VictimSpec};
 
-/// The version of this contract. It grows when a policy that was written for the one before may have to be changed; a
+/// The version of this contract. It grows when a policy that was written for the one before may have to be changed. A
 /// hook that is added with a default, or a further property of a spec, does not make it grow.
 pub const VERSION: u32 = 1;

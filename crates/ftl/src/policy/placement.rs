@@ -131,8 +131,8 @@ pub trait Placement: State + PlacementCopy + Send {
         let _ = (view, page, source);
     }
 
-    /// What is here is live no longer. A page of which nobody knows that it is stale is not told; it is gone when the
-    /// first page of its block is written anew.
+    /// The page here is live no longer. An unidentified stale page is not reported. It is gone when the first page of
+    /// its block is written anew.
     fn gone(&mut self, page: Page) {
         let _ = page;
     }

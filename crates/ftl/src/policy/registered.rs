@@ -13,7 +13,7 @@ pub(crate) struct Brought {
 #[cfg(feature = "std")]
 static BROUGHT: std::sync::OnceLock<Brought> = std::sync::OnceLock::new();
 
-/// These as well from now on. Whether it is the first to say so, and before anybody has asked.
+/// These as well from now on. Whether it is the first call, and before the first look-up.
 #[cfg(feature = "std")]
 pub(crate) fn bring(brought: Brought) -> bool {
     BROUGHT.set(brought).is_ok()

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 pub(crate) enum Row<P: 'static> {
     /// One of this crate alone.
     Own(Own<P>),
-    /// A part that anybody may bring along, with its own parameters.
+    /// A part that may come from another crate, with its own parameters.
     Open(Open<P>),
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Own<P> {
 /// Where the value of the parameter of this name is.
 type At<P> = for<'a> fn(&'a mut P, &str) -> Option<&'a mut dyn Value>;
 
-/// A part that anybody may bring along.
+/// A part that may come from another crate.
 pub(crate) struct Open<P> {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,

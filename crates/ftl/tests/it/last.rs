@@ -402,9 +402,9 @@ fn a_page_that_the_merge_for_it_evicts_begins_in_the_cold_partition_again() {
     assert_eq!(counts, [1, 0, 1]);
 }
 
-/// The log blocks of figures 13 and 14, one channel's: two that foreground merges take, of which one is Z here so that the
-/// merge sequence ID is far enough on; B; then C, D and E, whose merge costs are 2, 3 and 3 when the host is idle. D's has
-/// not become smaller since it was written.
+/// The log blocks of figures 13 and 14, one channel's. Foreground merges take two, of which one is Z here so that the
+/// merge sequence ID is far enough on. Then come B, and C, D and E, whose merge costs are 2, 3 and 3 when the host is
+/// idle. D's has not become smaller since it was written.
 fn figure_14(background: &str) -> Host {
     let mut host = of_one_channel(8, &[("last.background", background), ("last.idle", "5")]);
     let log_blocks = [
@@ -416,8 +416,8 @@ fn figure_14(background: &str) -> Host {
         [48, 52, 56, 60],
         [64, 68, 72, 76],
         [80, 84, 88, 92],
-        // Z is merged for this one, A for the next, in which a page of B and one of E are written again, and B for the last,
-        // with one of C.
+        // Z is merged for this one. A is merged for the next, in which a page of B and one of E are written again. B is
+        // merged for the last, with one of C.
         [96, 100, 104, 108],
         [20, 60, 112, 116],
         [32, 120, 124, 65],

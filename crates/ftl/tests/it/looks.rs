@@ -47,7 +47,7 @@ fn every_block_is_seen_as_what_it_is() {
                 assert!(of_map.map(|look| look.live_pages.unwrap()).sum::<u16>() > 0, "{}", preset.name);
                 assert!(count(&|look| look.state == BlockState::Open) > 0, "{}", preset.name);
             }
-            // Stale pages that nobody has identified count as live.
+            // Unidentified stale pages count as live.
             true => assert!(live(Kind::User) >= LOGICAL.into(), "{}: {}", preset.name, live(Kind::User)),
             false => assert_eq!(live(Kind::User), LOGICAL.into(), "{}", preset.name),
         }

@@ -79,7 +79,7 @@ fn a_recovery_reads_what_was_saved_and_not_the_table() {
         }
         host.recover().unwrap();
         host.compare_all();
-        // Reading has filled up the reserve. So another cut, announced to nobody, finds the seal broken, and the table.
+        // Reading has filled up the reserve. So another cut, without warning, finds the seal broken, and the table.
         host.plug.pull(host.at);
         host.power_back();
         host.recover().unwrap();

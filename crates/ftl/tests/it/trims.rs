@@ -175,9 +175,9 @@ fn many_regions_in_tiny_blocks_do_not_exhaust_the_reserve() {
     host.step(&Step::Cut).unwrap();
 }
 
-/// A page is trimmed, and that is flushed; it is written again, and the power fails meanwhile, in a way that leaves a page
-/// that reads well until it fails again. So it does, in the recovery, after so many programs and erases each. Then the
-/// page is trimmed or new.
+/// A page is trimmed, and that is flushed. It is written again, and the power fails meanwhile, in a way that leaves a
+/// page that reads well until it fails again. So it does, in the recovery, after so many programs and erases each. Then
+/// the page is trimmed or new.
 fn trimmed_written_and_cut_twice(config: Config, dies: u32, operations: (u64, u64)) {
     let geometry = with_metadata(&config.name, small(16, 40 + 16 * u64::from(dies), 1, dies));
     let mut host = Host::new(chips(geometry), config, 1);

@@ -123,8 +123,8 @@ fn the_small_spare_form_of_the_best_quota() {
     assert!((quota.hot_spare_share - 0.5).abs() < 0.01, "{}", quota.hot_spare_share);
 }
 
-/// Published for greedy at b = 128, where there is no model for more than two classes here (a simulation of 2^18
-/// physical pages gives the same figures); the limit of large blocks lies above, by a tenth at most.
+/// Published for greedy at b = 128, where there is no model for more than two classes here. (A simulation of 2^18
+/// physical pages gives the same figures.) The limit of large blocks lies above, by a tenth at most.
 #[test]
 fn zipf_mixed_in_the_same_blocks() {
     for (rho, published) in [(0.70, 2.70), (0.80, 3.93), (0.90, 7.41), (0.95, 13.7)] {

@@ -21,7 +21,7 @@ fn below(n: usize, chance: u64) -> usize {
 
 impl SimNand {
     /// The power fails during this program: the page becomes what `fault` says. `seed` chooses where a fault leaves a
-    /// choice. Nothing is counted or timed: nobody was told.
+    /// choice. Nothing is counted or timed: no completion was returned.
     ///
     /// # Errors
     /// As [`Nand::program`]; then nothing has changed.

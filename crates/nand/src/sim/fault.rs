@@ -5,7 +5,7 @@
 pub enum ProgramFault {
     /// Not a cell was touched.
     NotStarted,
-    /// The page is written in full; only nobody was told.
+    /// The page is written in full; only the completion was not returned.
     Unacknowledged,
     /// The page, data and spare, reads as uncorrectable.
     TornSeen,
@@ -55,7 +55,7 @@ impl ProgramFault {
 pub enum EraseFault {
     /// Not a cell was touched.
     NotStarted,
-    /// The block is blank; only nobody was told.
+    /// The block is blank; only the completion was not returned.
     Unacknowledged,
     /// Every page is, by chance, as it was, blank, or uncorrectable.
     PartialMixed,

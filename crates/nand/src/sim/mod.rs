@@ -67,8 +67,8 @@ pub struct SimNand {
 }
 
 impl Clone for SimNand {
-    /// A copy that goes its own way: same flash, same clocks, same statistics, and nobody listening. Page data are
-    /// shared until erased.
+    /// A copy that goes its own way: same flash, same clocks, same statistics, and no listener. Page data are shared
+    /// until erased.
     fn clone(&self) -> Self {
         Self {
             geometry: self.geometry,
@@ -135,12 +135,12 @@ impl SimNand {
         self.fingerprint.as_ref().map(Fingerprint::value)
     }
 
-    /// Keeps no fingerprint from now on: nobody will ask.
+    /// Keeps no fingerprint from now on: it will not be needed.
     pub fn forget_fingerprint(&mut self) {
         self.fingerprint = None;
     }
 
-    /// Lets somebody listen to every operation from now on, or nobody.
+    /// Sets the listener to every operation from now on, or none.
     pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
         self.observer = observer;
     }

@@ -212,7 +212,7 @@ impl<N: Flash> Device<N> {
         self.powered(at, |device| device.flush_all(at))
     }
 
-    /// Lets the FTL do a piece of work while nobody asks for anything. Whether there was one.
+    /// Lets the FTL do a piece of work while there are no requests. Whether there was one.
     ///
     /// # Errors
     /// [`DeviceError::Ftl`], [`DeviceError::Off`].
@@ -281,7 +281,7 @@ impl<N: Flash> Device<N> {
         if let Some(off) = &self.off {
             return Err(DeviceError::Off(off.clone()));
         }
-        // What unwinds leaves the FTL in no state to be asked again, and nobody does: the device is off then.
+        // An FTL that has unwound is in no state to be called again, and is not: the device is off then.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             while self.ftl.due().is_some_and(|due| due <= at)
                 && self.ftl.background_step(&mut self.flash, at)? != Step::Nothing
@@ -290,7 +290,7 @@ impl<N: Flash> Device<N> {
         }));
         match outcome {
             Ok(outcome) if self.announced.is_some_and(|operation| self.flash.operations() > operation) => {
-                // The request is done, and may be shown or not: whoever asked hears no more of it.
+                // The request is done, and may be shown or not: the client gets no answer any more.
                 drop(outcome);
                 self.cut(at);
             }

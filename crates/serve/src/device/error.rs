@@ -9,7 +9,7 @@ use thiserror::Error;
 /// Why a device answers no more.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Off {
-    /// The power was cut, as somebody had asked; what a battery had to say about it, if it failed.
+    /// The power was cut on request; what a battery had to say about it, if it failed.
     Cut(Option<String>),
     /// The FTL has panicked. Its RAM is not to be believed any more, so this is a power cut to the flash.
     Panicked(String),

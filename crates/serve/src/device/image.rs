@@ -166,7 +166,7 @@ impl ImageDrive {
         })
     }
 
-    /// What cannot be heard of but by whoever serves it.
+    /// An error that only the server's operator gets, with the image's path.
     fn named(&self, error: &dyn std::fmt::Display) -> String {
         format!("{}: {error}", self.path.display())
     }
@@ -239,7 +239,7 @@ impl Open for ImageDrive {
         self.open_on(Box::new(file))
     }
 
-    /// What the RAM knew of the file is gone. The file stays locked: nobody else is to have it meanwhile.
+    /// The state of the file in RAM is gone. The file stays locked, so that no other process takes it meanwhile.
     fn power_on(&self, flash: ImageFlash) -> Result<Opened<ImageFlash>, OpenError> {
         self.open_on(flash.into_image().into_storage())
     }

@@ -17,7 +17,7 @@ pub struct Opened<N> {
     pub battery: bool,
     /// The moment it is ready: requests do not arrive earlier.
     pub ready: Time,
-    /// What it is and how it came up, in one line for whoever serves it.
+    /// What it is and how it mounted, in one line for the server's operator.
     pub about: String,
 }
 

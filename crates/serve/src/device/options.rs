@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How long nobody asks for anything before the FTL works for itself, where nothing else is said.
+/// How long there are no requests before the FTL works for itself, by default.
 pub const IDLE_DEFAULT: Duration = Duration::from_millis(100);
 
 /// A drive in memory, as it is asked for.
@@ -93,11 +93,11 @@ pub struct Options {
     pub control: Option<PathBuf>,
     /// The socket that clients connect to, which is removed at the end.
     pub socket: Option<PathBuf>,
-    /// What clients connect to, for whoever looks on.
+    /// The address that clients connect to, for observers.
     pub uri: Option<String>,
     /// Where a page shows the drive at work.
     pub http: Option<SocketAddr>,
-    /// How long nobody asks for anything before the FTL works for itself.
+    /// How long there are no requests before the FTL works for itself.
     pub idle: Duration,
 }
 

@@ -21,13 +21,13 @@ pub struct Cut {
     pub seed: u64,
 }
 
-/// Somebody at the plug of a flash.
+/// The plug of a flash.
 pub trait Plug {
     /// Programs and erases that were begun since the power came on.
     fn operations(&self) -> u64;
 
-    /// The power fails at this operation, or at none. Whoever implements it does to the flash what the fault says when
-    /// the operation comes, is off from then on, and calls [`power_fails`].
+    /// The power fails at this operation, or at none. When the operation comes, an implementation does to the flash
+    /// what the fault says, is off from then on, and calls [`power_fails`].
     fn arm(&mut self, cut: Option<Cut>);
 
     /// The power fails now, with no operation in progress.

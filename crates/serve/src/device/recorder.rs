@@ -124,7 +124,7 @@ impl Recorder {
 fn write(mut trace: Writer<Pieces>, requests: &Receiver<Request>, told: impl Fn(&TraceError)) -> Outcome {
     let mut outcome = Outcome::default();
     let mut flushed = Instant::now();
-    // Of these nobody knows yet whether they have reached the file.
+    // Whether these have reached the file is not known yet.
     let mut in_piece = 0;
     loop {
         let next = requests.recv_timeout(PIECE_AGE.saturating_sub(flushed.elapsed()));

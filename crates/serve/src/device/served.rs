@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Exit code of a server whose power was cut, as somebody had asked.
+/// Exit code of a server whose power was cut on request.
 pub const EXIT_CUT: u8 = 3;
 /// Exit code of a server whose FTL has panicked, or which did not complete what it was asked for.
 pub const EXIT_FAILED: u8 = 1;
 
 /// What a server does for its drive.
 pub trait Host: Send + Sync {
-    /// Tells whoever runs the server, in one line.
+    /// Reports to the server's operator, in one line.
     fn log(&self, line: &str);
 
     /// Drops every connection, without an answer to what was asked on it.
@@ -161,7 +161,7 @@ impl Served {
         self.lock().recorder = Some(recorder);
     }
 
-    /// Somebody connects. While a drive comes up again, this waits.
+    /// A client connects. While a drive mounts again, this waits.
     pub fn connect(&self) -> Connection {
         Connection { life: self.lock().life }
     }
@@ -270,7 +270,7 @@ impl Served {
         )
     }
 
-    /// Whether it serves. Nobody is waited for.
+    /// Whether it serves. This does not wait.
     pub fn state(&self) -> State {
         self.state.get()
     }
@@ -295,7 +295,7 @@ impl Served {
             .all(|(first, out)| self.lock().disk.look_at_blocks(Block(first), out))
     }
 
-    /// Does the FTL's background work whenever nobody has asked for anything for so long, until the drive is closed.
+    /// Does the FTL's background work whenever there were no requests for so long, until the drive is closed.
     pub fn work_while_idle(&self, idle: Duration) {
         let mut seen = u64::MAX;
         let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
@@ -426,7 +426,7 @@ impl Served {
         }
     }
 
-    /// The device is off: connections are dropped before anybody else can ask, and it comes up again, or that is all.
+    /// The device is off. Connections are dropped before the next request, and it mounts again, or that is all.
     fn went_off(&self, locked: &mut Locked) {
         let Some(off) = locked.disk.off() else { return };
         if off == Off::Closed || locked.ended {

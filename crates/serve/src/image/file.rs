@@ -37,7 +37,7 @@ impl ImageFile {
         Ok(file)
     }
 
-    /// Opens an image to work on; nobody else has it open.
+    /// Opens an image to work on; no other process has it open.
     ///
     /// # Errors
     /// [`ImageError::Io`]; [`ImageError::Locked`]; [`ImageError::NotAnImage`] where it is no regular file.
@@ -45,7 +45,7 @@ impl ImageFile {
         Self::open_with(path, OFlags::RDWR, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// Opens an image to look at; others may look at it too, and nobody works on it.
+    /// Opens an image to look at. Other processes may look at it too, and none works on it.
     ///
     /// # Errors
     /// As [`ImageFile::open`].
@@ -54,7 +54,7 @@ impl ImageFile {
     }
 
     fn open_with(path: &Path, flags: OFlags, lock: FlockOperation) -> Result<Self, ImageError> {
-        // A pipe that nobody writes to would be waited for.
+        // A pipe without a writer would be waited for.
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = open(path, flags, Mode::empty()).map_err(io_error("opening the image"))?;
         let meta = fstat(&file).map_err(io_error("opening the image"))?;

@@ -36,7 +36,7 @@ pub(super) const ODD: u8 = 4;
 /// The block's page records have not been looked at yet.
 pub(super) const UNKNOWN: u16 = u16::MAX;
 
-/// Operations after which a header is written although nobody asks.
+/// Operations after which a header is written without a request for one.
 const HEADER_EVERY: u64 = 1 << 31;
 
 /// What is kept in memory of a block: 24 bytes. Of a page nothing is.
@@ -66,14 +66,14 @@ pub(super) enum Off {
 /// An operation was not done, for the image is off.
 pub(super) struct Stopped;
 
-/// A chip set in a file. It keeps every rule of [`Nand`] as [`SimNand`](phelsuma_nand::SimNand) does, has no clock
-/// (operations are done when their calls return), and knows nothing of FTLs but the description that it carries for them.
+/// A chip set in a file. It keeps every rule of [`Nand`] as [`SimNand`](phelsuma_nand::SimNand) does, but has no clock:
+/// operations are done when their calls return. It does not depend on FTLs, but carries a description for them.
 ///
 /// A program is two writes, a read two reads, a spare area one read; a spare area of the block looked at last is none.
 ///
-/// **When it is off.** A fault plan that has come to its operation, or a file that cannot be written, puts the image off:
-/// nothing is done any more, programs and erases are refused as if there were no such page or block (an FTL gives up at
-/// that, and does not retire a block for it), and reads give [`PageRead::Unreadable`]. Whoever serves it asks
+/// **When it is off.** A fault plan that has come to its operation, or a file that cannot be written, puts the image
+/// off. Nothing is done any more. Programs and erases are refused as if there were no such page or block. (An FTL gives
+/// up at that, and does not retire a block for it.) Reads give [`PageRead::Unreadable`]. The server checks
 /// [`ImageNand::is_off`] after each request, *before* it acknowledges, and drops the FTL.
 pub struct ImageNand<S: Storage = AnyStorage> {
     pub(super) storage: S,
@@ -205,7 +205,7 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// As [`ImageNand::close`], for whoever keeps what is left: it is off then, and says so.
+    /// As [`ImageNand::close`], for a caller that keeps the rest: it is off then, and says so.
     pub(crate) fn finish(&mut self) {
         if self.off.is_some() {
             return;

@@ -11,15 +11,14 @@ use phelsuma_nand::{FlashStats, Geometry, Time};
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// The most spare slots that are taken where nobody asks for more: a crash has to look at what was written since the
-/// slots were used up last, 64 MiB for each 128 of them at 512 KiB a block.
+/// The most spare slots that are taken by default. A crash has to look at the writes since the slots were used up last,
+/// 64 MiB for each 128 of them at 512 KiB a block.
 pub const SPARE_SLOTS_MAX: u32 = 1024;
 
 /// How far numbers skip ahead after an unclean end: more than operations can follow a header.
 const SKIP: u64 = 1 << 32;
 
-/// The spare slots of a drive of so many blocks where nobody asks for others: a 64th of them, from 8 to
-/// [`SPARE_SLOTS_MAX`].
+/// The spare slots of a drive of so many blocks by default: a 64th of them, from 8 to [`SPARE_SLOTS_MAX`].
 pub fn spare_slots(blocks: u32) -> u32 {
     (blocks / 64).clamp(8, SPARE_SLOTS_MAX)
 }
@@ -64,7 +63,7 @@ impl ImageNand {
         image
     }
 
-    /// Opens an image to work on: nobody else has it open.
+    /// Opens an image to work on: no other process has it open.
     ///
     /// # Errors
     /// [`ImageError`].

@@ -218,7 +218,7 @@ fn allowed(asked: &[Asked], events: usize) -> Vec<Vec<Content>> {
         request.pages.iter().for_each(|(page, content)| may[*page].push(*content));
         let keep_last = |may: &mut Vec<Content>| *may = may.split_off(may.len() - 1);
         match request.durable {
-            // Nobody was told.
+            // No completion was returned.
             _ if request.to > events => {}
             Durable::Nothing => {}
             Durable::Itself => request.pages.iter().for_each(|(page, _)| keep_last(&mut may[*page])),
@@ -283,7 +283,7 @@ fn storm(ftl: &str, durability: Durability, forgets: Forgets, crashes: usize, se
         let image = crashed(&base, &events[..cut], &mut rng);
         let may = allowed(&asked, cut);
         told += may.iter().filter(|may| may.len() == 1 && may[0] != [0; PAGE]).count();
-        // Where it panics somebody has noticed as well.
+        // A panic is noticed as well.
         catch_unwind(AssertUnwindSafe(|| verify(image, &may)))
             .unwrap_or_else(|_| Err("a panic".into()))
             .map_err(|error| format!("{ftl}, seed {seed}, crash at {cut} of {}: {error}", events.len()))?;

@@ -168,7 +168,7 @@ fn a_full_disk_puts_the_drive_off_with_a_line_and_takes_nothing_that_was_acknowl
             drop(served);
             disk.room.store(i64::MAX, Ordering::Relaxed);
             if preset.composition.has_battery() {
-                // Nobody has told it: what its RAM alone knew is lost, and the drive comes up.
+                // The FTL was not warned: the state in its RAM alone is lost, and the drive mounts.
                 Served::open(disk, &Serving::default(), Box::new(Kept::default())).unwrap();
                 continue;
             }

@@ -144,7 +144,7 @@ fn only_what_has_the_right_hash_is_fetched() {
     assert!(code == Some(2) && wrong.contains("unknown trace 'other.zst'; known are gone.zst good.zst"), "{wrong}");
 }
 
-/// The folder of the traces; none where there is none and nobody said that there should be one.
+/// The folder of the traces; none where there is none and none was required.
 fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("PHELSUMA_TRACES").map(PathBuf::from);
     let workspace = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));

@@ -85,7 +85,8 @@ pub struct SoakState {
     pub ftl: String,
     /// What soaks, and in what: counts of equal ones add up.
     pub of: String,
-    /// Which builds it was done with: whatever tells whoever calls [`SoakConfig::soak`] one from another, in their order.
+    /// Which builds it was done with: names by which the caller of [`SoakConfig::soak`] distinguishes them, in their
+    /// order.
     #[serde(default)]
     pub builds: Vec<String>,
     /// Whether it is told what no real FTL knows.

@@ -19,10 +19,10 @@ use alloc::vec::Vec;
 use core::iter::Peekable;
 use phelsuma_nand::{Nand, Time};
 
-/// Of log blocks in the order of their merge costs, the cheapest first, each with its latest update ID: the first whose
-/// distance from the current merge sequence ID is larger than its position, counted from 1. The position says after how many
-/// foreground merges it would be the victim; the distance for how many its cost has not become smaller, so for how many
-/// it is not expected to.
+/// `latest_updates` has the latest update IDs of log blocks in the order of their merge costs, the cheapest first. The
+/// result is the first whose distance from the current merge sequence ID is larger than its position, counted from 1.
+/// The position says after how many foreground merges it would be the victim. The distance says for how many its cost
+/// has not become smaller, so for how many it is not expected to.
 pub(super) fn conservative(latest_updates: impl Iterator<Item = u64>, sequence: u64) -> Option<usize> {
     let is_settled = |(position, latest): (u64, u64)| sequence - latest.min(sequence) > position;
     (1..).zip(latest_updates).position(is_settled)
@@ -36,7 +36,7 @@ impl Last {
         self.has_looked &= !changed;
     }
 
-    /// From when on there may be something to merge, if nobody has looked since the last write.
+    /// From when on there may be something to merge, if there was no look since the last write.
     pub(super) fn background_is_due(&self) -> Option<Time> {
         let is_on = self.parts.background != LastBackground::Foreground && !self.has_looked;
         is_on.then_some(Time(self.idle_since.0.saturating_add(u64::from(self.parts.idle_ms) * 1_000_000)))

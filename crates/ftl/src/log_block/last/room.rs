@@ -75,9 +75,9 @@ impl Last {
         self.merge_in_foreground(ground, nand, &victims, at).map(Some)
     }
 
-    /// Merges random log blocks that somebody waits for. The merge sequence ID counts those of the cold partition among
-    /// them, one by one: so it counts what takes log blocks off the sorted merge-cost list, and of that the list's
-    /// positions speak. (In the paper's figures each merge takes one.)
+    /// Merges random log blocks that a write waits for. The merge sequence ID counts those of the cold partition among
+    /// them, one by one. So it counts the removals from the sorted merge-cost list, which the list's positions stand
+    /// for. (In the paper's figures each merge takes one.)
     fn merge_in_foreground<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,

@@ -213,9 +213,11 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
 }
 
 impl<S: Scheme> Hybrid<S> {
-    /// Enters the newest pages of log blocks that are younger than their logical block's merge and not trimmed. The blocks
-    /// whose pages would count if what may have been in flight turned bad, in order; and the logical blocks of pages that
-    /// may have been in flight and count; and the RAM that this takes besides, in bytes.
+    /// Enters the newest pages of log blocks that are younger than their logical block's merge and not trimmed. It
+    /// returns three things:
+    /// - the blocks whose pages would count if suspect pages turned bad, in order;
+    /// - the logical blocks of suspect pages that count;
+    /// - the RAM that this takes besides, in bytes.
     fn enter_log_pages(&mut self, scan: &SpareScan, map: &MapParts, mut log: LogScan) -> (Vec<Block>, Vec<u32>, u64) {
         let ground = &mut self.ground;
         let geometry = ground.geometry;
@@ -303,7 +305,7 @@ impl<I: LogIndex> Ground<I> {
             } else if holds && (map.falls_back_on(block) || counting.binary_search(&block).is_ok()) {
                 held.push(block);
             } else if !ground.barriers.keeps(Barrier::OrphansErased) && scan.seen(block) == Seen::Role(Role::Data) {
-                // Nobody will ever erase it.
+                // It will never be erased.
             } else {
                 ground.pool.release(block);
             }

@@ -10,7 +10,7 @@ use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, PageRead, Spare, SpareRea
 /// What a block's first readable page says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Seen {
-    /// It is blank, or nothing in it can be read, or nobody knows what it is: it holds nothing that counts.
+    /// It is blank, or nothing in it can be read, or it cannot be identified: it holds nothing that counts.
     Nothing,
     Role(Role),
 }
@@ -124,10 +124,10 @@ impl SpareScan {
         }
     }
 
-    /// Whether a page may have been in flight at the last power cut, or at one that met the recovery from an earlier one:
-    /// it is among the last that can have been in flight, of all pages that are known of or of those that no recovery
-    /// wrote. Until the scan is over, whether it may turn out to be; and where the last ones are in an orphan of which
-    /// only the first was read, a few more than were.
+    /// Whether a page is suspect, from the last power cut or from one that met the recovery from an earlier one. It is
+    /// among the last that can have been in flight, of all pages found or of those that no recovery wrote. Until the
+    /// scan is over, this is whether it may turn out to be. Where the last ones are in an orphan of which only the
+    /// first was read, it includes a few more than were in flight.
     pub(in super::super) fn is_suspect(&self, seq: u64) -> bool {
         debug_assert!(seq <= self.seq_max, "seq {seq} was not noted");
         let before = self.seq_max_before_recovery;

@@ -90,7 +90,7 @@ impl Superblocks {
                 continue;
             }
             if found.is_none() {
-                // How old it is nobody can say any more: older copies are not held against it.
+                // Its age is lost: older copies are not compared with it.
                 *version = u64::MAX;
             }
             let (page, key) = (lane.page(page), lane.key(key));

@@ -157,8 +157,8 @@ impl Superblocks {
         Ok(at)
     }
 
-    /// Moves what is live in a block of a superblock to its cold block, and to another where that is full; then the map
-    /// says so, and the block is given back.
+    /// Moves the live pages of a block of a superblock to its cold block, and to another where that is full. Then the
+    /// map records it, and the block is given back.
     fn empty_block<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -160,15 +160,14 @@ impl SuperblockSizes {
         Ok(sizes)
     }
 
-    /// What a recovery comes to at the most:
+    /// The most that a recovery can cost:
     ///
-    /// - the first spare area of every block, all of those whose first does not tell what the block is, those of map
-    ///   blocks, and twice those of pages that may be younger than their superblock's map;
-    /// - a part of the map for each superblock, twice where something is younger, with the older version of those that
-    ///   may have been in flight and the pages of map blocks that a cut has torn; and the last page of each block that
-    ///   has any younger one, in full;
-    /// - a copy and a map page for each page that may have been in flight; and map blocks emptied where cuts have left
-    ///   too many.
+    /// - The first spare area of every block, and all of those whose first does not identify the block. Also those of
+    ///   map blocks, and twice those of pages that may be younger than their superblock's map.
+    /// - A part of the map for each superblock, twice where something is younger. Also the older version of suspect
+    ///   ones and the pages of map blocks that a cut has torn. Also the last page of each block that has any younger
+    ///   one, in full.
+    /// - A copy and a map page for each suspect page; and map blocks emptied where cuts have left too many.
     pub(super) fn recovery_bound(&self, geometry: &Geometry) -> RecoveryBound {
         let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
         let parts = u64::from(self.layout.superblocks());

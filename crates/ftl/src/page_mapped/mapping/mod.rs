@@ -39,7 +39,7 @@ pub(crate) enum Place {
 const NOWHERE: u32 = u32::MAX;
 const TRIMMED: u32 = u32::MAX - 1;
 const LOST: u32 = u32::MAX - 2;
-/// Lost with its translation page: nobody knows which physical page it was.
+/// Lost with its translation page: there is no record of which physical page it was.
 const MISLAID: u32 = u32::MAX - 3;
 
 /// A place as an entry of a table: a page number, or one of those that no page has.
@@ -84,7 +84,7 @@ pub(crate) enum LastPlace {
     Nowhere,
     /// This, though it may be trimmed since.
     At(Page),
-    /// Nobody knows any more.
+    /// There is no record any more.
     Mislaid,
 }
 

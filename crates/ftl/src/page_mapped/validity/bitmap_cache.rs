@@ -217,7 +217,7 @@ impl BitmapCache {
         self.write(io, all)
     }
 
-    /// Nothing in a block is live any more: nobody asks before it is erased.
+    /// Nothing in a block is live any more: there is no query before it is erased.
     fn forget(&mut self, block: Block) {
         self.dropped += self.take(self.bucket(block), Some(block)).len() as u64;
     }

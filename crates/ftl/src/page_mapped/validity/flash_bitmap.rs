@@ -114,7 +114,7 @@ impl FlashBitmap {
         change(&mut self.page);
         let version = io.next_version();
         let written = self.directory.write(io, part, version, &self.page);
-        // What could not be written is known to nobody.
+        // A page that could not be written is in no record.
         self.damaged |= written.is_err();
         self.updates += 1;
         written.map(drop)

@@ -60,7 +60,7 @@ pub(crate) trait Validity: Clone {
     /// No block is left.
     fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError>;
 
-    /// `page` has left a victim: nobody asks for it again before its block is erased, unless the power fails.
+    /// `page` has left a victim: it is not queried again before its block is erased, unless the power fails.
     #[inline]
     fn leave(&mut self, _geometry: &Geometry, _page: Page) {}
 

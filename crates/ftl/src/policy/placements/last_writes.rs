@@ -24,8 +24,8 @@ impl LastWrites {
         Self::Ram { moments: Moments::new(logical_pages as usize), began: None, hand: 0 }
     }
 
-    /// The host writes a page: how much it has written since it wrote this one last. None where it did not, or nobody
-    /// knows.
+    /// The host writes a page: how much it has written since it wrote this one last. None where it did not, or where
+    /// there is no record.
     pub(super) fn interval(&mut self, view: &View<'_>, write: &HostWrite) -> Option<u64> {
         let now = view.now();
         match self {

@@ -128,9 +128,9 @@ mod tests {
         CostAge { score: Score::AgeTimes { wear } }
     }
 
-    /// Blocks of 8 pages. A has 2 live and lost one 30 ago: a(1 - u)/2u = 30 * 0.75 / 0.5 = 45. B has 4 live and lost one
-    /// 100 ago: 100 * 0.5 / 1 = 50, so it is collected before A. With t = 3 for B and t = 2 for A, CAT is
-    /// 0.25 * 2 / (0.75 * 30) = 1/45 for A and 0.5 * 3 / (0.5 * 100) = 1/33 for B: A comes first.
+    /// Blocks of 8 pages. A has 2 live and lost one 30 ago: a(1 - u)/2u = 30 * 0.75 / 0.5 = 45. B has 4 live and lost
+    /// one 100 ago: 100 * 0.5 / 1 = 50. So it is collected before A. CAT with t = 3 for B and t = 2 for A is 0.25 * 2 /
+    /// (0.75 * 30) = 1/45 for A. It is 0.5 * 3 / (0.5 * 100) = 1/33 for B: A comes first.
     #[test]
     fn scores_are_the_papers() {
         let (cost_benefit, cat) = (CostAge { score: Score::Benefit }, cat(true));

@@ -150,8 +150,8 @@ mod scale {
     const PAGES: u32 = 32;
     const CHOICES: u32 = 4_096;
 
-    /// A drive of so many blocks is overwritten at random until blocks of all levels are there; then victims are chosen,
-    /// and written anew, while other blocks go on losing pages. The most blocks examined for one, and the time.
+    /// A drive of so many blocks is overwritten at random until blocks of all levels are there. Then victims are
+    /// chosen, and written anew, while other blocks go on losing pages. The most blocks examined for one, and the time.
     fn examined(blocks: u32, policy: Chosen<VictimSpec>, choices: u32) -> (u32, u128) {
         let of_pages = placements::dual_greedy::SPEC.chosen();
         let values = *policy;

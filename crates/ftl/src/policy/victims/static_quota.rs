@@ -108,7 +108,7 @@ mod tests {
         let full = Class { emptiest: Some((10, Block(3))), ..class(50, 500, 1) };
         assert_eq!(over_by_most(&[full, class(60, 590, 99)], 10), Some(1));
         assert_eq!(over_by_most(&[full, Class::default()], 10), None);
-        // Nobody has written anything yet.
+        // There were no writes yet.
         assert_eq!(over_by_most(&[class(10, 90, 0), class(10, 80, 0)], 10), Some(1));
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn chips(geometry: Geometry) -> SimNand {
     SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(geometry, Timing::preset("gecko").unwrap()) })
 }
 
-/// The same with a plug that nobody pulls.
+/// The same with a plug that is never pulled.
 pub(crate) fn plugged(geometry: Geometry) -> Plug {
     chips(geometry).into()
 }
@@ -44,11 +44,13 @@ fn small_cache(mut composition: Composition) -> Composition {
     composition
 }
 
-/// The parts of a preset, or of `PRESET+wear`, one that levels wear as eagerly as can be, or of `PRESET+sample`, one that
-/// counts the live pages of a few blocks alone and asks about as few others as can be, or of `PRESET+tree`, one whose
-/// B+-tree has several levels and a cache of two nodes, or of `PRESET+dual`, one with Dual Greedy's victims and placement,
-/// `+fetch`, which reads what that does not know, or `PRESET+dac`, one with DAC's regions by spare areas, or of several of
-/// these.
+/// The parts of a preset, or of `PRESET` with some of these behind it:
+/// - `+wear` levels wear as eagerly as can be;
+/// - `+sample` counts the live pages of a few blocks alone and queries as few others as can be;
+/// - `+tree` has a B+-tree of several levels and a cache of two nodes;
+/// - `+dual` has Dual Greedy's victims and placement;
+/// - `+fetch` reads an old copy's entry that those do not have;
+/// - `+dac` has DAC's regions by spare areas.
 pub(crate) fn parts_of(name: &str) -> Composition {
     if name == "last++" {
         // Requests here are short.
@@ -81,8 +83,9 @@ pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
     Config::new(preset, parts_of(preset), logical_pages, 7)
 }
 
-/// Whether a cut that it survives takes nothing back that was acknowledged. An FTL for each channel is the one that it is
-/// made of on the drives of most tests, which have one; on others `ftl_mm.rs` tries it, and every test in the long mode.
+/// Whether a cut that it survives takes nothing back that was acknowledged. An FTL for each channel is the one that it
+/// is made of on the drives of most tests, which have one channel. On others `ftl_mm.rs` tries it, and so does every
+/// test in the long mode.
 fn keeps_everything(preset: &&Preset) -> bool {
     (thorough() || !preset.composition.is_per_channel())
         && preset.composition.survives_power_cuts()

@@ -63,7 +63,7 @@ pub(crate) struct Plug {
 }
 
 impl From<SimNand> for Plug {
-    /// Nobody pulls it.
+    /// It is never pulled.
     fn from(sim: SimNand) -> Self {
         Self::new(sim, 0)
     }

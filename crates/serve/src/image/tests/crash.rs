@@ -31,7 +31,7 @@ fn presets() -> impl Iterator<Item = &'static str> {
         .map(|preset| preset.name)
 }
 
-/// Whether it panics or says what is wrong, somebody has noticed.
+/// A panic and an error are both noticed.
 fn noticed(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("a panic".to_string()))
 }

@@ -176,7 +176,7 @@ pub(super) fn work(drive: &mut Drive, logical_pages: u32, requests: u32, flush_e
         };
         let done = ask(drive, what);
         if drive.0.is_off() {
-            // Nobody was told.
+            // No completion was returned.
             log.push(Done { from, to: usize::MAX, what });
             return log;
         }

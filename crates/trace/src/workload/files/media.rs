@@ -41,7 +41,7 @@ const FILES_PER_VOLUME_MIN: u64 = 12;
 const COPIED_PER_SECOND: u64 = 8 << 20;
 const DELETED_PER_SECOND: u32 = 100;
 
-/// How often files are deleted and copied, if nobody says otherwise.
+/// How often files are deleted and copied, by default.
 pub(in crate::workload) const ROUNDS: u32 = 10;
 
 /// What is copied.

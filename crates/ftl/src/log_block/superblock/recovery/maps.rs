@@ -144,9 +144,10 @@ impl Maps {
         self.suspects = suspects;
     }
 
-    /// Blocks begun after the older version of a map was made, and before the newest, that neither names: which of them
-    /// hold what the newest has trimmed. Whatever else was in them the newest names elsewhere, and it was not programmed
-    /// before that was on flash; orphans of recoveries that were cut are such blocks, any number of them.
+    /// Blocks that hold pages which the newest version of a map has trimmed. They were begun after the older version
+    /// was made and before the newest, and neither names them. Every other page of them the newest names elsewhere, and
+    /// it was not programmed before that was on flash. Orphans of recoveries that were cut are such blocks, any number
+    /// of them.
     fn trimmed<N: Nand>(
         &self,
         session: &mut Session<'_, Superblocks, N>,

@@ -218,9 +218,9 @@ impl Superblocks {
         })
     }
 
-    /// Takes over the blocks in which something counts, and gives the others back, in the order of their first pages,
-    /// but for those that must be kept until what may have been in flight is safe: what has to be written anew, with
-    /// these.
+    /// Takes over the blocks in which something counts, and gives the others back, in the order of their first pages.
+    /// Blocks that must be kept until the suspect pages are safe are not given back. It returns these, with the pages
+    /// that have to be written anew.
     fn settle_blocks(
         &mut self,
         scan: &SpareScan,

@@ -181,7 +181,7 @@ impl<V: SavedStore, N: Nand> OnBattery<'_, V, N> {
             debug_assert!(part.is_none_or(|next| next > from), "the table is not gone through in order");
         }
         paged.write_dirty_nodes(io)?;
-        // What was found to be stale just now, and what nobody has heard of yet: a request that was refused in the
+        // Pages that were found to be stale just now, and those not reported yet: a request that was refused in the
         // middle may have left some.
         let mut stale = core::mem::take(self.before);
         for page in &stale {

@@ -211,8 +211,8 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         Ok(to)
     }
 
-    /// The last resort: a drive that comes up is worth more than what a page that has just been read well may yet need,
-    /// should it turn bad and the power fail again before it is copied.
+    /// The last resort. Pages that were read well are given up, though they may be needed if a suspect page turns bad
+    /// and the power fails before it is copied. A drive that mounts is worth more than that.
     pub(crate) fn let_go_if_out_of_blocks(&mut self, holding: &mut Vec<Block>) {
         if self.ftl.blocks.to_open() == 0 {
             for block in holding.drain(..) {

@@ -73,7 +73,7 @@ pub(super) fn stale_by<N: Nand>(
 ) -> Vec<(Page, SpareRead)> {
     let mut read = |page| drive.read_translation_page(part, page);
     let (Some(older), Some(newer)) = (read(before), read(version.page)) else {
-        // Nobody can tell.
+        // There is no way to tell.
         drive.ftl.mapping.set_damaged();
         return Vec::new();
     };

@@ -63,8 +63,8 @@ impl GeckoGathered {
         all.filter(|information| information.first_seq > frozen).map(|information| information.block).collect()
     }
 
-    /// Of each block how many pages Gecko knows to be stale, and of what is to be reported what it knows already, but for
-    /// blocks that were begun `since` it was told: that is no news. Where it is not believed, the table tells.
+    /// Of each block how many pages are stale in Gecko. Reports of pages that Gecko has already are dropped. For blocks
+    /// that were begun `since` the last flush Gecko's entries are void. Where Gecko is not believed, the table decides.
     fn ask_gecko<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 
 impl GeckoGathered {
-    /// Of what may have been in flight keeps what still may, now that all pages written lately are known, and finds what
-    /// will be needed should that turn bad before it is copied.
+    /// Of the suspect pages keeps those that still are, now that all pages written lately have been found. Finds what
+    /// will be needed should one turn bad before it is copied.
     pub(super) fn find_fallbacks<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

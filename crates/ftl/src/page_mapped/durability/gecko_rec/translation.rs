@@ -94,8 +94,8 @@ impl TranslationPages {
         self.since.iter().map(|(part, version)| (*part, self.before[*part as usize], *version))
     }
 
-    /// Of what was synchronized since the last flush those of which the version that it had heard of may have been one
-    /// that has gone bad, which was programmed before that moment.
+    /// Of the translation pages synchronized since the last flush, those whose version that it covered may have gone
+    /// bad. Such a version was programmed before that moment.
     pub(super) fn replaced_in_doubt(&self, gone_bad: u64) -> impl Iterator<Item = u32> + '_ {
         let may_have =
             move |before: &Option<ToldVersion>| before.is_none_or(|before| before.is_programmed_before(gone_bad));

@@ -81,9 +81,9 @@ impl<N: Nand> Drive<'_, N> {
         dropped_from
     }
 
-    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, those
-    /// without a readable page first, but for those that must be held, which are given back. As long as there are pages of
-    /// trims, some of those without a readable page stay as they are (`blocks/blank.rs`).
+    /// Blocks with live pages become candidates, in the order of their first pages. All others go into the pool, those
+    /// without a readable page first. Those that must be held are given back instead. As long as there are tombstones,
+    /// some of those without a readable page stay as they are (`blocks/blank.rs`).
     pub(super) fn settle_blocks(&mut self, usable: &[Block], held: &[Block], scan: &PageScan) -> Vec<Block> {
         debug_assert!(held.is_sorted(), "what is held is looked up in no order");
         let mut order: Vec<Block> = usable.to_vec();

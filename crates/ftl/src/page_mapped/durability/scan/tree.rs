@@ -155,7 +155,7 @@ impl<N: Nand> Drive<'_, N> {
         });
         self.steps.count(io);
         if matches!(written, Err(TREE_UNREADABLE | FtlError::Full { .. })) {
-            // The table stays. What was written of the tree is nobody's.
+            // The table stays. The written pages of the tree belong to nothing.
             core::mem::swap(&mut extents.trims, &mut table.trims);
             let pages = extents.pages_of_tree(io);
             pages.into_iter().for_each(|page| io.drop_page(page));

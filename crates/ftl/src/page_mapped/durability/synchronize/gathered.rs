@@ -98,8 +98,8 @@ impl<L: LiveBy> Gathered<L> {
         (self.bid.version_max, self.bid.seq_max)
     }
 
-    /// The pages of a block that can be believed, in order; the data of the last one too, where it may have been in flight
-    /// as far as is known by now. Some earlier cut may have torn it, so it is read in full.
+    /// The pages of a block that can be believed, in order. The data of the last one are read in full where it may be
+    /// suspect so far: some earlier cut may have torn it.
     pub(super) fn pages_of<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, L::Store, N>,
@@ -164,8 +164,8 @@ impl<L: LiveBy> Gathered<L> {
         });
     }
 
-    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, but for
-    /// those that the pages that may have been in flight need should they turn bad: those are given back.
+    /// Blocks with live pages become candidates, in the order of their first pages. All others go into the pool, but
+    /// for those that are needed should suspect pages turn bad: those are given back.
     pub(crate) fn settle_blocks<N: Nand>(
         &self,
         drive: &mut PagedDrive<'_, L::Store, N>,

@@ -104,8 +104,8 @@ impl MuMapping {
         }
     }
 
-    /// How nodes lie in the pages of a drive of this shape, with records of so many bits, or where that is 0 of as many as it
-    /// takes to name a page.
+    /// How nodes lie in the pages of a drive of this shape, with records of so many bits. With 0 they have as many as
+    /// it takes to name a page.
     ///
     /// # Errors
     /// Pages are too small for nodes, or a page number does not fit records.

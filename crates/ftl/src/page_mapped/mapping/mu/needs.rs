@@ -18,8 +18,8 @@ fn gathers(write_pages: u32) -> bool {
 impl MuMapping {
     /// What it needs of the flash on a drive of so many logical pages, with so many pages of write cache.
     ///
-    /// A page that is moved is at the most three updates (the extent that it is cut out of falls into two), and may split a
-    /// leaf, and an inner node once in many times. Where updates gather, those are in one leaf, or two.
+    /// A page that is moved is at the most three updates (the extent that it is cut out of falls into two). It may
+    /// split a leaf, and an inner node once in many times. Where updates gather, those are in one leaf, or two.
     pub(crate) fn needs(geometry: &Geometry, layout: Layout, logical_pages: u32, write_pages: u32) -> Needs {
         let trims = u64::from(regions(geometry, logical_pages));
         let pages = layout.pages_max(entries_max(geometry, logical_pages));

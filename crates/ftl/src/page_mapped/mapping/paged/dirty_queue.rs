@@ -37,9 +37,9 @@ fn most_dirty(limit: DirtyLimit, cache_entries: u32) -> u32 {
     ((u64::from(cache_entries) * u64::from(limit.percent) / 100) as u32).max(1)
 }
 
-/// Programs during one collection, besides one for each page moved: each page that is moved may have the oldest entry
-/// synchronized, and one of its block; and a power cut may leave as many translation pages to a recovery as there can be
-/// dirty entries.
+/// Programs during one collection, besides one for each page moved. Each page that is moved may have the oldest entry
+/// synchronized, and one of its block. And a power cut may leave as many translation pages to a recovery as there can
+/// be dirty entries.
 pub(super) fn programs(limit: DirtyLimit, power: PowerPart, block: u64, entries: u32, translation_pages: u64) -> u64 {
     let of_updates = match limit {
         DirtyLimit::DEFAULT if power != PowerPart::Synchronize => 0,

@@ -146,10 +146,10 @@ impl PagedMapping {
 
     /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
     ///
-    /// Each page that a collection moves may evict an entry, and so synchronize a translation page, and the hand of the
-    /// checkpoints may find another, or the dirty queue two. Each entry of a lazy mapping may have a before-image that
-    /// nobody knows of. A battery pays for as many translation pages as can
-    /// have dirty entries, and a recovery that synchronizes writes as many.
+    /// Each page that a collection moves may evict an entry, and so synchronize a translation page. The hand of the
+    /// checkpoints may find another, or the dirty queue two. Each entry of a lazy mapping may have an unidentified
+    /// before-image. A battery pays for as many translation pages as can have dirty entries, and a recovery that
+    /// synchronizes writes as many.
     pub(crate) fn needs(
         geometry: &Geometry,
         logical_pages: u32,

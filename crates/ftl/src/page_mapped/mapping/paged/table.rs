@@ -25,8 +25,8 @@ pub(super) enum TranslationTable {
 pub(super) struct NodeNeeds {
     /// Pages that they need besides what the translation pages do.
     ///
-    /// A translation page that is moved out of a victim may make as many nodes be written as there are levels, so a block
-    /// in which more than one page of so many is live is not worth collecting. There must be room for that.
+    /// A translation page that is moved out of a victim may cause one node a level to be written. So a block in which
+    /// more than one page of so many is live is not worth collecting. There must be room for that.
     pub(super) live: u64,
     /// Programs for each translation page written, at the most.
     pub(super) each: u64,

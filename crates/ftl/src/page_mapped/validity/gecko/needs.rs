@@ -10,9 +10,9 @@ use crate::config::GeckoMerge;
 use crate::page_mapped::needs::Needs;
 
 impl Tuning {
-    /// What it needs where one collection can report so many pages as stale; and where flushes are asked for, which
-    /// happens when blocks are held, marks due, or so many synchronizations done as there are entries in the buffer, so
-    /// many of these.
+    /// What it needs where one collection can report so many pages as stale. With `synchronizations`, of which it can
+    /// do so many, flushes are requested as well. That happens when blocks are held, marks are due, or as many
+    /// synchronizations were done as there are entries in the buffer.
     pub(crate) fn needs(&self, reports: u64, synchronizations: Option<u64>) -> Needs {
         let entries = self.buffer_entries() as u64;
         // A buffer that was nearly full when it began, and one that blocks erased meanwhile fill up.

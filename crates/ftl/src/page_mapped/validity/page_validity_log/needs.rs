@@ -42,9 +42,9 @@ impl Bounds {
 }
 
 impl PageValidityLog {
-    /// What it needs where one collection can report so many pages as stale; and where flushes are asked for, which
-    /// happens when blocks are held, marks due, or so many synchronizations done as there are entries in the buffer, so
-    /// many of these.
+    /// What it needs where one collection can report so many pages as stale. With `synchronizations`, of which it can
+    /// do so many, flushes are requested as well. That happens when blocks are held, marks are due, or as many
+    /// synchronizations were done as there are entries in the buffer.
     ///
     /// # Errors
     /// A page has no room for a few entries, or there are more pages than an entry can name.
@@ -151,8 +151,8 @@ mod tests {
             stale
         }
 
-        /// Reports pages again that are known to be stale, as recoveries do; the most pages that the log came to have,
-        /// and the most that it programmed for the reports of one collection.
+        /// Reports stale pages again, as recoveries do. It returns the most pages that the log came to have, and the
+        /// most that it programmed for the reports of one collection.
         fn report_again(&mut self, reports: usize) -> (u64, u64) {
             let (mut longest, mut most) = (0, 0);
             let mut reported = 0;

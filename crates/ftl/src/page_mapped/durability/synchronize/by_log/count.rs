@@ -124,7 +124,7 @@ impl Gathered<LiveByLog> {
             log.leave_out(&geometry, &named);
             log.reports.retain(|page| named.binary_search(page).is_err());
             told.pages.retain(|page| named.binary_search(page).is_err());
-            // Whose place they took nobody knows.
+            // Whose place they took is lost.
             drive.ftl.validity.set_damaged();
         }
         log.silent.retain(|silent| named.binary_search(&silent.page).is_err());
@@ -138,8 +138,8 @@ impl Gathered<LiveByLog> {
         log.reports.dedup();
     }
 
-    /// Looks for dangling entries if there may be any. What took the place of another, if the log has heard of that or the
-    /// other's block was written anew, is older than the log's last page or the block begun last.
+    /// Looks for dangling entries if there may be any. That takes a page that replaced another, where the log has that
+    /// or the other's block was written anew. Such a page is older than the log's last page or the block begun last.
     fn look_for_dangling<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
@@ -158,13 +158,14 @@ impl Gathered<LiveByLog> {
         }
     }
 
-    /// Finds entries that name what is not there any more, because the page that took its place cannot be read: of an entry
-    /// that was dirty only its page tells. What the log knows to be stale, or what stood in a block that was begun after the
-    /// translation page was synchronized, is no page of an entry: it would be one of two owners, or be reported as stale
-    /// once more when it is somebody else's. What the log has not heard of stays: nothing tells it from the newest page.
+    /// Finds entries that name a page that is gone, and whose successor cannot be read: the newest page of a dirty
+    /// entry is its only record. Two kinds of page are no page of an entry: those that are stale in the log, and those
+    /// in a block that was begun after the translation page was synchronized. Such a page would have two owners, or be
+    /// reported as stale once more when it belongs to another. A page that is not in the log stays: nothing tells it
+    /// from the newest page.
     ///
-    /// All translation pages are read for it, and the log once more. Where a page `has_gone_bad`, and no cut can have torn
-    /// it, it is also looked whether what they name has been made blank by an erase that was cut.
+    /// All translation pages are read for it, and the log once more. A page may have gone bad (`has_gone_bad`) that no
+    /// cut can have torn. Then entries are also checked for pages that an interrupted erase has made blank.
     fn find_dangling<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,

@@ -138,7 +138,7 @@ impl Gathered<LiveByLog> {
                 SpareRead::Unreadable => {
                     // Its block may have been written anew since.
                     log.silent.push(drive.silent_at(page));
-                    // Or it has gone bad, and whose place it took nobody knows.
+                    // Or it has gone bad, and whose place it took is lost.
                     if since >= log.heard_until.oldest_open {
                         drive.ftl.validity.set_damaged();
                     }

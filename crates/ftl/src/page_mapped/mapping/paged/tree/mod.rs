@@ -31,7 +31,7 @@ use phelsuma_nand::{Geometry, Kind, Nand, Page};
 
 /// It was never written.
 const NONE: u32 = u32::MAX;
-/// It was written, and nobody knows where it is.
+/// It was written, and its place is lost.
 const LOST: u32 = u32::MAX - 1;
 
 /// A B+-tree of translation pages.

@@ -51,7 +51,7 @@ impl TranslationTree {
         written
     }
 
-    /// Whether a copy at `from` must be moved: it is the newest, or nobody knows which is.
+    /// Whether a copy at `from` must be moved: it is the newest, or it is not known which is.
     fn is_wanted(&self, number: u32, entry: u32, from: Page) -> bool {
         entry == from.0 || entry == LOST && number < self.shape.leaves()
     }
