@@ -127,7 +127,7 @@ barriers! {
     StaleEntriesGivenUp,
 
     // What a battery's contract stands on.
-    /// A battery saves the entries that translation pages do not know of.
+    /// A battery saves the entries that are not in translation pages.
     BatterySaves,
     /// No more entries are dirty than the battery is made for, or a recovery scans for.
     DirtyLimitKept,
@@ -184,11 +184,11 @@ barriers! {
     MetadataBounded,
 
     // What GeckoRec stands on.
-    /// A page that was written before its translation page was synchronized is known to it (GeckoFTL section 4.3 takes
-    /// every page that a recovery finds for a dirty entry).
+    /// A page that was written before its translation page was synchronized is in it, or overruled. (GeckoFTL section
+    /// 4.3 takes every page that a recovery finds for a dirty entry.)
     SynchronizedIsKnown,
-    /// What a translation page names is stale only if it was written before that page was synchronized (GeckoFTL
-    /// appendix C.2.2 and C.3.2 look at the logical page alone).
+    /// A page that a translation page names is stale only if it was written before that page was synchronized.
+    /// (GeckoFTL appendix C.2.2 and C.3.2 look at the logical page alone.)
     SeqBeforeSynchronization,
     /// What a translation page names is the before-image only if it still is the same logical page.
     BeforeImageIsOfThePage,
@@ -210,8 +210,8 @@ barriers! {
     /// Of Gecko's runs on flash those count that cover each flush once (GeckoFTL appendix C.1 takes the newest of each
     /// level).
     RunsCoverOnce,
-    /// A flush says what it has heard of (GeckoFTL appendix C.2.1 goes by when the run was made): what a synchronization
-    /// made stale may not have been reported yet.
+    /// A flush says which reports it covers (GeckoFTL appendix C.2.1 goes by when the run was made). Pages that a
+    /// synchronization made stale may not have been reported yet.
     FlushSaysWhatItHeard,
     /// Pages that have left a victim are reported before the victim is empty.
     LeavingReported,
@@ -228,15 +228,15 @@ barriers! {
     PagesPointBack,
     /// The entries of trimmed pages name the pages that were, for the same reason.
     TrimsPointBack,
-    /// A block that points back to what the log has not heard of is not erased before the log is flushed.
+    /// A block with back pointers that are not in the log yet is not erased before the log is flushed.
     YoungFlushed,
     /// Cleaning a page validity log keeps pace with what is inserted (against GeckoFTL appendix E, which cleans until the
     /// log is short).
     LogCleaningBounded,
     /// A page of the log that was cleaned counts until what was kept of it is on flash.
     CleanedUntilKept,
-    /// Entries of a page validity log that say what a newer one says are dropped where the log is too long (GeckoFTL
-    /// appendix E counts on there being none).
+    /// Entries of a page validity log that repeat a newer one are dropped where the log is too long. (GeckoFTL appendix
+    /// E counts on there being none.)
     RepeatsDropped,
 
     // What extents in a µ-Tree stand on.

@@ -39,9 +39,9 @@ pub enum FtlError {
     /// A request past the end of the logical space.
     #[error("logical pages {first} to {last} of a drive that has {logical_pages}")]
     OutOfRange {
-        /// First page asked for.
+        /// First requested page.
         first: u64,
-        /// Last page asked for.
+        /// Last requested page.
         last: u64,
         /// Logical pages of the drive.
         logical_pages: u32,
@@ -62,7 +62,7 @@ pub enum FtlError {
          is {largest_ratio:.4}"
     )]
     DoesNotFit {
-        /// Logical pages asked for.
+        /// Requested logical pages.
         logical_pages: u32,
         /// What the FTL needs for itself.
         set_aside: SetAside,

@@ -16,7 +16,7 @@ pub enum Disagreement {
     MappedNotValid,
     /// Validity takes pages for live that are not mapped.
     ValidNotMapped,
-    /// The same of pages that are bad, or whose newer versions are: those may have been all that told.
+    /// The same of pages that are bad, or whose newer versions are: those may have been the only record.
     ValidNotMappedBad,
     /// A block has another number of live pages than is counted.
     LiveCount,

@@ -41,10 +41,10 @@ impl<'a> HostData<'a> {
     }
 }
 
-/// What the host says about a request besides its data. It is advice: nothing that a drive promises rests on it, true or
-/// not. All pages of a request have the same.
+/// The host's advice with a request. Nothing that a drive promises rests on it, true or not. All pages of a request
+/// have the same.
 ///
-/// No real host knows what the other two say. A drive in a simulation that is told is an oracle
+/// No real host has the other two. A drive in a simulation that gets them is an oracle
 /// ([`Composition::knowledge`](crate::Composition::knowledge)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Hint {
@@ -142,8 +142,8 @@ pub struct Shape {
     pub unidentified_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
-    /// Programs on battery when the power fails, at the most: one for each translation page that can need it, what else
-    /// RAM alone knows, and four that fail. None where there is no battery.
+    /// Programs on battery when the power fails, at the most. There is one for each translation page that can need it,
+    /// those for other state that is in RAM alone, and four that fail. None without a battery.
     pub battery_programs: u32,
 }
 
@@ -163,16 +163,16 @@ impl Shape {
     }
 }
 
-/// A flash translation layer. The flash is lent for each call; times are moments of simulated time, and a driver
-/// without a clock passes [`Time::ZERO`] throughout.
+/// A flash translation layer. The flash is lent for each call. Times are moments of simulated time; a driver without a
+/// clock passes [`Time::ZERO`] throughout.
 ///
 /// What the host may rely on:
-/// - A write is **acknowledged** when the returned moment has come, and is then on flash; a power cut does not take it
+/// - A write is **acknowledged** when the returned moment has come, and is then on flash. A power cut does not take it
 ///   back, unless the FTL [says so](Ftl::is_safe_when_flushed).
 /// - Each page is atomic; a request of several pages is not. After a power cut an unacknowledged page is old or new,
 ///   and what the first recovery shows stays.
 /// - A page never written reads as zeros.
-/// - A trim is durable at the next completed `flush`; until then a power cut may bring back the page's last
+/// - A trim is durable at the next completed `flush`. Until then a power cut may bring back the page's last
 ///   acknowledged content, never another page's and never an older one.
 ///
 /// It may be handed from thread to thread: a server answers its clients from several, one request at a time.
@@ -190,7 +190,7 @@ pub trait Ftl<N: Nand>: Send {
     /// [`Purpose::Rmw`] where a partial write needs the old page.
     ///
     /// # Errors
-    /// [`FtlError::OutOfRange`]. A page that cannot be read is no error of the call: the sink is told.
+    /// [`FtlError::OutOfRange`]. A page that cannot be read is no error of the call: it is reported to the sink.
     fn read(
         &mut self,
         nand: &mut N,
@@ -221,8 +221,8 @@ pub trait Ftl<N: Nand>: Send {
     }
 
     /// From which moment on [`Ftl::background_step`] has work that must not wait until the host is idle, if there is
-    /// such work: a driver with a clock calls it then, and before it hands in a request that comes later. It may change
-    /// with each request. A driver without a clock need not ask.
+    /// such work. A driver with a clock calls it then, and before it hands in a request that comes later. It may change
+    /// with each request. A driver without a clock need not call this.
     fn due(&self) -> Option<Time> {
         None
     }
@@ -244,9 +244,9 @@ pub trait Ftl<N: Nand>: Send {
         self.flush(nand, at)
     }
 
-    /// The power has failed, the request that was in progress is done, and a battery keeps the flash going for
-    /// [`Shape::battery_programs`] programs more: saves what RAM alone knows, and starts nothing else. An FTL without a
-    /// battery does nothing. The drive is of no use afterwards but for a recovery.
+    /// The power has failed, and the request that was in progress is done. A battery keeps the flash going for
+    /// [`Shape::battery_programs`] programs more. Saves the state that is in RAM alone, and starts nothing else. An FTL
+    /// without a battery does nothing. The drive is of no use afterwards but for a recovery.
     ///
     /// # Errors
     /// [`FtlError::Full`]: the space set aside is not there. It is enough where no more than four programs and erases
@@ -259,7 +259,7 @@ pub trait Ftl<N: Nand>: Send {
     /// Another FTL in the same state, for a copy of the same flash: what a laboratory branches with.
     fn copy(&self) -> Box<dyn Ftl<N>>;
 
-    /// These pages may be asked for soon: fetches what the processor will need for them, and changes nothing. A hint to
+    /// These pages may be requested soon: fetches what the processor will need for them, and changes nothing. A hint to
     /// the machine that runs the FTL, not to the FTL.
     fn warm(&self, nand: &N, pages: &[LogicalPage]) {
         let _ = (nand, pages);
@@ -271,8 +271,8 @@ pub trait Ftl<N: Nand>: Send {
     /// What it has counted besides flash operations, by name.
     fn counters(&self) -> Vec<Counter>;
 
-    /// What it knows of the blocks from `first` on, one for each place in `out`; places behind the last block stay as they
-    /// are. Whether it tells at all. For an onlooker: it touches no flash, and changes nothing.
+    /// The state of the blocks from `first` on, one for each place in `out`; places behind the last block stay as they
+    /// are. Whether it has one at all. For an onlooker: it touches no flash, and changes nothing.
     fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
         let _ = (first, out);
         false

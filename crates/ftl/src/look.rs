@@ -22,7 +22,7 @@ pub enum BlockState {
     Bad,
 }
 
-/// A block, as its FTL knows it.
+/// A block, as its FTL has it in RAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockLook {
     /// What is being done with it.
@@ -43,7 +43,7 @@ pub struct ExtentLook {
     pub pages: u32,
 }
 
-/// A run of Logarithmic Gecko, as its directory in RAM knows it.
+/// A run of Logarithmic Gecko, as its directory in RAM has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunLook {
     /// Its level (GeckoFTL section 3).

@@ -21,8 +21,8 @@ pub(crate) const NOT_COUNTED: u16 = 0x7fff;
 #[derive(Clone, Debug)]
 pub struct Counters {
     keys: Vec<u16>,
-    /// After a recovery that reported stale pages without knowing whether they were reported before (GeckoFTL appendix
-    /// C.3.2): blocks may have more live pages than counted. A collection asks validity, so it is a hint that is off.
+    /// A recovery reported stale pages that may have been reported before (GeckoFTL appendix C.3.2). So blocks may have
+    /// more live pages than counted. A collection queries validity, so only a hint is off.
     pub(crate) may_be_low: bool,
     /// What is counted where not every block is.
     pub(super) sample: Option<Box<Sample>>,
@@ -33,7 +33,7 @@ impl Counters {
         Self { keys: vec![NO_CANDIDATE; blocks as usize], may_be_low: false, sample: None }
     }
 
-    /// Counts from now on what this sample does, and no others. What it should know, it knows.
+    /// Counts from now on the blocks of this sample, and no others. Its counts so far are taken over.
     pub(super) fn keep(&mut self, sample: Sample) {
         debug_assert!(self.sample.is_none(), "a sample takes the place of another");
         self.sample = Some(Box::new(sample));

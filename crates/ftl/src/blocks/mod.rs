@@ -94,13 +94,13 @@ pub(crate) struct Blocks {
     pub(crate) clock: Clock,
     /// Free blocks below which nothing but making more counts.
     critical: u32,
-    /// What has happened that the parts have not heard of.
+    /// Events that were not yet passed on to the parts.
     pub(crate) news: News,
     metadata: Metadata,
     phase: Phase,
     /// Where wear is levelled.
     pub(crate) wear: Option<Wear>,
-    /// What is noted of blocks for policies that ask for it.
+    /// Notes on blocks, for policies that need them.
     pub(crate) notes: Notes,
     barriers: Barriers,
 }
@@ -211,7 +211,7 @@ impl Blocks {
         self.failures.bad()
     }
 
-    /// So many were marked bad when the drive came up.
+    /// So many were marked bad at the mount.
     pub(crate) fn found_bad(&mut self, bad: u32) {
         self.failures.found_bad(bad);
     }

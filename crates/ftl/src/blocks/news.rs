@@ -78,7 +78,7 @@ impl News {
         self.items.get(self.read).copied()
     }
 
-    /// The oldest was heard of. One that could not be passed on stays: a block's old marks may not outlive its erase.
+    /// The oldest was passed on. One that could not be passed on stays: a block's old marks may not outlive its erase.
     pub(crate) fn heard(&mut self) {
         debug_assert!(self.read < self.items.len(), "news are heard that there are not");
         self.read += 1;

@@ -59,7 +59,7 @@ impl Wants {
         Self { times: true, closed: true, ..self }
     }
 
-    /// What one of two asks for.
+    /// The needs of either of two.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             times: self.times || other.times,
@@ -303,7 +303,7 @@ mod tests {
         let mut first = FirstPages::new(8, true);
         first.read(Block(0), &spare(300, 1));
         first.read(Block(1), &spare(400, 0xff));
-        // The recovery has found these in use, of no stream that it knows, and begins block 2 itself.
+        // The recovery has found these in use, of no stream in its list, and begins block 2 itself.
         scene.blocks.notes.up = false;
         scene.at(0).write(0, 0).write(1, 0).write(2, 0);
         scene.blocks.notes.begun = vec![Block(2)];
@@ -315,8 +315,8 @@ mod tests {
         assert_eq!([0, 1, 2].map(|block| u64::from(view.since_first_write(Block(block)))), [now - 300, now - 400, 0]);
         assert_eq!(view.largest_lifetime(Block(0)), 0);
         assert_eq!([0, 1].map(|block| view.stream_of(Block(block))), [1, 0]);
-        // Nothing says how old block 3 is: as old as is told apart. Wear was not levelled: what stands in `aux` is not a
-        // count of erases.
+        // Nothing says how old block 3 is: it has the largest age there is. Wear was not levelled: `aux` holds no count
+        // of erases.
         assert_eq!((view.since_first_write(Block(3)), view.erases(Block(0))), (1 << 31, 1));
     }
 }

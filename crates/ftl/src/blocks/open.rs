@@ -58,7 +58,7 @@ impl OpenBlocks {
 }
 
 impl Blocks {
-    /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
+    /// Nothing is written any more until the next mount: a recovery had no block for what must be on flash before
     /// anything else is.
     pub(crate) fn stop_writing(&mut self, watch: &mut impl Watch) {
         self.phase = Phase::ReadOnly;

@@ -37,13 +37,13 @@ pub(crate) struct Sample {
     besides: Vec<(Block, u16)>,
     /// Live pages of the whole drive.
     total: u64,
-    /// The block to be asked about next.
+    /// The block to be queried next.
     hand: u32,
 }
 
 impl Sample {
-    /// An empty sample of so many of a drive's blocks, of all if there are no more; as few as two bytes can number the
-    /// rows of.
+    /// An empty sample of so many of a drive's blocks, of all if there are no more. It has at least so many that two
+    /// bytes can number the rows of each.
     pub(crate) fn new(blocks: u32, slots: u32) -> Self {
         let slots = slots.max(blocks.div_ceil(1 << 16)).clamp(1, blocks.max(1)) as usize;
         Self {
@@ -239,8 +239,8 @@ impl Sample {
         self.total = total;
     }
 
-    /// The next block that `wanted` takes and that is not counted, going round the drive in the order of numbers, and
-    /// looking at so many at the most.
+    /// The next block that `wanted` takes and that is not counted. The search goes round the drive in the order of
+    /// numbers, and visits so many at the most.
     pub(crate) fn next_to_ask(&mut self, at_most: u32, wanted: impl Fn(Block) -> bool) -> Option<Block> {
         for _ in 0..at_most.min(self.blocks) {
             let block = Block(self.hand);

@@ -72,7 +72,7 @@ impl Blocks {
         self.with_sample(|sample, wanted| sample.next_unsure(from, wanted))
     }
 
-    /// Does something with the sample that needs to know which blocks are candidates of user data.
+    /// Does something with the sample that needs the candidates of user data.
     fn with_sample<T>(&mut self, act: impl FnOnce(&mut Sample, &dyn Fn(Block) -> bool) -> Option<T>) -> Option<T> {
         let mut sample = self.counters.sample.take()?;
         let wanted = |block: Block| self.use_of(block) == BlockUse::Closed && !self.is_metadata(self.stream_of(block));

@@ -14,7 +14,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
 
-/// The oldest that a moment is kept: half of what four bytes can tell.
+/// The largest age that a moment is kept at: half of what four bytes hold.
 const AGE_KEPT: u32 = 1 << 31;
 
 /// Moments, by number.
@@ -27,7 +27,7 @@ impl Moments {
         Self(vec![0; len])
     }
 
-    /// All of them as long ago as is told apart.
+    /// All of them at the largest age.
     pub(crate) fn forget(&mut self, now: u64) {
         self.0.fill((now as u32).wrapping_sub(AGE_KEPT));
     }
@@ -97,7 +97,7 @@ impl BlockTimes {
         }
     }
 
-    /// Nothing is known of any block: all of them are as old as is told apart.
+    /// There is no record of any block: all of them have the largest age.
     pub(crate) fn forget(&mut self, now: u64) {
         self.first_write.forget(now);
         self.last_loss.forget(now);

@@ -5,8 +5,8 @@ use super::{Blocks, Counters, MultiLri};
 use core::any::Any;
 use phelsuma_nand::Block;
 
-/// What a policy sees of the drive: what RAM knows of blocks, and never the flash. What is noted of blocks is there for a
-/// policy that [wants](super::Wants) it; of a block that the drive does not have everything is 0.
+/// A policy's view of the drive: the state of blocks in RAM, and never the flash. Notes on blocks are there for a
+/// policy that [wants](super::Wants) them. Of a block that the drive does not have everything is 0.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     pub(crate) counters: &'a Counters,

@@ -25,7 +25,7 @@ use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, SpareRead, Time};
 /// stays a small part of the drive's work also when many blocks fall behind at once.
 const REST: u32 = 4;
 
-/// What the drive knows of the wear of its blocks.
+/// The drive's record of the wear of its blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Wear {
     /// The stream of cold data, which is given worn blocks.
@@ -100,7 +100,7 @@ fn rounded(sum: u64, n: u32) -> Option<u64> {
     (sum + u64::from(n) / 2).checked_div(u64::from(n))
 }
 
-/// The erase count of a block whose first page says this, if it can be told.
+/// The erase count of a block whose first page says this, if it has one.
 fn erases_of(read: SpareRead, is_new: bool) -> Option<u32> {
     match read {
         SpareRead::Written(spare) => Some(SpareMarks::of(&spare).erase_count()).filter(|erases| *erases > 0),

@@ -45,7 +45,7 @@ impl<S: Scheme> Hybrid<S> {
                 findings.push(Finding::new(Disagreement::MappedAnother, line));
             }
         }
-        // A drive that came up to be read has no use for its scheme.
+        // A drive that mounted read-only has no use for its scheme.
         if !ground.pool.phase.is_read_only() && !self.scheme.knows(ground) {
             findings.push(String::from("the scheme does not know the log blocks that there are").into());
         }

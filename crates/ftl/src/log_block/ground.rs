@@ -53,7 +53,7 @@ pub(super) struct Ground<I> {
     pub(super) unmapped: Vec<(u32, Block)>,
     /// While a recovery holds log blocks that may count again: none of them has a page of a lower seq.
     pub(super) held_since: Option<u64>,
-    /// The seq of the program, since the drive came up or right before it, behind which a snapshot says everything.
+    /// The seq of the program, since the mount or right before it, behind which a snapshot says everything.
     pub(super) sealed: Option<u64>,
 }
 
@@ -122,8 +122,8 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
-    /// anything else is. What it holds back it goes on holding.
+    /// Nothing is written any more until the next mount: a recovery had no block for what must be on flash before
+    /// anything else is. The blocks that it holds back stay held.
     pub(super) fn stop_writing(&mut self) {
         debug_assert!(self.pool.phase.is_mounting(), "a drive that serves its host becomes read only");
         self.pool.phase = Phase::ReadOnly;

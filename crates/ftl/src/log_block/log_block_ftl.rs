@@ -99,7 +99,7 @@ impl LogBlockFtl {
         of_each!(self, ftl => ftl.as_mut())
     }
 
-    /// It, to be asked what needs no flash.
+    /// It, for calls that need no flash.
     pub(super) fn as_ftl<N: Nand>(&self) -> &dyn Ftl<N> {
         of_each!(self, ftl => ftl.as_ref())
     }

@@ -84,7 +84,7 @@ pub(super) struct HashIndex {
 /// together: as many as the table looks at in one go, so that nothing is gained by a stride.
 const ROW_BITS: u32 = 4;
 
-/// The low bits say where it stands, the topmost seven tell it from others there.
+/// The low bits say where it stands, the topmost seven distinguish it from others there.
 #[inline]
 fn hash(key: u32) -> u64 {
     let spread = |n: u32| u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -12,9 +12,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, EraseError, Geometry, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
 
-/// What a block was opened for. It is the label (`stream`) in the spare areas of all of its pages, so a recovery knows
-/// from one of them how to take the block: a log block may become a data block, but no block opened as a data block was
-/// ever a log block.
+/// The purpose for which a block was opened. It is the label (`stream`) in the spare areas of all of its pages, so one
+/// of them shows a recovery how to take the block. A log block may become a data block, but no block opened as a data
+/// block was ever a log block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Role {

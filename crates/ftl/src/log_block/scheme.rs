@@ -95,10 +95,10 @@ pub(super) trait Scheme: Clone + Send + 'static {
         let _ = ground;
     }
 
-    /// Whether it knows of exactly the log blocks that there are.
+    /// Whether it has exactly the log blocks that there are.
     fn knows(&self, ground: &Ground<Self::Index>) -> bool;
 
-    /// The host has asked for something, which may have changed what is in log blocks, and was answered by then.
+    /// A host request, which may have changed what is in log blocks, was done by then.
     #[inline]
     fn served(&mut self, done: Time, changed: bool) {
         let _ = (done, changed);

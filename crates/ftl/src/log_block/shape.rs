@@ -34,13 +34,13 @@ fn in_flight(geometry: &Geometry) -> u32 {
 }
 
 impl HybridSizes {
-    /// How many blocks are what on a drive of this shape whose logical pages are so laid out, `described` of which hold its
-    /// description, whether they fit or not.
+    /// The numbers of blocks by their use on a drive of this shape whose logical pages are so laid out, whether they
+    /// fit or not. `described` of them hold its description.
     fn of(geometry: &Geometry, config: &LogConfig, layout: LogicalLayout, described: u32) -> Self {
         let logical_blocks = layout.logical_blocks(config.logical_pages);
         let log_blocks = config.composition.log_blocks_on(geometry);
         let merge_blocks = MERGE_BLOCKS - 1 + layout.channels();
-        // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
+        // As if the drive were all logical pages, so that the capacity does not depend on the request.
         let metadata_blocks = map_blocks::most(geometry, geometry.blocks());
         let shape = Shape {
             logical_pages: config.logical_pages,

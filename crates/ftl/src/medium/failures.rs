@@ -32,7 +32,7 @@ impl Failures {
         self.bad
     }
 
-    /// So many were marked bad when the drive came up.
+    /// So many were marked bad at the mount.
     pub(crate) fn found_bad(&mut self, bad: u32) {
         self.bad = bad;
     }

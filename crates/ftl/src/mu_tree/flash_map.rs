@@ -293,12 +293,12 @@ impl FlashMap {
         Ok(Self { tree, ground: Ground::new(nand, blocks), reserve })
     }
 
-    /// The map on these blocks, as of its last update, or with a write cache of its last flush or a later update. One that was
-    /// never written is empty.
+    /// The map on these blocks, as of its last update. With a write cache it is as of its last flush or a later update.
+    /// One that was never written is empty.
     ///
     /// # Errors
-    /// Pages are too small, or what was found cannot be written anew. Where the newest root cannot be read, or needs a page that
-    /// cannot, the map is that of the root before it; where none can, it is empty.
+    /// Pages are too small, or what was found cannot be written anew. Where the newest root cannot be read, or needs a
+    /// page that cannot, the map is that of the root before it; where none can, it is empty.
     pub fn open<N: Nand>(nand: &mut N, blocks: &[Block], caches: FlashMapCaches) -> Result<Self, FlashMapError> {
         let mut map = Self::empty(nand, blocks, caches)?;
         let mut roots: Vec<(u64, u32, bool)> = Vec::new();

@@ -105,8 +105,8 @@ impl PageMapped {
             self.count_what_was_lost(nand, &valid, &mut checked);
         }
         if self.validity.overstates() {
-            // A log that does not know all takes for live what it has not heard of, or all that there is, until a collection
-            // asks the mapping.
+            // An incomplete log takes pages that were not reported to it for live, or all that there are, until a
+            // collection queries the mapping.
             for page in valid.without(&checked.mapped).collect::<Vec<Page>>() {
                 checked.count(page);
                 checked.may_be_given_up(page);
@@ -185,7 +185,7 @@ impl PageMapped {
         }
     }
 
-    /// What a translation page named that cannot be read counts as live until a collection asks.
+    /// A page that an unreadable translation page named counts as live until a collection queries the mapping.
     fn count_what_was_lost<N: Nand>(&mut self, nand: &mut N, valid: &PageSet, checked: &mut Checked) {
         let mut lost: Vec<Page> = valid.without(&checked.mapped).collect();
         lost.retain(|page| match spare_of(nand, *page) {
@@ -208,7 +208,7 @@ impl PageMapped {
     fn check_validity<N: Nand>(&mut self, nand: &mut N, valid: &PageSet, checked: &mut Checked) {
         let only_mapped = checked.mapped.without(valid).collect::<Vec<Page>>();
         let only_valid = valid.without(&checked.mapped).collect::<Vec<Page>>();
-        // Bad themselves, or what takes their place is bad: that may have been all that told that they are stale.
+        // Bad themselves, or their successors are bad: those may have been the only record that they are stale.
         let (only_valid_bad, only_valid_good): (Vec<Page>, Vec<Page>) = only_valid.iter().partition(|page| {
             let op = Op::new(Time::ZERO, Purpose::Recovery);
             let Some((_, spare)) = nand.read(**page, op).0.verified() else { return true };

@@ -119,8 +119,8 @@ impl PageMapped {
         (2 * live <= self.blocks.geometry().pages_per_block()).then_some((least, Why::Emergency))
     }
 
-    /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space,
-    /// or what the policy says, or in an emergency the emptiest.
+    /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space.
+    /// Otherwise it is the policy's choice, or in an emergency the emptiest.
     fn next_victim(&mut self) -> Option<(Block, Why)> {
         if let Some(failing) = self.blocks.failing() {
             return Some((failing, Why::Failing));
@@ -159,7 +159,7 @@ impl PageMapped {
         self.blocks.counters.least_of(gains).unwrap_or(victim)
     }
 
-    /// Placement learns of the victim; and what was looked at for this collection, which the policy chose, is counted.
+    /// The victim is reported to placement. The blocks that the policy examined for this collection are counted.
     fn count_examined(&mut self, victim: Block, why: Why) {
         let looked_at = self.placement.collecting(&self.blocks.view(), victim);
         if why == Why::Policy {
@@ -268,8 +268,9 @@ impl PageMapped {
                 let page = self.blocks.geometry().page(victim, u32::from(*index));
                 let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
                 match read {
-                    // Where the mapping is on flash, it says of data that have gone bad that they are lost: their copy would
-                    // look torn to a recovery. Elsewhere they travel along with their CRC, and only the host's read tells.
+                    // Where the mapping is on flash, it records data that have gone bad as lost: their copy would look
+                    // torn to a recovery. Elsewhere they travel along with their CRC, and only the host's read finds
+                    // it.
                     PageRead::Written { content, spare, .. }
                         if spare.kind == Kind::User
                             && spare.key < self.shape.logical_pages
@@ -321,9 +322,9 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Of the pages that validity takes for live, or does not know to be stale, keeps those that are. All are judged
-    /// before the first is moved: moving one may synchronize a translation page, and with that the mark is gone that
-    /// tells an unidentified invalid page.
+    /// Of the pages that validity takes for live, or does not have as stale, keeps those that are. All are judged
+    /// before the first is moved. Moving one may synchronize a translation page, and with that the mark of an
+    /// unidentified invalid page is gone.
     fn keep_what_is_live<N: Nand>(
         &mut self,
         nand: &mut N,

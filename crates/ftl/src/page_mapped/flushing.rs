@@ -59,7 +59,7 @@ impl PageMapped {
         Ok(at.max(self.blocks.clock.horizon()))
     }
 
-    /// The host asks that everything be durable. A recovery by scanning finds what is not flushed. When it is done.
+    /// The host requests that everything be durable. A recovery by scanning finds what is not flushed. When it is done.
     pub(super) fn flush_for_host<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.durability.integrity.flushes_for_host() { self.flush_all(nand, FlushCause::Flush, at) } else { Ok(at) }
     }

@@ -16,8 +16,8 @@ impl PageMapped {
         if self.durability.points_back() { self.point_back(self.mapping.last_place(key)) } else { SpareMarks::NONE }
     }
 
-    /// What the spare area of a user page is to say that is programmed now, and that takes the place of `before`. A flush
-    /// of the validity store does not say that it has heard of that before it has.
+    /// The back pointer for the spare area of a user page that is programmed now and takes the place of `before`. A
+    /// flush of the validity store does not claim to cover that before it was reported.
     #[inline]
     pub(super) fn point_back(&mut self, before: LastPlace) -> SpareMarks {
         if !self.durability.points_back() || !self.blocks.keeps(Barrier::PagesPointBack) {
@@ -28,7 +28,7 @@ impl PageMapped {
             LastPlace::Nowhere => PointsBack::Nowhere,
             LastPlace::At(page) => PointsBack::At(page),
             LastPlace::Mislaid => {
-                // A stale page that is never reported: from now on only the mapping tells what is live.
+                // A stale page that is never reported: from now on only the mapping decides which pages are live.
                 self.validity.set_damaged();
                 PointsBack::AtMislaid
             }
@@ -91,7 +91,7 @@ impl PageMapped {
     pub(super) fn release<N: Nand>(&mut self, nand: &mut N, block: Block, at: Time) -> Result<(), FtlError> {
         self.durability.release(&mut self.blocks, block);
         if self.durability.points_back() {
-            // The log hears of it before it is erased.
+            // It is reported to the log before it is erased.
             self.hear_news(nand, at)?;
         }
         Ok(())

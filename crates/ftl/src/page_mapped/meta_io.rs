@@ -162,8 +162,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.blocks.counters.set(victim, 0);
     }
 
-    /// The moments that a recovery would need to know of if the buffer of the validity store were flushed now: when it is
-    /// frozen, and from where on to scan.
+    /// The moments that a recovery would need if the buffer of the validity store were flushed now: when it is frozen,
+    /// and from where on to scan.
     pub(crate) fn flush_marks(&self) -> (u64, ScanFrom) {
         self.durability.flush_marks(self.blocks)
     }

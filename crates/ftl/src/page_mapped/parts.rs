@@ -38,7 +38,7 @@ pub(super) struct PageTally {
     pub(super) policy_answers_replaced: u64,
 }
 
-/// A page-mapped FTL. Where it serves a host, its mapping and its validity store are any that there are; a recovery knows
+/// A page-mapped FTL. Where it serves a host, its mapping and its validity store are any that there are; a recovery has
 /// them by type.
 #[derive(Clone)]
 pub(crate) struct PageMapped<M = AnyMapping, V = AnyValidity> {

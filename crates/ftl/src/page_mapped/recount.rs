@@ -55,7 +55,7 @@ impl PageMapped {
         let live = (taken.len() - stale.len()) as u16;
         self.collecting.live = taken;
         for page in stale.iter().copied().filter(|page| self.validity.touch(*page)).collect::<Vec<Page>>() {
-            // A bitmap in RAM is told at no cost.
+            // A report to a bitmap in RAM costs nothing.
             self.validity.leave(&geometry, page);
         }
         let counted = self.blocks.counters.known(block).unwrap_or(programmed as u16);

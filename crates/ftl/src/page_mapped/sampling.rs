@@ -26,7 +26,7 @@ use super::parts::{PageMapped, validity_io};
 use super::validity::{Answer, Validity};
 use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 
-/// How many blocks the hand passes, for each that it may ask about, before it gives up until the next collection.
+/// How many blocks the hand passes, for each that it may query, before it gives up until the next collection.
 const PASSED_MAX: u32 = 64;
 
 impl PageMapped {
@@ -106,7 +106,7 @@ impl PageMapped {
         (count as u16, done)
     }
 
-    /// How many pages of a block have been programmed, and when that is known: one spare area tells where it is full.
+    /// How many pages of a block have been programmed, and when that is known: one spare area shows where it is full.
     fn programmed_in<N: Nand>(&self, nand: &mut N, block: Block, at: Time) -> (u32, Time) {
         let geometry = self.blocks.geometry();
         let (mut from, mut to, mut done) = (0, geometry.pages_per_block(), at);

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, LogicalPage, Nand, Page, Purpose, Time};
 
 impl PageMapped {
-    /// What a host's read is told of a place.
+    /// The result of a place for a host's read.
     #[inline]
     pub(super) fn sought((place, found): (Place, Time), at: Time) -> (Sought, Time) {
         match place {

@@ -62,8 +62,8 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         told
     }
 
-    /// Whether a page is some logical page's, which an entry that is out of date for a part of the table that was lost says
-    /// to be stale.
+    /// Whether a page belongs to a logical page. An entry that is out of date, for a lost part of the table, may report
+    /// such a page as stale.
     #[cold]
     fn is_mapped<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> bool {
         match nand.read_spare(page, Op::new(at, Purpose::Translation)).0 {
@@ -88,7 +88,7 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
     /// Passes on what the mapping has done: the pages that it found to be stale, and what happened to blocks.
     #[inline]
     pub(super) fn settle<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        // Erases first: a flush of Gecko's buffer that a stale page brings about must know of all of them.
+        // Erases first: a flush of Gecko's buffer that a stale page brings about must include all of them.
         self.hear_news(nand, at)?;
         while let Some(page) = self.before.pop() {
             self.drop_user_page(nand, page, at)?;

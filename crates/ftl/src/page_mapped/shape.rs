@@ -120,11 +120,11 @@ fn validity_needs(
 
 /// What all parts together need.
 fn needs(geometry: &Geometry, config: &PageConfig) -> Result<Needs, FtlError> {
-    // Counted as if the drive were all logical pages, so that what fits does not depend on what was asked for.
+    // Counted as if the drive were all logical pages, so that the capacity does not depend on the request.
     let most = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
     let composition = &config.composition;
     let mapping = mapping_needs(geometry, config, most);
-    // Every page moved may make a synchronization report all that it finds; and a trim takes so many pages at a time, one
+    // Every page moved may make a synchronization report all that it finds. A trim takes so many pages at a time, one
     // for each entry of a translation page.
     let most_at_once = geometry.pages_per_block().max(geometry.page_bytes() / 4);
     let reports = mapping.unidentified + u64::from(most_at_once);
@@ -179,8 +179,8 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
 /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need, and what one trim or read takes: with fewer
 /// neither is begun that must write. None without a battery.
 ///
-/// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. What its
-/// entries make stale a bitmap in flash is told page by page.
+/// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. Pages that
+/// its entries make stale are reported to a bitmap in flash one by one.
 pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32, FtlError> {
     let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
     let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };

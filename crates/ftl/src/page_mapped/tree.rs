@@ -52,8 +52,8 @@ impl PageMapped {
         }
     }
 
-    /// Where the drive may have to come up anew, a trim is on flash when it is done. When that is. On a drive that has no block
-    /// left for it, it stays pending.
+    /// Where the drive may have to mount anew, a trim is on flash when it is done. When that is. On a drive that has no
+    /// block left for it, it stays pending.
     pub(super) fn write_trims_through<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.tree.is_none() || !self.mapping.has_pending_trims() {
             return Ok(at);

@@ -27,7 +27,7 @@ pub enum OldCopy {
     None,
     /// It is in this block.
     Known(Block),
-    /// A lazy mapping does not know where it is, or whether there is one: the entry is not cached.
+    /// A lazy mapping does not have where it is, or whether there is one: the entry is not cached.
     Unknown,
 }
 
@@ -39,8 +39,8 @@ pub struct HostWrite {
     pub page: LogicalPage,
     /// The copy that it makes stale.
     pub old: OldCopy,
-    /// What the spare area of the old copy says, for those that ask for it ([`Asks::old_spares`]), if it is known where
-    /// that is and it can be read.
+    /// The content of the old copy's spare area, for those that request it ([`Asks::old_spares`]), if its place is
+    /// known and it can be read.
     pub old_spare: Option<Spare>,
     /// What the host says about the page besides its data.
     pub hint: Hint,
@@ -69,7 +69,7 @@ pub enum Source {
     Moved(Page),
 }
 
-/// What a placement asks for of each page: `Asks::NOTHING.pages().old_spares()`.
+/// What a placement needs of each page: `Asks::NOTHING.pages().old_spares()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asks {
     pub(crate) pages: bool,
@@ -82,7 +82,7 @@ impl Asks {
     /// Nothing: pages that the host writes go to stream 0.
     pub const NOTHING: Self = Self { pages: false, fetches: false, old_spares: false, places: false };
 
-    /// To be asked for the stream of each page that the host writes ([`Placement::host`]).
+    /// To be called for the stream of each page that the host writes ([`Placement::host`]).
     pub const fn pages(self) -> Self {
         Self { pages: true, ..self }
     }
@@ -97,7 +97,8 @@ impl Asks {
         Self { old_spares: true, ..self }
     }
 
-    /// To be told where each page lies, and when it is live no longer ([`Placement::placed`], [`Placement::gone`]).
+    /// To be called with where each page lies, and when it is live no longer ([`Placement::placed`],
+    /// [`Placement::gone`]).
     pub const fn places(self) -> Self {
         Self { places: true, ..self }
     }
@@ -211,7 +212,7 @@ impl PlacementSpec {
         Self { wants, ..self }
     }
 
-    /// It asks for this of each page.
+    /// It needs this of each page.
     pub const fn asks(self, asks: fn(&Values) -> Asks) -> Self {
         Self { asks, ..self }
     }
@@ -221,7 +222,7 @@ impl PlacementSpec {
         Self { counts_all: true, ..self }
     }
 
-    /// It is an oracle: each write has to say this, which no real host knows.
+    /// It is an oracle: each write has to say this, which no real host has.
     pub const fn knows(self, knows: fn(&Values) -> Knowledge) -> Self {
         Self { knows: Some(knows), ..self }
     }

@@ -75,8 +75,8 @@ impl Clone for Box<dyn Victim> {
     }
 }
 
-/// How large a sample of the blocks is whose live pages are counted alone, and how many others are asked about before
-/// each collection.
+/// How large a sample of the blocks is whose live pages are counted alone, and how many others are queried before each
+/// collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SampleOf {
     /// Blocks in the sample; 0 for the default.

@@ -153,8 +153,8 @@ impl Param {
         pub default_means: &'static str;
         /// What parts do that have it: "draws blocks".
         pub does: &'static str;
-        /// What names in results call it, where that is not what its name ends with; or all that they have for it, with `{}`
-        /// for its value.
+        /// Its name in the names of results, where that is not how its own name ends. Or all that they have for it,
+        /// with `{}` for its value.
         pub label: &'static str;
         /// What would be right, where a value is not; `{least}` and `{most}` stand for numbers.
         pub(crate) said: &'static str;

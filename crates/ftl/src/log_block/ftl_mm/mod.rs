@@ -57,7 +57,7 @@ impl Instance {
         self.ftl.as_ftl_mut()
     }
 
-    /// It, to be asked what needs no flash.
+    /// It, for calls that need no flash.
     fn seen<'n, N: Nand>(&self) -> &dyn Ftl<Channel<'n, N>> {
         self.ftl.as_ftl()
     }
@@ -140,7 +140,7 @@ impl FtlMm {
         FtlError::Full { bad_blocks: self.channels.iter().map(Instance::bad_blocks).sum() }
     }
 
-    /// What is wrong with a channel, as the drive's host is told.
+    /// The error of a channel, in the numbers of the drive's host.
     fn on_drive(&self, error: FtlError) -> FtlError {
         if matches!(error, FtlError::Full { .. }) { self.full() } else { error }
     }
@@ -238,7 +238,8 @@ impl<N: Nand> Ftl<N> for FtlMm {
     }
 
     fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
-        // Of adjacent blocks of the drive those of a channel are adjacent there: so many are asked about at a time.
+        // Among adjacent blocks of the drive those of one channel are adjacent within it: so many are looked up at a
+        // time.
         let mut looks = [BlockLook::default(); 64];
         let channels = self.channels.len();
         for instance in &self.channels {

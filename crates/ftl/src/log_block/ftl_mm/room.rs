@@ -47,7 +47,7 @@ pub(super) fn check(
     let mut usable_pages = u64::MAX;
     let mut all = SetAside { reserve_blocks: 0, open_blocks: 0, metadata_blocks: 0, unidentified_blocks: 0 };
     for lane in lanes {
-        // What fits does not depend on what is asked for, so more than can be has it said.
+        // The capacity does not depend on the request, so a larger request gets it in the error.
         let Err(FtlError::DoesNotFit { usable_pages: own, set_aside, .. }) = fits(lane, u32::MAX) else { continue };
         // A page more than its last one would be the next channel's.
         usable_pages = usable_pages.min(if own == 0 { 0 } else { lane.drive_pages(own) });

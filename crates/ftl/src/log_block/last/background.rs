@@ -29,7 +29,7 @@ pub(super) fn conservative(latest_updates: impl Iterator<Item = u64>, sequence: 
 }
 
 impl Last {
-    /// The host has asked for something, and was answered by then.
+    /// A host request was done by then.
     #[inline]
     pub(super) fn note_request(&mut self, done: Time, changed: bool) {
         self.idle_since = self.idle_since.max(done);

@@ -3,7 +3,7 @@
 use crate::Counter;
 use alloc::vec::Vec;
 
-/// Sums since the drive came up (levels are [`Last`](super::Last)'s own).
+/// Sums since the mount (levels are [`Last`](super::Last)'s own).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct LastCounts {
     /// Pages of the host's that were written to sequential log blocks, and to random ones of either partition.

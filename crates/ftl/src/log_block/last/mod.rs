@@ -105,7 +105,7 @@ impl Scheme for Last {
         }
     }
 
-    /// Takes over the random log blocks that a recovery has found; of sequential ones the table knows.
+    /// Takes over the random log blocks that a recovery has found; sequential ones are in the table already.
     fn recovered<N: Nand>(&mut self, ground: &mut Ground<Tables>, _nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let slots: Vec<u32> = ground.log.slots().collect();
         for slot in slots {
@@ -132,7 +132,7 @@ impl Scheme for Last {
         self.open.iter_mut().for_each(|open| open.slot = NONE);
     }
 
-    /// Whether it knows of exactly the log blocks that there are.
+    /// Whether it has exactly the log blocks that there are.
     fn knows(&self, ground: &Ground<Tables>) -> bool {
         let roles = || ground.log.slots().map(|slot| ground.log.get(slot).role);
         let random = roles().filter(|role| *role != Role::Sequential).count();

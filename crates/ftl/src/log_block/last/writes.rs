@@ -51,7 +51,7 @@ impl Last {
                 return Ok((None, at));
             }
         } else if next == 0 && offset > 0 {
-            // A block's first page is never left out: a recovery knows the block by it.
+            // A block's first page is never left out: a recovery identifies the block by it.
             let first = ground.layout.key(logical_block, 0);
             let written = ground.write_zeros(nand, block, first, Role::Sequential, at)?;
             let state = ground.log.get_mut(slot);

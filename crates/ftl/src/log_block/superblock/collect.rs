@@ -105,8 +105,8 @@ impl Superblocks {
         Ok((slot, ready))
     }
 
-    /// Collects the emptiest block of a superblock that is to have no other. Where two of them fit into one, what is
-    /// live in both is put apart from what the host writes; otherwise the host goes on where the live pages end.
+    /// Collects the emptiest block of a superblock that is to have no other. Two of them may fit into one: then the
+    /// live pages of both are separated from host writes. Otherwise the host goes on where the live pages end.
     fn collect_own<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
         let n = superblock as usize;
         let Some((victim, live)) = self.superblocks[n].emptiest() else { return Err(self.pool.full()) };
@@ -259,8 +259,8 @@ impl Superblocks {
         }
     }
 
-    /// Writes pages anew that a recovery has read and that may have been in flight, from that reading, to a block of
-    /// their own; then the map says so.
+    /// Writes suspect pages anew that a recovery has read, from that reading, to a block of their own. Then the map
+    /// records them.
     pub(super) fn write_anew<N: Nand>(
         &mut self,
         nand: &mut N,

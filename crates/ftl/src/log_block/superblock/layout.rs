@@ -13,7 +13,7 @@ use phelsuma_nand::Geometry;
 /// Blocks that a superblock may have beyond its most: one that a collection fills, and what power cuts leave.
 const BEYOND_MOST: u32 = 4;
 
-/// Logical blocks of a superblock where nothing else is asked for.
+/// Logical blocks of a superblock by default.
 const BLOCKS: u32 = 4;
 
 /// How logical pages are divided into superblocks, and how large these may grow.
@@ -114,7 +114,7 @@ impl SuperblockSizes {
     ) -> Result<Self, FtlError> {
         let layout = SuperblockLayout::of(geometry, config, parts)?;
         let updates = config.composition.log_blocks_on(geometry);
-        // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
+        // As if the drive were all logical pages, so that the capacity does not depend on the request.
         let metadata_blocks = map_blocks::room_for(geometry, geometry.blocks().div_ceil(layout.blocks));
         let shape = Shape {
             logical_pages: config.logical_pages,

@@ -53,7 +53,7 @@ pub(in super::super) struct Superblocks {
     pub(super) anchors: Vec<Block>,
 }
 
-/// What is counted besides merges. Sums since the drive came up.
+/// Counts besides merges. Sums since the mount.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct SuperblockCounts {
     /// Maps that were not in RAM when they were needed.

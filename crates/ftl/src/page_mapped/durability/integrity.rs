@@ -37,13 +37,13 @@ pub(crate) enum FlushCause {
     Host,
     /// TIMEOUT.
     Timeout,
-    /// The host asks for it.
+    /// The host requests it.
     Flush,
     /// A victim is about to be released.
     Collection,
 }
 
-/// What a recovery knows of entries.
+/// A recovery's knowledge of entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Known {
     /// Those that are dirty as well, by a scan, or saved by a battery.

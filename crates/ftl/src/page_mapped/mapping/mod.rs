@@ -93,7 +93,7 @@ pub(crate) enum LastPlace {
 pub(crate) enum Before {
     /// This.
     Known(Place),
-    /// Something that only its translation page knows: to be identified when that is synchronized.
+    /// A page that only its translation page names: to be identified when that is synchronized.
     Unidentified,
 }
 
@@ -145,8 +145,8 @@ pub(crate) trait Mapping: Clone {
         None
     }
 
-    /// Has what is on flash fetched from the host's memory that is likely to be read when the entries of these pages are,
-    /// and so many are evicted. Nothing changes by it. Whether it keeps its table there.
+    /// Has memory fetched that is likely to be read when the entries of these pages are, and so many are evicted: the
+    /// table on flash, where the host's memory holds it. Nothing changes by it. Whether it keeps its table there.
     #[inline]
     fn warm<N: Nand>(&self, _nand: &N, _entered: &[LogicalPage], _evicted: usize) -> bool {
         false
@@ -164,10 +164,11 @@ pub(crate) trait Mapping: Clone {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError>;
 
-    /// Where `key`, which is prepared, is now, as far as RAM knows. Nothing changes, and nothing is counted.
+    /// Where `key`, which is prepared, is now, as far as RAM has it. Nothing changes, and nothing is counted.
     fn known(&self, key: LogicalPage) -> Option<Place>;
 
-    /// From now on a host write is to know what it makes stale: entries that are not cached are fetched for it.
+    /// From now on the page that a host write makes stale is needed at once: entries that are not cached are fetched
+    /// for it.
     fn fetch_for_placement(&mut self) {}
 
     /// The physical page that `key`, which is prepared, had last: what its next page is to name in its spare area.
@@ -249,13 +250,13 @@ pub(crate) trait Mapping: Clone {
         0
     }
 
-    /// Whether a part has entries that only RAM knows.
+    /// Whether a part has entries that are in RAM alone.
     #[inline]
     fn is_dirty(&self, _part: u32) -> bool {
         false
     }
 
-    /// Makes durable what RAM alone knows of a part.
+    /// Makes the entries of a part durable that are in RAM alone.
     ///
     /// # Errors
     /// No block is left.
@@ -268,7 +269,7 @@ pub(crate) trait Mapping: Clone {
         Ok(())
     }
 
-    /// Makes a piece of what only RAM knows durable, from part `from` of the table on; the part to go on with.
+    /// Makes some of the state durable that is in RAM alone, from part `from` of the table on; the part to go on with.
     ///
     /// # Errors
     /// No block is left.
@@ -287,7 +288,7 @@ pub(crate) trait Mapping: Clone {
         false
     }
 
-    /// Whether a µ-Tree cannot be read: the drive has to come up anew.
+    /// Whether a µ-Tree cannot be read: the drive has to mount anew.
     #[inline]
     fn is_unreadable(&self) -> bool {
         false

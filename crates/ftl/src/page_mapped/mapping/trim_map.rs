@@ -16,7 +16,7 @@ use phelsuma_nand::{Geometry, LogicalPage, Page};
 
 const NONE: u32 = u32::MAX;
 
-/// How many regions may be pending before they are written without being asked.
+/// How many regions may be pending before they are written without a request.
 pub(crate) const PENDING_MAX: u32 = 16;
 
 fn pages_per_region(geometry: &Geometry) -> u32 {

@@ -335,7 +335,8 @@ impl Validity for BitmapCache {
         self.switch_merges += 1;
     }
 
-    /// Where they do not agree there are pages that were never programmed; and to ask the mapping costs nothing to speak of.
+    /// Where they do not agree there are pages that were never programmed; and a query of the mapping costs next to
+    /// nothing.
     #[inline]
     fn is_held_against_counters(&self) -> bool {
         true
@@ -345,7 +346,7 @@ impl Validity for BitmapCache {
     fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
         let pages = self.geometry.pages_per_block();
         for part in 0..parts_of_block(&self.geometry) {
-            // Where it cannot be read the drive comes up anew before anything is moved.
+            // Where it cannot be read the drive mounts anew before anything is moved.
             let stale = self.stale(io, block, part).unwrap_or_else(|_| {
                 self.unreadable = true;
                 0

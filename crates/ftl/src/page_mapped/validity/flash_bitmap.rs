@@ -25,7 +25,7 @@ pub(crate) struct FlashBitmap {
     /// Erased blocks whose bits are still set.
     erased: Vec<Block>,
     page: Vec<u8>,
-    /// A part could not be read: from now on only the mapping tells what is live.
+    /// A part could not be read: from now on only the mapping decides which pages are live.
     damaged: bool,
     updates: u64,
     queries: u64,
@@ -127,7 +127,7 @@ impl FlashBitmap {
         }
     }
 
-    /// Makes everything durable at one program a bitmap page: erases that it does not know of, and these stale pages.
+    /// Makes everything durable at one program a bitmap page: erases that are not in it, and these stale pages.
     pub(crate) fn save<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, stale: &mut Vec<Page>) -> Result<(), FtlError> {
         let geometry = *io.geometry();
         stale.sort_unstable();
@@ -181,7 +181,7 @@ impl FlashBitmap {
             }
             if is_wanted {
                 let version = io.next_version();
-                // Where there is no room, only the mapping tells from now on.
+                // Where there is no room, only the mapping decides from now on.
                 self.damaged |= self.directory.write(io, part, version, &self.page).is_err();
                 written += 1;
             }

@@ -32,7 +32,7 @@ pub(crate) enum Answer {
     Exact,
     /// They are those not known to be stale: perhaps some were never programmed.
     NotKnownStale,
-    /// A part of what it knew cannot be read: some may be stale, and only the mapping can tell.
+    /// A part of it cannot be read: some pages may be stale, and only the mapping decides which.
     Uncertain,
 }
 
@@ -100,7 +100,7 @@ pub(crate) trait Validity: Clone {
         Ok(())
     }
 
-    /// Whether an entry in the µ-Tree could not be read: the drive has to come up anew.
+    /// Whether an entry in the µ-Tree could not be read: the drive has to mount anew.
     #[inline]
     fn is_unreadable(&self) -> bool {
         false
@@ -121,7 +121,7 @@ pub(crate) trait Validity: Clone {
         false
     }
 
-    /// Whether `page` is live, where RAM tells.
+    /// Whether `page` is live, where RAM has that.
     #[inline]
     fn touch(&self, _page: Page) -> bool {
         false
@@ -130,7 +130,7 @@ pub(crate) trait Validity: Clone {
     /// The indexes of the pages of `block` that may be live, ascending, appended to `out`.
     fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer;
 
-    /// Makes everything durable that only RAM knows.
+    /// Makes everything durable that is in RAM alone.
     ///
     /// # Errors
     /// No block is left.
@@ -138,13 +138,13 @@ pub(crate) trait Validity: Clone {
         Ok(())
     }
 
-    /// Whether it does not know all that it should.
+    /// Whether something is missing in it.
     #[inline]
     fn is_damaged(&self) -> bool {
         false
     }
 
-    /// Whether it takes pages for live of which it has not heard, or all that there are.
+    /// Whether it takes pages for live that were not reported to it, or all that there are.
     fn overstates(&self) -> bool {
         false
     }
@@ -155,7 +155,7 @@ pub(crate) trait Validity: Clone {
         false
     }
 
-    /// Something is lost that a log should know.
+    /// Something is lost that a log should have.
     fn set_damaged(&mut self) {}
 
     /// Moves its pages out of a victim.

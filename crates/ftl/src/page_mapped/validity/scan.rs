@@ -53,6 +53,6 @@ impl ValidityScan {
 pub(crate) struct BlockValidity {
     /// Pages known to be stale.
     pub(crate) stale: u16,
-    /// Nothing in it was live when it was last heard of.
+    /// Nothing in it was live at the last report.
     pub(crate) free: bool,
 }

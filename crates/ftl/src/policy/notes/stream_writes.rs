@@ -1,6 +1,6 @@
 //! How often the host wrote to each stream lately: what static quota's classes are weighed by.
 
-/// The most streams that are told apart by how often the host writes to them.
+/// The most streams that are distinguished by how often the host writes to them.
 pub(in crate::policy) const WRITTEN_STREAMS_MAX: usize = 64;
 
 /// How often the host wrote to each stream, what is longer ago counting half as much, again and again.

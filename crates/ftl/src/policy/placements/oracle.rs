@@ -66,7 +66,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    /// The last but one window ends at `reach` percent of the logical pages, each one before it ends sooner by `spread`
+    /// The last but one window ends at `reach` percent of the logical pages. Each one before it ends sooner by `spread`
     /// percent of its own length, 100 being twice.
     fn new(context: &Context) -> Self {
         let (windows, logical_pages) = (context.number(&WINDOWS) as u8, context.logical_pages);

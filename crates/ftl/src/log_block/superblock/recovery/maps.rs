@@ -82,9 +82,9 @@ impl Maps {
         maps
     }
 
-    /// The blocks that a map page names, but for those that are its superblock's no longer. A block that was written anew
-    /// since the map was made, for another superblock or another use, or erased, is not this one's, whatever the map says:
-    /// that has gone bad since, and an older version of it was read.
+    /// The blocks that a map page names, but for those that are its superblock's no longer. A block may have been
+    /// written anew since the map was made, for another superblock or another use, or erased. It is not this one's,
+    /// whatever the map says: the newer map has gone bad since, and an older version was read.
     fn members<N: Nand>(
         &self,
         session: &mut Session<'_, Superblocks, N>,

@@ -81,7 +81,7 @@ impl Superblocks {
 }
 
 impl<N: Nand> Session<'_, Superblocks, N> {
-    /// Reads what tells where pages are, and writes anew what may have been in flight.
+    /// Reads where pages are, and writes suspect pages anew.
     fn scan_and_mend(&mut self, usable: &[Block]) -> Result<(), FtlError> {
         let (mut scan, owners) = self.first_pages(usable);
 
@@ -168,8 +168,8 @@ impl<N: Nand> Session<'_, Superblocks, N> {
             let (held, ready) = self.ftl.load(self.nand, superblock, at);
             self.steps.now = self.steps.now.max(ready);
             let mut orphans = self.ftl.drop_orphans(superblock, young);
-            // Each recovery that is cut leaves one with its copies of what may have been in flight. Of these the last may
-            // have been so itself; what others hold, the page that they are copies of or the last but one holds as well.
+            // Each recovery that is cut leaves one with its copies of suspect pages. Of these the last may have been
+            // suspect itself. What others hold, their original or the last but one holds as well.
             orphans.sort_by_key(|block| Reverse(scan.first_seq(*block)));
             not_needed.extend(orphans.drain(orphans.len().min(2)..));
             self.ftl.renumber(superblock, held);

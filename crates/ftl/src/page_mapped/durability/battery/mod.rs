@@ -14,7 +14,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Blocks;
 use phelsuma_nand::Geometry;
 
-/// What a battery asks of a drive that serves.
+/// A battery's requirements of a drive that serves.
 #[derive(Clone, Debug)]
 pub(crate) struct Battery {
     /// With fewer blocks free nothing is written but by the battery.

@@ -46,7 +46,7 @@ use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Spare, Spare
 #[derive(Clone, Copy)]
 struct Unreadable {
     block: Block,
-    /// Programmed after this `seq`, and before this one, where its block tells.
+    /// Programmed after this `seq`, and before this one, where its block shows it.
     after: u64,
     before: u64,
     /// Nothing was programmed behind it in its block.
@@ -145,9 +145,9 @@ impl TableScan {
         }
     }
 
-    /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a recovery
-    /// leaves it as it is: what stands in a block was programmed before the next one of translation pages was begun. On
-    /// several dies it has several, and which of them were open at once nothing tells.
+    /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a
+    /// recovery leaves it as it is. So the pages of a block were programmed before the next block of translation pages
+    /// was begun. On several dies it has several, and which of them were open at once is not recorded.
     fn bound(&mut self, geometry: &Geometry) {
         if geometry.dies() > 1 {
             return;
@@ -222,7 +222,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
         }
 
         self.begin("read the translation table");
-        // Which pages are live, where validity has to be told afterwards.
+        // Which pages are live, where they have to be reported to validity afterwards.
         let mut live = V::aside(&geometry);
         let dangling = self.read_table(&scan, &mut live);
         self.ftl.blocks.begin_session(scan.version_max, scan.seq_max);

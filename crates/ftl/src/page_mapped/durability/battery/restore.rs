@@ -115,7 +115,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
             let bytes = self.steps.read(self.nand, page).verified_as(kind, key)?;
             self.ftl.in_ram().restore_page(section, from, bytes);
         }
-        // Another FTL counted a sample, and this one would have to know them all.
+        // Another FTL counted a sample, and this one needs all counts.
         let all_are_counted = self.ftl.blocks.all_are_counted();
         if self.ftl.collecting.sampling.is_none() && !all_are_counted {
             return None;
@@ -147,7 +147,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
         }
     }
 
-    /// The stream of a block in which something is live and nothing can be read: the directories know of their pages.
+    /// The stream of a block in which something is live and nothing can be read: its pages are in the directories.
     fn stream_of_unreadable(&mut self, block: Block) -> u8 {
         let geometry = self.geometry();
         let is_in = |page: &Page| geometry.block_of(*page) == block;

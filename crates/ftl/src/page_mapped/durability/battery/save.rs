@@ -133,7 +133,7 @@ impl<V: SavedStore> InRam<'_, V> {
         SavedPages::new(self.blocks.geometry(), self.paged.behind_table(), self.store.parts(), bytes)
     }
 
-    /// Whether what is in RAM is all that there is to know, so that it may be sealed.
+    /// Whether the state in RAM is complete, so that it may be sealed.
     fn is_sound(&self) -> bool {
         !self.blocks.keeps(Barrier::DamageNotSealed)
             || !self.paged.is_damaged() && !self.store.is_damaged() && !self.blocks.counters.may_be_low
@@ -152,7 +152,7 @@ struct OnBattery<'d, V, N> {
 }
 
 impl PageMapped {
-    /// The power has failed: writes dirty entries, then all else that only RAM knows.
+    /// The power has failed: writes dirty entries, then all other state that is in RAM alone.
     pub(crate) fn save<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         let Self { mapping, validity, blocks, durability, streams, before, .. } = self;
         let Some(paged) = mapping.paged_mut() else { return Ok(()) };
@@ -202,7 +202,7 @@ impl<V: SavedStore, N: Nand> OnBattery<'_, V, N> {
         self.seal()
     }
 
-    /// Writes what RAM knows, and the seal. Everything else is on flash.
+    /// Writes the state in RAM, and the seal. Everything else is on flash.
     fn seal(&mut self) -> Result<(), FtlError> {
         debug_assert!(self.before.is_empty(), "a page that is stale is not told of");
         let mut bytes = self.ram.paged.lend_buffer();

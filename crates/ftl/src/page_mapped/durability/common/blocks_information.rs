@@ -32,7 +32,7 @@ pub(crate) struct BlockInformation {
     pub(crate) first_seq: u64,
 }
 
-/// The directory, and the clocks as far as spare areas have told.
+/// The directory, and the clocks as far as spare areas show them.
 pub(crate) struct BlocksInformation {
     pub(crate) empty: Vec<Block>,
     pub(crate) translation: Vec<BlockInformation>,
@@ -140,7 +140,7 @@ impl BlocksInformation {
         since
     }
 
-    /// All user blocks. Those of which it knows when they were begun come last, in that order.
+    /// All user blocks. Those whose beginning it has come last, in that order.
     pub(crate) fn user_blocks(&self) -> Vec<Block> {
         let mut recent: Vec<(u64, Block)> = self.recent.iter().map(|Reverse(information)| *information).collect();
         recent.sort_unstable_by_key(|(_, block)| *block);
@@ -198,11 +198,11 @@ impl BlocksInformation {
         pages
     }
 
-    /// Where a page in a block of metadata, of which these can be read, has gone bad since it was written: when the first
-    /// readable page behind it was programmed, of the last such page. It cannot say any more what it was.
+    /// A page in a block of metadata, of which these can be read, may have gone bad since it was written. It cannot say
+    /// any more what it was. Of the last such page this is when the first readable page behind it was programmed.
     ///
     /// A cut tears the last page of a block alone, and so does a program that fails. An erase that was cut may leave
-    /// anything; where it has made a page blank, in front of others, it is told from that.
+    /// anything. Where it has made a page blank in front of others, the difference shows.
     pub(crate) fn gone_bad_before<F, N: Nand>(
         &mut self,
         drive: &mut Session<'_, F, N>,

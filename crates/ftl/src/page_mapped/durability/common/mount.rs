@@ -233,7 +233,7 @@ impl<M: Mapping + Into<AnyMapping>, V: Validity + Into<AnyValidity>> PageMapped<
         let mut report = steps.report;
         report.scratch_bytes = scratch_bytes + steps.first.bytes();
         report.done = steps.now;
-        // What policies ask to be noted of blocks is made of what was read.
+        // Notes on blocks that policies need are made of what was read.
         self.blocks.note_first_pages(&steps.first, self.streams.placement);
         self.blocks.mounted();
         self.durability.mounted();

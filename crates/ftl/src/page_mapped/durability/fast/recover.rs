@@ -38,9 +38,9 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     let (version, seq) = g.clocks();
     drive.ftl.blocks.begin_session(version + unseen, seq + unseen);
     g.keep_suspects(&mut translation, &mut found);
-    // Besides the newest version that is sure none but the newest two comes to count, sure or not: a version is programmed
-    // when all before it is on flash, copies that a recovery has made of the version before included. (Which user pages
-    // would tell.)
+    // Besides the newest version that is sure only the newest two come to count, sure or not. A version is programmed
+    // when all before it is on flash, copies that a recovery has made of the version before included. (User pages would
+    // show which counts.)
     let newest_but_one = |versions: &[u64]| versions.iter().rev().nth(1).copied().unwrap_or(0);
     let fallbacks = g.find_fallbacks(&mut drive, &translation, &found, newest_but_one);
 

@@ -26,7 +26,8 @@ impl GeckoGathered {
         }
     }
 
-    /// That pages of Gecko are lost, if this recovery is the first to see it: before the blocks that told it are erased.
+    /// That pages of Gecko are lost, if this recovery is the first to see it: before the blocks with the evidence are
+    /// erased.
     pub(super) fn write_down_damage<N: Nand>(&self, drive: &mut GeckoDrive<'_, N>) -> Result<(), FtlError> {
         if !drive.ftl.validity.has_untold_damage() || !drive.keeps(Barrier::DamageWritten) {
             return Ok(());

@@ -49,8 +49,8 @@ impl Places {
 }
 
 impl GeckoGathered {
-    /// Asks Gecko what it knows to be stale, but for blocks that were `erased` since it was told. One that has lost a page is
-    /// not believed.
+    /// Reads from Gecko which pages are stale, but for blocks that were `erased` since its last flush. A Gecko that has
+    /// lost a page is not believed.
     pub(super) fn look_at_places<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, erased: impl Fn(Block) -> bool) {
         let mut user_since = vec![0; drive.nand.geometry().blocks() as usize];
         for information in self.bid.user_since(drive, 0) {
@@ -66,8 +66,8 @@ impl GeckoGathered {
         self.places = Some(Places { user_since, stale });
     }
 
-    /// Finds entries that name what is gone. Where a page `has_gone_bad`, and no cut can have torn it, it is also looked
-    /// whether what they name has been made blank by an erase that was cut.
+    /// Finds entries that name a page that is gone. A page may have gone bad (`has_gone_bad`) that no cut can have
+    /// torn. Then entries are also checked for pages that an interrupted erase has made blank.
     pub(super) fn find_dangling<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

@@ -18,7 +18,7 @@ pub(super) struct GeckoGathered {
     pub(super) suspect_metadata: Vec<FoundPage>,
     /// User pages that may have been.
     pub(super) suspects: Vec<Suspect>,
-    /// Pages that are stale, and that Gecko may not know to be.
+    /// Pages that are stale, and that may not be so in Gecko.
     pub(super) reports: Vec<Page>,
     /// Of these, the ones of which nothing can be read.
     pub(super) silent: Vec<Silent>,
@@ -28,7 +28,7 @@ pub(super) struct GeckoGathered {
     pub(super) places: Option<Places>,
     /// The logical pages of such entries, ascending.
     pub(super) dangling: Vec<LogicalPage>,
-    /// Blocks of user pages of which none is live, and Gecko does not know it yet.
+    /// Blocks of user pages of which none is live, which is not in Gecko yet.
     pub(super) freed: Vec<Block>,
     /// Translation pages that may have been, each with one that counts should it turn bad.
     pub(super) behind_suspects: Vec<(Page, Page)>,

@@ -27,11 +27,11 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use phelsuma_nand::{Kind, LogicalPage, Nand, Page};
 
-/// What there is to know where translation pages are in doubt.
+/// The evidence where translation pages are in doubt.
 pub(super) struct Lost {
     /// What has gone bad was programmed before this.
     gone_bad: u64,
-    /// By logical page, of those translation pages: the newest user page that the version found does not know.
+    /// By logical page, of those translation pages: the newest user page that is not in the version found.
     learnt: BTreeMap<u32, FoundPage>,
     /// What is stale by that, and may have been named by nothing but the version that is gone; with the translation page.
     reported: Vec<(Page, u32)>,
@@ -70,7 +70,7 @@ impl Lost {
         }
     }
 
-    /// The pages that will be written into translation pages, if Gecko does not know them to be stale.
+    /// The pages that will be written into translation pages, if they are not stale in Gecko.
     pub(super) fn learnt_pages(&self) -> impl Iterator<Item = Page> + '_ {
         self.learnt.values().map(|found| found.page)
     }
@@ -83,7 +83,7 @@ impl Lost {
 }
 
 impl GeckoGathered {
-    /// Of the user pages that were written before `after` those that translation pages in doubt may have learnt of.
+    /// Of the user pages that were written before `after` those that may have been in translation pages in doubt.
     pub(super) fn scan_for_lost<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -118,8 +118,8 @@ impl GeckoGathered {
         self.lost = Some(lost);
     }
 
-    /// Writes the translation pages anew that come to something else than what was found. What that makes stale Gecko is
-    /// told later: first of all it has to hear of erases.
+    /// Writes translation pages anew whose content differs from the version found. Pages that this makes stale are
+    /// reported to Gecko later: erases have to be reported first.
     pub(super) fn write_lost<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

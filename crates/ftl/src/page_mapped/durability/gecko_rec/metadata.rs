@@ -81,11 +81,11 @@ impl GeckoGathered {
         }
         suspects.iter().for_each(|suspect| translation.note(suspect));
         translation.sort();
-        // Where all else is stale as well an erase may have been cut. Nothing tells the one from the other: then no
-        // entry comes to something else, but collections may ask the mapping from then on for no reason.
+        // Where all else is stale as well an erase may have been cut. The two cases look alike. Then no entry changes,
+        // but collections may query the mapping from then on for no reason.
         for (before, last) in gone_bad {
             self.lost.get_or_insert(Lost::new(before)).and_before(before);
-            // What tells of this.
+            // The evidence of this.
             self.fallbacks.push(last);
         }
         translation

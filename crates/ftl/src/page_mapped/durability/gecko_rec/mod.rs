@@ -35,14 +35,14 @@ const MARKS_MAX: u32 = 8;
 /// What GeckoRec keeps while the drive serves.
 #[derive(Clone, Debug)]
 pub(crate) struct GeckoRec {
-    /// With whether Gecko has heard of it.
+    /// With whether it was reported to Gecko.
     held: Vec<(Block, bool)>,
     held_max: usize,
     scan_from: ScanFrom,
     /// While the drive is being mounted: what the flush before the power failed had frozen.
     frozen: Option<u64>,
-    /// While Gecko has not heard of all that a synchronization made stale: the seq before that. A flush in between must
-    /// not say that it has.
+    /// While the pages that a synchronization made stale are not all reported to Gecko: the seq before that. A flush in
+    /// between must not claim to cover them.
     reporting: Option<u64>,
     /// Since the last flush.
     synchronizations: u32,
@@ -67,13 +67,13 @@ impl GeckoRec {
         }
     }
 
-    /// A recovery begins to write. It scanned from there on, and the last flush had frozen that. What it flushes is to say
-    /// the same until Gecko is told of everything, and lets nothing go.
+    /// A recovery begins to write. It scanned from there on, and the last flush had frozen that. Its flushes are to say
+    /// the same until everything is reported to Gecko, and let nothing go.
     fn mounting(self, scan_from: ScanFrom, frozen: u64) -> Self {
         Self { scan_from, frozen: Some(frozen), ..self }
     }
 
-    /// The recovery has told Gecko of everything.
+    /// The recovery has reported everything to Gecko.
     pub(super) fn everything_is_told(&mut self) {
         debug_assert!(self.frozen.is_some(), "GeckoRec was not being mounted");
         self.frozen = None;
@@ -83,7 +83,7 @@ impl GeckoRec {
     /// back too far.
     #[inline]
     pub(super) fn wants_checkpoint(&self, blocks: &Blocks) -> bool {
-        // A flush during a recovery would let nothing go, and be asked for again at once.
+        // A flush during a recovery would let nothing go, and be requested again at once.
         self.frozen.is_none()
             && (self.held.len() > self.held_max
                 || self.synchronizations >= self.synchronizations_max
@@ -108,7 +108,7 @@ impl GeckoRec {
         }
     }
 
-    /// Gecko is going to hear now that nothing in a block is live.
+    /// It will now be reported to Gecko that nothing in a block is live.
     pub(super) fn heard_of(&mut self, block: Block) {
         let held = self.held.iter_mut().find(|(held, _)| *held == block);
         debug_assert!(held.is_some(), "{block} was let go before Gecko has heard of it");

@@ -63,8 +63,8 @@ impl GeckoGathered {
             let sure = older().filter(|older| !suspects.contains(&older.page)).max_by_key(order);
             self.fallbacks.extend(sure.map(|older| older.page));
         }
-        // Of copies of one content the first and the last but one: the host may have been told that it is safe, and it is
-        // then, whatever became of the copies that recoveries made.
+        // Of copies of one content the first and the last but one. The host may have been told that it is safe, and it
+        // is then, whatever became of the copies that recoveries made.
         let mut all: Vec<FoundPage> = self.suspects.iter().map(|suspect| suspect.found).collect();
         all.extend(&self.suspect_metadata);
         let content = |found: &FoundPage| (found.spare.kind, found.spare.key, found.spare.version);

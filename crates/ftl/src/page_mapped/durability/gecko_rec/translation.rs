@@ -20,7 +20,7 @@ pub(super) type ToldVersion = TranslationVersion<bool>;
 /// The versions of every translation page that matter.
 pub(super) struct TranslationPages {
     frozen: u64,
-    /// By translation page: the newest that the last flush had heard of.
+    /// By translation page: the newest that the last flush covered.
     before: Vec<Option<ToldVersion>>,
     /// The newest since: of which translation page, and the version.
     since: Vec<(u32, ToldVersion)>,
@@ -30,7 +30,7 @@ pub(super) struct TranslationPages {
 }
 
 impl TranslationPages {
-    /// Of a table of so many pages; the last flush had heard of everything up to `frozen`.
+    /// Of a table of so many pages; the last flush covered everything up to `frozen`.
     pub(super) fn new(translation_pages: u32, frozen: u64, has_erase_counts: bool, barriers: Barriers) -> Self {
         Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), has_erase_counts, barriers }
     }
@@ -88,8 +88,8 @@ impl TranslationPages {
         self.since.binary_search_by_key(&part, |(part, _)| *part).is_ok()
     }
 
-    /// What was synchronized since the last flush: the newest version, and the one that the flush had heard of, if there
-    /// was one.
+    /// The translation pages synchronized since the last flush: the newest version, and the one that the flush covered,
+    /// if there was one.
     pub(super) fn replaced(&self) -> impl Iterator<Item = (u32, Option<ToldVersion>, ToldVersion)> + '_ {
         self.since.iter().map(|(part, version)| (*part, self.before[*part as usize], *version))
     }

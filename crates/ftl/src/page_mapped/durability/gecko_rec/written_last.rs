@@ -19,7 +19,7 @@ use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
 
-/// The pages that translation pages know which were synchronized since the last flush: by those, then by logical page.
+/// The pages that are in translation pages synchronized since the last flush: by those, then by logical page.
 type Settled = BTreeMap<(u32, LogicalPage), Page>;
 
 /// A block whose pages are yet to be looked at.

@@ -99,7 +99,7 @@ impl<N: Nand> Drive<'_, N> {
             // The flash does nothing any more: so has the recovery come to nothing.
             Err(error) => return Err(error),
         }
-        // Of blocks that were erased meanwhile the tree says nothing yet, so the bitmap hears of it.
+        // The tree has nothing yet of blocks that were erased meanwhile, so they are reported to the bitmap.
         self.hear_news()?;
         Ok(Some(aside))
     }

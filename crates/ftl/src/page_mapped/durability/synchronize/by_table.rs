@@ -11,7 +11,7 @@ use crate::page_mapped::validity::{RamBitmap, Validity};
 use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Page};
 
-/// The translation table tells which pages are live, and a bitmap in RAM keeps it.
+/// The translation table decides which pages are live, and a bitmap in RAM keeps it.
 #[derive(Default)]
 pub(crate) struct LiveByTable;
 

@@ -11,7 +11,7 @@ use core::cmp::Reverse;
 use core::ops::Range;
 use phelsuma_nand::{LogicalPage, Page};
 
-/// A user page that the scan has met, and that its translation page may not know.
+/// A user page that the scan has met, and that may not be in its translation page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MetPage {
     pub(super) key: u32,
@@ -23,7 +23,7 @@ pub(crate) struct MetPage {
     pub(super) is_suspect: bool,
 }
 
-/// An entry that no translation page knows.
+/// An entry that is in no translation page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoundEntry {
     pub(super) key: u32,
@@ -72,7 +72,7 @@ impl FoundEntries {
         }
     }
 
-    /// Keeps of the candidates of each logical page the newest, if its translation page does not know it.
+    /// Keeps of the candidates of each logical page the newest, if it is not in its translation page.
     pub(super) fn choose(&mut self, paged: &PagedMapping, translation: &Translation, barriers: Barriers) {
         let by_version = barriers.keeps(Barrier::VersionOrder);
         let resurrects = !barriers.keeps(Barrier::SynchronizedIsKnown);
@@ -112,7 +112,7 @@ impl FoundEntries {
         self.entries.binary_search_by_key(&key, |entry| entry.key).ok()
     }
 
-    /// Whether a page of this logical page was found that its translation page does not know.
+    /// Whether a page of this logical page was found that is not in its translation page.
     pub(super) fn knows(&self, key: u32) -> bool {
         self.entry(key).is_some()
     }

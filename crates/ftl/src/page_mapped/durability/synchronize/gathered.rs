@@ -50,7 +50,7 @@ pub(crate) struct Gathered<L> {
     pub(crate) gone_bad: Option<u64>,
     /// In these blocks.
     pub(super) gone_bad_in: Vec<Block>,
-    /// What tells which pages are live.
+    /// The source for which pages are live.
     pub(super) live_by: L,
 }
 
@@ -149,7 +149,7 @@ impl<L: LiveBy> Gathered<L> {
         translation
     }
 
-    /// Every page is known by now that tells of another that it had completed.
+    /// By now all pages were found that prove another one complete.
     pub(crate) fn keep_suspects(&mut self, translation: &mut Translation, found: &mut FoundEntries) {
         let bid = &self.bid;
         self.suspects.retain(|suspect| bid.may_have_been_in_flight(&suspect.found.spare));

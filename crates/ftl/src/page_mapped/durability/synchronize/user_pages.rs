@@ -14,7 +14,7 @@ use core::cmp::Reverse;
 use phelsuma_nand::{Kind, LogicalPage, Nand, SpareRead};
 
 impl<L: LiveBy> Gathered<L> {
-    /// What translation pages have learnt of which nothing is left that can be read: all user pages of theirs that are
+    /// The updates of translation pages of which nothing is left that can be read: all user pages of theirs that are
     /// younger than what is left.
     pub(super) fn scan_for_lost<N: Nand>(
         &mut self,

@@ -12,13 +12,13 @@ use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
-/// What is kept of user blocks while a page validity log has not heard of everything.
+/// What is kept of user blocks while reports to a page validity log are missing.
 #[derive(Clone, Debug)]
 pub(crate) struct YoungBlocks {
     /// Those that are closed, with the seq of the last program then.
     closed: Vec<(Block, u64)>,
     most: usize,
-    /// While the log has not heard of all that was made stale: from where on that is.
+    /// While reports of stale pages are missing: from where on they are.
     reporting: Option<ScanFrom>,
 }
 
@@ -43,13 +43,13 @@ impl YoungBlocks {
         self.closed.len() > self.most && self.reporting.is_none()
     }
 
-    /// What was programmed after `from` made pages stale of which the log is going to hear.
+    /// Programs after `from` made pages stale that will be reported to the log.
     #[inline]
     pub(crate) fn begin_reporting(&mut self, from: ScanFrom) {
         self.reporting.get_or_insert(from);
     }
 
-    /// It has heard of all.
+    /// All reports were made.
     #[inline]
     pub(crate) fn reported(&mut self) {
         self.reporting = None;

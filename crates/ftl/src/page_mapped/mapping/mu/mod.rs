@@ -70,8 +70,7 @@ pub(crate) struct MuMapping {
     tally: Tally,
 }
 
-/// The error of an operation that met a page of the tree which cannot be read: it is done once more when the drive has
-/// come up anew.
+/// The error of an operation that met an unreadable page of the tree: it is repeated when the drive has mounted anew.
 pub(crate) const TREE_UNREADABLE: FtlError = FtlError::Unsupported("a page of the µ-Tree cannot be read");
 
 /// A tree's error as one of the drive. A tree that is full has a page that is not what was written: it has room for what
@@ -157,7 +156,7 @@ impl MuMapping {
         Ok(found.and_then(|entry| self.records.extent(entry)))
     }
 
-    /// Where `key` is, if RAM knows because it was just written.
+    /// Where `key` is, if RAM has it because it was just written.
     fn gathered(&self, key: LogicalPage) -> Option<Place> {
         let of = |extent: &Option<Extent>| extent.as_ref().and_then(|extent| extent.place_of(key.0));
         of(&self.growing).or_else(|| of(&self.grown))
@@ -237,7 +236,7 @@ impl MuMapping {
         Ok(())
     }
 
-    /// The tree learns of everything that was written.
+    /// Everything that was written goes into the tree.
     pub(crate) fn put_all<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         self.put_grown(io)?;
         if let Some(growing) = self.growing {

@@ -30,12 +30,12 @@ impl MuMapping {
     }
 }
 
-/// What bitmap entries need besides, of which so many invalid extents are gathered in RAM: their room in the tree is in
-/// [`MuMapping::needs`].
+/// The needs of bitmap entries besides, of which so many invalid extents are gathered in RAM. Their room in the tree is
+/// in [`MuMapping::needs`].
 ///
-/// All that has gathered may go to the tree during one collection, and of a cache that is smaller than a block every page that
-/// becomes stale meanwhile. Two updates remove those of a part of the block that is erased: a leaf may be merged with the one
-/// beside it.
+/// All that has gathered may go to the tree during one collection. So may, of a cache that is smaller than a block,
+/// every page that becomes stale meanwhile. Two updates remove those of a part of the block that is erased: a leaf may
+/// be merged with the one beside it.
 pub(crate) fn bitmap_needs(geometry: &Geometry, layout: Layout, entries_max: u32, write_pages: u32) -> Needs {
     let parts_of_block = u64::from(parts_of_block(geometry));
     let parts = u64::from(geometry.blocks()) * parts_of_block;

@@ -31,7 +31,7 @@ impl Mapping for MuMapping {
         self.gathered(key)
     }
 
-    /// Finds out where `key` is, and has the tree know what cannot grow with it.
+    /// Finds where `key` is. An extent that cannot grow with it goes into the tree.
     fn prepare<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -74,7 +74,7 @@ impl Mapping for MuMapping {
         self.enter(key, place);
     }
 
-    /// What it makes stale it has told at once.
+    /// Pages that it makes stale were reported at once.
     #[inline]
     fn judge(&mut self, _key: LogicalPage, _page: Page) -> Judgement {
         Judgement::Live

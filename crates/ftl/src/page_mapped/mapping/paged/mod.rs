@@ -54,7 +54,7 @@ pub(crate) struct PagedMapping {
     table: TranslationTable,
     cache: MappingCache,
     on_miss: OnMiss,
-    /// A lazy mapping fetches entries for host writes all the same: placement asks what they make stale.
+    /// A lazy mapping fetches entries for host writes all the same: placement needs the pages that they make stale.
     fetches_for_placement: bool,
     barriers: Barriers,
     /// What bounds a recovery's scan, where there is one to come.
@@ -64,9 +64,9 @@ pub(crate) struct PagedMapping {
     says: Says,
     /// Entries of trimmed pages name the page that was: a recovery is to find out that it is stale.
     names_trimmed: bool,
-    /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is
-    /// live. It stays so: validity takes pages that only the lost translation page named for live until their blocks
-    /// are collected, however often the translation page is written anew meanwhile.
+    /// A translation page could not be read: its record of stale pages is lost, and only the table shows which pages
+    /// are live. It stays so. Validity takes pages that only the lost translation page named for live until their
+    /// blocks are collected, however often the translation page is written anew meanwhile.
     damaged: bool,
     /// The translation page being changed.
     page: Vec<u8>,
@@ -173,8 +173,8 @@ impl PagedMapping {
         }
     }
 
-    /// The entries that are cached: as asked for, or 1/512 of the table (of four bytes an entry) at eight bytes an entry, at
-    /// least 1,024.
+    /// The entries that are cached: as requested, or 1/512 of the table (of four bytes an entry) at eight bytes an
+    /// entry, at least 1,024.
     pub(crate) fn cache_entries_of(logical_pages: u32, asked: u32) -> u32 {
         if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
     }
@@ -354,7 +354,7 @@ impl PagedMapping {
         if self.cache.is_full() { self.cache.replace_oldest(key, entry) } else { self.cache.insert(key, entry) }
     }
 
-    /// Writes each translation page of which only RAM knows that it is lost. How many it wrote.
+    /// Writes each translation page whose loss is in RAM alone. How many it wrote.
     pub(crate) fn write_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         let (mut written, mut from) = (0, 0);
         while let Some(part) = self.table.next_lost(io, from) {

@@ -55,7 +55,7 @@ impl Mapping for PagedMapping {
         }
     }
 
-    /// Where `key` is, as far as the cache alone can tell. Counts as a hit, and as a use of the entry.
+    /// Where `key` is, as far as the cache alone has it. Counts as a hit, and as a use of the entry.
     #[inline]
     fn cached(&mut self, key: LogicalPage) -> Option<Place> {
         let slot = self.cache.find(key.0)?;
@@ -64,7 +64,7 @@ impl Mapping for PagedMapping {
         Some(self.place(self.cache.value(slot)))
     }
 
-    /// Has the translation pages fetched from the host's memory that are likely to be read when the entries of these pages
+    /// Fetches the translation pages from the host's memory that are likely to be read when the entries of these pages
     /// are, and so many are evicted. Nothing changes by it.
     fn warm<N: Nand>(&self, nand: &N, entered: &[LogicalPage], evicted: usize) -> bool {
         let mut pages = [Page(0); WARM];

@@ -50,10 +50,10 @@ impl PagedMapping {
         found.map(|slot| Page(self.cache.value(slot))).collect()
     }
 
-    /// A recovery has found where `key` is, which its translation page does not know. The pages written last come first.
+    /// A recovery has found where `key` is, which is not in its translation page. The pages written last come first.
     ///
-    /// There may be a few more than the cache holds: where a translation page was torn, what it had learnt is dirty
-    /// again, and so is what was written while it was in flight.
+    /// There may be a few more than the cache holds: where a translation page was torn, its updates are dirty again,
+    /// and so are those written while it was in flight.
     ///
     /// # Errors
     /// There are more: the drive was written with a larger cache.
@@ -108,9 +108,9 @@ impl PagedMapping {
         }
     }
 
-    /// Writes a translation page anew of which the version found may not be the newest, if it comes to something else: it
-    /// has `learnt` where these logical pages are, by number, and some of what it names is `gone`. Dirty entries overrule
-    /// either. Or because what it `replaced` is known to RAM alone.
+    /// Writes a translation page anew of which the version found may not be the newest, if its content changes.
+    /// `learnt` are places of these logical pages, by number, and some of the pages that it names are `gone`. Dirty
+    /// entries overrule either. It is also written if the place that it `replaced` is in RAM alone.
     ///
     /// # Errors
     /// No block is left.

@@ -38,8 +38,8 @@ fn block_of(geometry: &Geometry, entry: u32) -> Option<Block> {
 }
 
 impl PagedMapping {
-    /// Lets no more entries be dirty than `limit` says; a recovery that synchronizes them all needs to know how far back
-    /// they are whatever their number.
+    /// Lets no more entries be dirty than `limit` says. A recovery that synchronizes them all needs how far back they
+    /// are, whatever their number.
     pub(crate) fn limit_dirty(&mut self, limit: DirtyLimit, power: PowerPart) {
         let is_limit = limit.percent < 100 || limit.synchronize == Synchronize::PhysicalBlock;
         self.says = match power {

@@ -42,8 +42,8 @@ pub(super) fn node_needs(geometry: &Geometry, directory: DirectoryPart, leaves: 
         }
         DirectoryPart::BTree { nodes, fanout } => {
             let shape = TreeShape::new(geometry, leaves, fanout);
-            // Each node right above the leaves is written when it is left, and so is each that was cached before;
-            // on each level one for it at the most. The root is one page.
+            // Each node right above the leaves is written when it is left, and so is each that was cached before. On
+            // each level there is at most one for it. The root is one page.
             let cached = cached_nodes(&shape, nodes);
             let nodes = written.min(shape.lowest_inner().into()) + u64::from(cached);
             let levels = u64::from(shape.inner_levels());
@@ -134,7 +134,7 @@ impl TranslationTable {
         }
     }
 
-    /// The first one from `from` on of which only RAM, or the tree, knows that it is lost.
+    /// The first one from `from` on whose loss is recorded in RAM, or in the tree, alone.
     pub(super) fn next_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, from: u32) -> Option<u32> {
         match self {
             Self::Flat(directory) => directory.next_lost(from),

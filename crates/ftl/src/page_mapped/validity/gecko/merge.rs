@@ -20,7 +20,7 @@ struct Input<'a> {
     at: usize,
     end: usize,
     key: u32,
-    /// The first block of each page read so far, for those who ask.
+    /// The first block of each page read so far, for callers that need it.
     first_blocks: Option<Vec<u32>>,
 }
 
@@ -185,8 +185,8 @@ struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
-    /// The sort-merge: newer entries overrule older ones. Whether some page could not be read, now or before, and where it
-    /// is asked for, the first block of each page of each run.
+    /// The sort-merge: newer entries overrule older ones. Whether some page could not be read, now or before. On
+    /// request it also gives the first block of each page of each run.
     fn combine<N: Nand>(
         self,
         io: &mut MetaIo<'_, N>,

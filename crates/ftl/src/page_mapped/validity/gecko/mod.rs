@@ -89,12 +89,12 @@ pub(crate) struct LogarithmicGecko {
     runs: Vec<Run>,
     merging: MergeBuffers,
     page: Vec<u8>,
-    /// The bitmap of the block that is asked about.
+    /// The bitmap of the block that is queried.
     stale: Vec<u32>,
     /// Flushes so far.
     flushes: u64,
-    /// A page of a run could not be read: from now on only the mapping tells what is live. Erase flags went with it, so
-    /// what older runs say may be of pages that are gone.
+    /// A page of a run could not be read: from now on only the mapping decides which pages are live. Erase flags went
+    /// with it, so older runs may speak of pages that are gone.
     damaged: bool,
     /// No run on flash says so yet.
     damage_untold: bool,
@@ -138,7 +138,7 @@ impl LogarithmicGecko {
         self.tuning.buffer_entries() as u32
     }
 
-    /// A recovery is to find out what is stale: the buffer is told of pages that leave a victim.
+    /// A recovery is to find the stale pages: pages that leave a victim are reported to the buffer.
     pub(crate) fn tell_of_leaving(&mut self) {
         self.tells_of_leaving = true;
     }

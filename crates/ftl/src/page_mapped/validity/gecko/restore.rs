@@ -42,7 +42,7 @@ impl LogarithmicGecko {
         let (runs, covered) = self.choose(io, scan);
         let seq_of = |page: &Page| programmed.iter().find(|(other, _)| other == page).map(|(_, seq)| *seq);
         let newest = runs.first().and_then(|(_, pages)| seq_of(pages.first()?));
-        // There may have been a newer one: then what it was told is gone.
+        // There may have been a newer one: then the reports to it are gone.
         let newer_lost = gone_bad.is_some_and(|before| newest.is_none_or(|newest| newest < before));
         let newer_lost = newer_lost && self.barriers.keeps(Barrier::LostVersionsLookedFor);
         let told = runs.iter().any(|(header, _)| header.damaged);
@@ -109,8 +109,8 @@ impl LogarithmicGecko {
         (header.flushes.0..=CLOCK_MAX).contains(&header.flushes.1).then_some(header)
     }
 
-    /// Reads all runs once: what they say of each block that they know something of, but for those in `erased`, and the
-    /// index of their pages. Which of `pages`, sorted, they know to be stale.
+    /// Reads all runs once: what they have of each block, but for those in `erased`, and the index of their pages.
+    /// Which of `pages`, sorted, are stale in them.
     pub(crate) fn block_states<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -159,7 +159,7 @@ impl LogarithmicGecko {
         known
     }
 
-    /// Reads all runs once: the pages that they know to be stale, but for those of blocks in `erased`.
+    /// Reads all runs once: the pages that are stale in them, but for those of blocks in `erased`.
     pub(crate) fn stale_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,

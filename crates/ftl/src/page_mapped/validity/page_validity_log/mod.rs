@@ -68,9 +68,9 @@ pub(crate) struct PageValidityLog {
     tells_of_leaving: bool,
     /// A page being put together, or moved.
     page: Vec<u8>,
-    /// The bitmap of the block that is asked about.
+    /// The bitmap of the block that is queried.
     stale: Vec<u64>,
-    /// A page of the log could not be read: from now on only the mapping tells what is live.
+    /// A page of the log could not be read: from now on only the mapping decides which pages are live.
     damaged: bool,
     barriers: Barriers,
     tally: Tally,
@@ -146,7 +146,7 @@ impl PageValidityLog {
         self.buffer.push(LogEntry { stale, distance, at });
     }
 
-    /// An entry that tells something new.
+    /// An entry with something new.
     #[inline]
     fn insert_new<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page, and_behind: bool) -> Result<(), FtlError> {
         self.tally.inserts += 1;

@@ -56,7 +56,7 @@ impl PageValidityLog {
         if geometry.page_numbers() > PAGE_NUMBERS_MAX {
             return Err(FtlError::Unsupported("a page validity log can name two billion pages"));
         }
-        // What leaves a victim may have to be told as well.
+        // A page that leaves a victim may have to be reported as well.
         let leaving = u64::from(geometry.pages_per_block());
         let meanwhile = geometry.pages().div_ceil(v * PAGES_PER_PAGE) + leaving.div_ceil(v) + PAGES_MORE;
         let live_pages = different_max(geometry, v) + meanwhile;
@@ -134,7 +134,7 @@ mod tests {
             self.nand.stats().of(Purpose::Validity).programs - self.ftl.tally.metadata_pages_moved
         }
 
-        /// The pages that the log knows to be stale.
+        /// The pages that are stale in the log.
         fn stale(&mut self) -> Vec<Page> {
             let geometry = *self.ftl.blocks.geometry();
             let mut stale = Vec::new();

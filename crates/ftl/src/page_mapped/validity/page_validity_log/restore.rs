@@ -63,7 +63,7 @@ impl PageValidityLog {
         self.marks
     }
 
-    /// From where on a log that is found in `scan` does not know what was made stale.
+    /// From where on stale pages may be missing in a log that is found in `scan`.
     pub(crate) fn heard_until<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> ScanFrom {
         newest_page(io, &mut newest_first(scan).into_iter()).map(|(header, ..)| header.scan_from).unwrap_or_default()
     }
@@ -96,7 +96,7 @@ impl PageValidityLog {
         Some((header, pages, whole))
     }
 
-    /// Reads the log once: the pages that it knows to be stale, by when each block was `begun`.
+    /// Reads the log once: the pages that are stale in it, by when each block was `begun`.
     pub(crate) fn stale_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -124,8 +124,8 @@ impl PageValidityLog {
         }
     }
 
-    /// Reads the whole log: what it says of each block that it knows something of, where `begun` tells when the block's
-    /// first page was programmed. Which of `reports`, sorted, it knows to be stale.
+    /// Reads the whole log: what it has of each block, where `begun` is when the block's first page was programmed.
+    /// Which of `reports`, sorted, are stale in it.
     pub(crate) fn block_states<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,

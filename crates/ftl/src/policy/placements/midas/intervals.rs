@@ -16,7 +16,7 @@ use phelsuma_nand::LogicalPage;
 /// Steps of an interval to a doubling, and of the one before it.
 const FINE: u32 = 8;
 const COARSE: u32 = 2;
-/// Intervals of up to 2^32 are told apart.
+/// Intervals of up to 2^32 are distinguished.
 const DOUBLINGS: u32 = 32;
 /// Steps of intervals.
 pub(super) const STEPS: usize = (FINE * DOUBLINGS) as usize;

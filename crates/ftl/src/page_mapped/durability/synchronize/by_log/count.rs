@@ -11,19 +11,19 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
 
-/// Of a block: nothing in it was live when the log was last heard of.
+/// Of a block: nothing in it was live at the last report to the log.
 const FREE: u16 = u16::MAX;
 
 /// What the log is held against.
 struct Told {
-    /// Pages that are stale, and that it may not know to be; ascending.
+    /// Pages that are stale, and may not be so in the log; ascending.
     pages: Vec<Page>,
     /// Of these, the ones of which nothing can be read in blocks that were not looked at.
     in_front: Vec<Silent>,
 }
 
 impl Told {
-    /// Those of it are left that the log does not know, in blocks that it does not take for free.
+    /// Keeps those that are not in the log, in blocks that it does not take for free.
     fn keep_news(&mut self, log: &mut LiveByLog, geometry: &Geometry, stale: &[u16], known: Vec<bool>) {
         debug_assert_eq!(known.len(), self.pages.len(), "the log has not answered for each page");
         debug_assert!(self.pages.is_sorted(), "pages are asked about in no order");
@@ -37,8 +37,8 @@ impl Told {
 }
 
 impl Gathered<LiveByLog> {
-    /// Reads the log, as the paper charges IB-FTL's recovery with: how many pages are live in each block. What it is to
-    /// be told remains.
+    /// Reads the log, as the paper charges IB-FTL's recovery with: how many pages are live in each block. What is to be
+    /// reported to it remains.
     pub(super) fn read_log<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
@@ -85,7 +85,7 @@ impl Gathered<LiveByLog> {
         self.look_for_dangling(drive, translation, found);
     }
 
-    /// What is stale, and the log may not know it.
+    /// Pages that are stale, and may not be so in the log.
     fn what_to_tell(&self, geometry: &Geometry) -> Told {
         let log = &self.live_by;
         let mut pages = log.reports.clone();
@@ -96,8 +96,8 @@ impl Gathered<LiveByLog> {
             );
         }
         pages.extend(log.unreadable.iter().map(|silent| silent.page));
-        // Of blocks that were not looked at as well: the log may have heard of them before the first page that can be read
-        // was programmed, which counts as when the block was begun.
+        // Also of blocks that were not looked at. The log may have had the report before the first readable page was
+        // programmed, which counts as when the block was begun.
         let mut in_front: Vec<Silent> =
             self.bid.unreadable_in_front.iter().map(|page| Silent { page: *page, after: 0 }).collect();
         in_front.retain(|silent| !pages.contains(&silent.page));

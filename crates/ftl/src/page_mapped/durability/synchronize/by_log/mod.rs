@@ -33,15 +33,15 @@ use crate::page_mapped::validity::{PageValidityLog, Validity, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Page};
 
-/// A page validity log tells which pages are live. What a recovery gathers for it.
+/// A page validity log decides which pages are live. What a recovery gathers for it.
 #[derive(Default)]
 pub(crate) struct LiveByLog {
     pub(super) scan: ValidityScan,
     /// Pages of the log that may have been in flight; their bytes are kept where it reads them.
     pub(super) suspects: Vec<FoundPage>,
-    /// From where on it may not know all, though those turn bad.
+    /// From where on it may be incomplete, even if suspect pages turn bad.
     pub(super) heard_until: ScanFrom,
-    /// Pages that are stale, and that it may not know to be.
+    /// Pages that are stale, and may not be so in the log.
     pub(super) reports: Vec<Page>,
     /// Where the part of a block begins that is not live because it was not written.
     pub(super) unwritten: Vec<Page>,
@@ -51,14 +51,14 @@ pub(crate) struct LiveByLog {
     pub(super) unreadable: Vec<Silent>,
     /// When its last page was programmed, in program order.
     pub(super) told_until: u64,
-    /// Blocks of user pages of which none is live, and it does not know that: it would take them for written ones.
+    /// Blocks of user pages of which none is live, which is not in the log: it would take them for written ones.
     pub(super) freed: Vec<Block>,
     /// Blocks with user pages that were written since, with the seq of the last of them.
     pub(super) young: Vec<(Block, u64)>,
     /// Bytes of what was there for a while.
     pub(super) scratch: usize,
-    /// Of these, ascending, the ones that must not be erased before it is told: where a page was copied by a recovery
-    /// that did not come to its end, the copy says the same.
+    /// Of these, ascending, the ones that must not be erased before the report. Where a recovery that was cut has
+    /// copied a page, the copy says the same.
     pub(super) kept: Vec<Block>,
 }
 
@@ -128,7 +128,7 @@ impl LiveBy for LiveByLog {
         of.read_log(drive, translation, found);
     }
 
-    /// Blocks that must not be erased before the log has heard of what their pages say.
+    /// Blocks that must not be erased before what their pages say was reported to the log.
     fn keeps(&self, block: Block) -> bool {
         debug_assert!(self.kept.is_sorted(), "what is kept is looked up in no order");
         self.kept.binary_search(&block).is_ok()

@@ -51,7 +51,7 @@ pub(crate) struct TranslationTree {
     unreadable: u64,
 }
 
-/// Nodes that are cached: as asked for, or an eighth of them, at least 8. Never more than there are.
+/// Nodes that are cached: as requested, or an eighth of them, at least 8. Never more than there are.
 pub(super) fn cached_nodes(shape: &TreeShape, asked: u32) -> u32 {
     let nodes = if asked == 0 { (shape.inner() / 8).max(8) } else { asked };
     nodes.min(shape.inner())
@@ -317,7 +317,7 @@ impl TranslationTree {
         Ok(to)
     }
 
-    /// Writes every dirty node, each once: from then on flash and the root are all there is to know.
+    /// Writes every dirty node, each once: from then on flash and the root hold everything.
     pub(super) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         while let Some(slot) = self.nodes.lowest_dirty() {
             self.write_node(io, slot)?;
@@ -377,7 +377,7 @@ impl TranslationTree {
         Ok(places[self.shape.leaves() as usize..].iter().filter(|place| **place < LOST).count() as u64)
     }
 
-    /// The first leaf from `from` on of which only the tree knows that it is lost.
+    /// The first leaf from `from` on whose loss is recorded in the tree alone.
     pub(super) fn next_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, from: u32) -> Option<u32> {
         (from..self.shape.leaves()).find(|leaf| self.entry(io, *leaf, Writes::Not) == LOST)
     }

@@ -71,7 +71,7 @@ impl TranslationTree {
             return Ok(0);
         }
         if !is_leaf && let Some(slot) = self.nodes.find(number) {
-            // The cache knows it, and perhaps better.
+            // The cache has it, and perhaps a newer one.
             let to = self.append_node(io, slot)?;
             self.set(io, number, to.0);
             return Ok(1);
