@@ -146,7 +146,7 @@ pub enum Kind {
     Measured,
     /// Arithmetic: nothing of it was run.
     Formula,
-    /// What the drive was told to be, such as the time of a read: it comes out as it went in.
+    /// A setting of the drive, such as the time of a read: it comes out as it went in.
     Constant,
 }
 
@@ -186,7 +186,7 @@ pub struct Claim {
     /// The unit of both numbers; none for counts, ratios and shares.
     #[serde(default)]
     pub unit: String,
-    /// What else there is to know.
+    /// Other remarks.
     #[serde(default)]
     pub note: String,
     /// Why it does not hold here, where it does not, with numbers that come out of results as `{{EXPRESSION; DIGITS}}`.
@@ -264,7 +264,7 @@ pub struct Document {
     pub figures: Vec<Figure>,
 }
 
-/// What of a paper was asked for.
+/// What of a paper was requested.
 #[derive(Clone, Debug)]
 pub struct Chosen<'d> {
     /// In the order of the document.

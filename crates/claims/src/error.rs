@@ -8,7 +8,7 @@ pub enum ClaimsError {
     /// No such paper.
     #[error("unknown paper '{name}'; known are {known}")]
     UnknownPaper {
-        /// What was asked for.
+        /// The request.
         name: String,
         /// What there is.
         known: String,
@@ -32,7 +32,7 @@ pub enum ClaimsError {
     /// No such claim, and no such figure.
     #[error("unknown claim or figure '{id}'; known are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The request.
         id: String,
         /// What there is.
         known: String,

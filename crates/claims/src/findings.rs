@@ -14,7 +14,7 @@ pub enum Verdict {
     /// It does not.
     #[serde(rename = "does not hold here")]
     DoesNotHold,
-    /// There is nothing to tell by.
+    /// There is nothing to judge by.
     #[serde(rename = "cannot be run here")]
     CannotBeRun,
 }
@@ -72,7 +72,7 @@ pub struct Finding {
     pub unit: String,
     /// The measured number.
     pub measured: Option<f64>,
-    /// What that number is; none where there is none, and in results of before this was told.
+    /// What that number is; none where there is none, and in results from before this was stored.
     #[serde(default)]
     pub kind: Option<Kind>,
     /// Whether the claim holds.

@@ -199,10 +199,10 @@ impl RunConfig {
 /// Why a run gave no result.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum RunError {
-    /// What was asked for cannot be: wrong usage or input.
+    /// The request cannot be: wrong usage or input.
     #[error("{0}")]
     Input(String),
-    /// It was begun and not completed as asked: a failure of the FTL, the drive, or the trace halfway.
+    /// It was begun and not completed as requested: a failure of the FTL, the drive, or the trace halfway.
     #[error("{0}")]
     Failed(String),
     /// The caller stopped it.

@@ -138,8 +138,8 @@ impl Seen {
             return;
         }
         let block = self.geometry.block_of(page).0;
-        // Every copy keeps the version of what it is a copy of. An FTL may copy a page that it does not know to be stale.
-        // No page of the host has version 0: that is what a log-block FTL fills a page with where there is none.
+        // Every copy keeps the version of its original. An FTL may copy a stale page that it has not identified. No
+        // user page has version 0: a log-block FTL fills a page with that where there is none.
         if spare.version > self.versions[key] {
             self.invalidate(key);
             self.versions[key] = spare.version;

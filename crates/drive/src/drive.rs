@@ -20,7 +20,7 @@ pub struct Drive {
     ftl: Box<dyn Ftl<SimNand>>,
     config: Config,
     host: Arrivals,
-    /// When everything asked so far has completed.
+    /// When all requests so far have completed.
     idle: Time,
     counts: HostCounts,
     reads: LatencyHistogram,
@@ -28,7 +28,7 @@ pub struct Drive {
     unreadable_pages: u64,
     /// What a recovery is going to be held against, if there is going to be one.
     holdings: Option<Holdings>,
-    /// What the FTL is told, if it is an oracle.
+    /// The hint for the FTL, if it is an oracle.
     told: Option<Told>,
     /// The observer of lifetimes and dormant periods, if there is one.
     watch: Option<Watch>,
@@ -99,7 +99,7 @@ impl Drive {
         self
     }
 
-    /// The FTL is told this with each page that is written from now on.
+    /// The FTL gets this with each page that is written from now on.
     #[must_use]
     pub(crate) fn told(mut self, told: Told) -> Self {
         self.told = Some(told);
@@ -116,7 +116,7 @@ impl Drive {
         self.ftl.as_ref()
     }
 
-    /// When everything asked so far has completed.
+    /// When all requests so far have completed.
     pub fn idle(&self) -> Time {
         self.idle
     }
@@ -126,7 +126,7 @@ impl Drive {
         self.holdings.as_ref().is_some_and(|holdings| holdings.holds_data(page))
     }
 
-    /// What was asked since counting began.
+    /// The requests since counting began.
     pub fn counts(&self) -> &HostCounts {
         &self.counts
     }
@@ -293,7 +293,7 @@ impl Drive {
         };
         let programs = |nand: &SimNand| nand.stats().of(Purpose::Battery).programs;
         let before = programs(&self.nand);
-        // Where there is a battery, it pays for what RAM alone knows.
+        // Where there is a battery, it pays for the state that is in RAM alone.
         self.ftl.power_fail(&mut self.nand, self.idle).map_err(run_error)?;
         let battery_programs = programs(&self.nand) - before;
         self.nand.power_cycle();

@@ -20,7 +20,7 @@ const WRITES_MAX: usize = 1 << 28;
 /// Logical capacities that a workload is known for after the end of a run.
 const BEYOND: u64 = 8;
 
-/// What a drive tells its FTL.
+/// The hints that a drive gives its FTL.
 pub(crate) enum Told {
     /// By logical page.
     Classes(Vec<u8>),
@@ -139,7 +139,7 @@ fn foresee(
     Ok(())
 }
 
-/// What the run's FTL has to be told; nothing if it is no oracle.
+/// The hints that the run's FTL needs; nothing if it is no oracle.
 ///
 /// # Errors
 /// [`RunError::Input`]: the input cannot be read, or is too long.

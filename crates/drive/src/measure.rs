@@ -10,7 +10,7 @@ use phelsuma_ftl::Counter;
 use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time, Timing};
 use std::collections::BTreeMap;
 
-/// How many moments are remembered to tell whether the drive is steady.
+/// How many moments are kept to judge whether the drive is steady.
 const MOMENTS_MAX: usize = 256;
 
 /// Points of a series, at the most: then two and two become one.
@@ -378,7 +378,7 @@ fn management_seconds(stats: &FlashStats, timing: &Timing) -> ManagementSeconds 
         let ns = of_part.map(|(purpose, counts)| {
             let erases = counts.erases * timing.erase_ns;
             match purpose {
-                // What the host asked for itself.
+                // The host's own requests.
                 Purpose::Host => erases,
                 _ => {
                     erases

@@ -49,7 +49,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A drive as `config` has it, filled as that says; nothing has been counted. Of its input nothing is asked.
+    /// A drive as `config` has it, filled as that says; nothing has been counted. Its input makes no requests.
     ///
     /// # Errors
     /// [`RunError::Input`] for a drive that cannot be, [`RunError::Stopped`] where `reporter` says so.
@@ -77,7 +77,7 @@ impl Session {
         Ok(Self { config, geometry, drive, measurement, next_look, began, cpu_seconds })
     }
 
-    /// Logical pages, which are what can be asked for.
+    /// Logical pages: the range of requests.
     pub fn logical_pages(&self) -> u32 {
         self.config.shape.logical_pages(&self.geometry)
     }
@@ -195,7 +195,7 @@ impl Session {
         (0..self.geometry.blocks()).map(|block| nand.erases_of(Block(block))).collect()
     }
 
-    /// What the FTL knows of each block, where it tells.
+    /// The FTL's state of each block, where it has one.
     pub fn blocks(&self) -> Option<Vec<BlockLook>> {
         let mut looks = vec![BlockLook::default(); self.geometry.blocks() as usize];
         self.drive.ftl().look_at_blocks(Block(0), &mut looks).then_some(looks)

@@ -54,7 +54,7 @@ enum Target {
 /// The text of a file, if there is one at this path.
 pub(crate) type Texts<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What was asked on the way to a name: an import may lead back to itself.
+/// Look-ups on the way to a name: an import may lead back to itself.
 type Seen = Vec<(usize, String, bool)>;
 
 /// The file at one end of a reference, and at the other.

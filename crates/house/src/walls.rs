@@ -16,7 +16,7 @@ const WALLS: [Wall; 7] = [
     // The families stand beside each other.
     Wall { from: &["page_mapped/"], not: &["log_block/", "presets.rs"], but: &[] },
     Wall { from: &["log_block/"], not: &["page_mapped/", "presets.rs", "blocks/"], but: &[] },
-    // What they stand on knows neither.
+    // What they stand on depends on neither.
     Wall { from: &["medium/", "blocks/"], not: FAMILIES, but: &[] },
     // What an FTL is put together from says so without the parts themselves, but for the bits of a spare area that are
     // theirs. The policies state themselves.
@@ -25,9 +25,9 @@ const WALLS: [Wall; 7] = [
         not: &["page_mapped/", "log_block/", "presets.rs", "blocks/", "medium/"],
         but: &["medium/marks.rs"],
     },
-    // A statement knows nothing of what is stated.
+    // A statement does not depend on what is stated.
     Wall { from: &["spec/"], not: &[""], but: &["spec/"] },
-    // A µ-Tree knows `nand` alone.
+    // A µ-Tree depends on `nand` alone.
     Wall { from: &["mu_tree/"], not: &[""], but: &["mu_tree/"] },
     // Policies see what a view shows them.
     Wall { from: POLICIES, not: &["page_mapped/", "config/", "medium/"], but: POLICIES },

@@ -48,7 +48,7 @@ pub fn mixed_greedy(rho: f64, pages_per_block: u32, hot: HotCold) -> Result<f64,
     let b = b as usize;
     let mut chain = Chain::new(b, hot);
 
-    // The lowest threshold that leaves blocks at least as full as asked if none slips through it. At b − 1 all
+    // The lowest threshold that leaves blocks at least as full as required if none slips through it. At b − 1 all
     // blocks are full.
     let (mut below, mut level, mut too_full) = (0, b - 1, 1.0 - rho);
     while level - below > 1 {
@@ -124,11 +124,11 @@ impl Chain {
         }
     }
 
-    /// The steady state with blocks collected at `level`; blocks waiting there lose another page before they
-    /// are collected the more often the closer `slip` is to 1.
+    /// The steady state with blocks collected at `level`. The closer `slip` is to 1, the more often blocks waiting
+    /// there lose another page before they are collected.
     ///
-    /// Runs the chain, which settles within some times WA steps. Where cold pages are hardly ever written it does
-    /// not; then the transition matrix is solved.
+    /// Runs the chain, which settles within some times WA steps. Where cold pages are hardly ever written it does not;
+    /// then the transition matrix is solved.
     fn settle(&mut self, level: usize, slip: f64) -> Steady {
         let mut steps = 0;
         while !self.slow && steps < 100 + self.b {

@@ -79,7 +79,7 @@ pub fn best_quota(rho: f64, pages_per_block: u32, hot: HotCold) -> Result<BestQu
 
 /// The closed form of the best quota for small spare and large blocks: (Σ √(rᵢ·fᵢ))²·ρ/(2(1 − ρ)) + 2/3.
 ///
-/// Good to a few percent from ρ = 0.95 on; it knows nothing of b.
+/// Good to a few percent from ρ = 0.95 on; b is not in it.
 ///
 /// # Errors
 /// [`LimitError::Ratio`], [`LimitError::RatioTooClose`].

@@ -36,7 +36,7 @@ pub enum PageRead<'a> {
         /// Bits that the chip's ECC has corrected.
         corrected: u32,
     },
-    /// All ones: nothing has been programmed here since the erase, as far as a read can tell.
+    /// All ones: nothing has been programmed here since the erase, as far as a read can show.
     Erased,
     /// ECC gave up, or the spare area's checksum does not fit.
     Unreadable,

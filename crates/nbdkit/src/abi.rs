@@ -199,12 +199,12 @@ extern "C" fn config_complete() -> c_int {
     told(server::config_complete())
 }
 
-/// Connections have threads of their own, and our own lock brings what they ask for in order. It is not slower than to
+/// Connections have threads of their own, and our own lock brings their requests in order. It is not slower than to
 /// have nbdkit do it (`docs/PERFORMANCE.md`).
 ///
-/// Where several threads answer on one connection, nbdkit 1.32 does not survive a client who goes away in the middle of a
-/// request, as one does who is killed: one thread finds that out and takes the socket away while another is about to
-/// answer, and an assertion ends the server (`raw_send_socket`, `sock >= 0`). So there is one, unless requests wait for
+/// With several threads on one connection, nbdkit 1.32 does not survive a client who goes away in the middle of a
+/// request, as a killed one does. One thread finds that out and takes the socket away while another is about to answer.
+/// Then an assertion ends the server (`raw_send_socket`, `sock >= 0`). So there is one thread, unless requests wait for
 /// simulated flash: there, those of a connection have to wait side by side.
 extern "C" fn thread_model() -> c_int {
     if server::requests_wait() { THREAD_MODEL_PARALLEL } else { THREAD_MODEL_SERIALIZE_REQUESTS }

@@ -16,14 +16,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What nbdkit is told: done, or why not.
+/// The answer to nbdkit: done, or why not.
 pub(crate) type Told = Result<(), String>;
 
 /// How long requests in progress are waited for at the end. Clients that stay are dropped then.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 const DRAIN_STEP: Duration = Duration::from_millis(50);
 
-/// Exit code for what was asked for and cannot be.
+/// Exit code for a request that cannot be.
 const EXIT_INPUT: u8 = 2;
 
 static OPTIONS: Mutex<Option<Options>> = Mutex::new(None);
@@ -115,7 +115,7 @@ fn remove(sockets: [&Option<PathBuf>; 2]) {
 
 /// Opens the drive. What is wrong ends the process here, with its own exit code.
 pub(crate) fn get_ready() -> Told {
-    // A file that may not grow any further is an error of a write, as on a disk that is full, and no end of the process.
+    // A file that may not grow any further is an error of a write, as on a full disk. It must not end the process.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|error| error.to_string())?;
     let options = with_options(|options| options.clone());
     if let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned() {
@@ -210,8 +210,8 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Told {
     Ok(())
 }
 
-/// nbdkit has been told to end. It takes no more requests, but waits for clients to go; those that do not are dropped
-/// once what they have asked is answered.
+/// nbdkit is to end. It takes no more requests, but waits for clients to go. Those that do not are dropped once their
+/// requests are answered.
 fn drain(served: &Served, plugin: &Plugin) {
     let begun = Instant::now();
     while served.in_progress() > 0 && begun.elapsed() < DRAIN_MAX {

@@ -112,7 +112,7 @@ impl Answers {
     }
 }
 
-/// How many cells of a map are asked for.
+/// How many cells of a map are requested.
 fn cells(query: Option<&str>) -> Option<u32> {
     match query {
         None => Some(map::CELLS_DEFAULT),

@@ -16,7 +16,7 @@ const CONNECTIONS_MAX: usize = 32;
 /// Bytes of a request, and headers in it.
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 64;
-/// Who has not asked until then is not answered.
+/// A client that has sent no request until then gets no answer.
 const ASK_MAX: Duration = Duration::from_secs(5);
 /// Who has not got the answer until then does not get the rest.
 const CONNECTION_MAX: Duration = Duration::from_secs(20);

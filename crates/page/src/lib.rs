@@ -63,7 +63,7 @@ impl Page {
         let live = served.clone();
         let answers =
             Answers::new(Arc::clone(&looker), about, self.address, move || Borrow::<Served>::borrow(&live).state());
-        // What can fail is done here, where it is heard of.
+        // What can fail is done here, where its error is reported.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (stop, stopped) = oneshot::channel();
         let seeing = Arc::clone(&looker);

@@ -29,7 +29,7 @@ pub(crate) struct Seen {
     pub(crate) blocks: Option<Arc<Blocks>>,
 }
 
-/// Who wants to know.
+/// Until when a look is wanted, and whether to stop.
 #[derive(Default)]
 struct Wanted {
     until: Option<Instant>,

@@ -69,7 +69,7 @@ pub struct TraceInfo {
     pub unique_pages_written: u64,
     /// Different pages read or written.
     pub unique_pages: u64,
-    /// Pages of the drive that a workload asks; of a trace, the fewest that hold it, which are `unique_pages`.
+    /// Pages of the drive that a workload is for. Of a trace, the fewest that hold it, which are `unique_pages`.
     pub logical_pages: u64,
     /// `unique_pages_written` in bytes.
     pub written_footprint_bytes: u64,
@@ -239,8 +239,8 @@ impl TraceInfo {
         Ok(tally.summary(trace.name(), Some(trace.format()), logical_pages, trace.skipped().clone()))
     }
 
-    /// Counts what a workload asks. Pages are whole: a request that covers a page in part counts as covering it in full,
-    /// as [`generate`](crate::workload::generate()) writes it.
+    /// Counts the requests of a workload. Pages are whole: a request that covers a page in part counts as covering it
+    /// in full, as [`generate`](crate::workload::generate()) writes it.
     ///
     /// # Errors
     /// The workload cannot run on such a drive, or a limit on memory is reached.

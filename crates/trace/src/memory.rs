@@ -15,7 +15,7 @@ use crate::skipped::Skipped;
 /// Requests as columns of the same length; what is absent is 0 throughout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// What is asked, as [`Op::code`].
+    /// The operations, as [`Op::code`].
     pub op: Vec<u8>,
     /// First byte; of no account for a flush.
     pub offset_bytes: Vec<u64>,

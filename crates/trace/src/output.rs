@@ -20,7 +20,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What the ending of a file's name asks for: `.gz` or `.zst`, in small letters or capitals; none otherwise.
+    /// The compression by the ending of a file's name: `.gz` or `.zst`, in small letters or capitals; none otherwise.
     pub fn of(path: &Path) -> Self {
         let ends = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
         match () {

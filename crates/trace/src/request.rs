@@ -56,7 +56,7 @@ pub struct Request {
     pub time_ns: u64,
     /// Which drive. Addresses of different devices have nothing to do with each other.
     pub device: u32,
-    /// What is asked.
+    /// The operation.
     pub op: Op,
     /// First byte. 0 for a flush.
     pub offset_bytes: u64,
@@ -64,12 +64,12 @@ pub struct Request {
     pub size_bytes: u64,
 }
 
-/// What a drive is asked: whole pages.
+/// A request to a drive: whole pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageRequest {
-    /// Arrival in nanoseconds since the first request, or since a workload began. Most workloads know no time: 0.
+    /// Arrival in nanoseconds since the first request, or since a workload began. Most workloads have no time: 0.
     pub at_ns: u64,
-    /// What is asked.
+    /// The operation.
     pub op: Op,
     /// First logical page. 0 for a flush.
     pub first: u64,

@@ -16,7 +16,7 @@ use phelsuma_nand::{SimNand, Time};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What becomes of the operation, in turn: of these what is among the faults asked for, and all if none is.
+/// What becomes of the operation, in turn: those of these that are among the requested faults, and all if none is.
 const FATES: [(ProgramFault, EraseFault); 3] = [
     (ProgramFault::TornSeen, EraseFault::PartialMixed),
     (ProgramFault::NotStarted, EraseFault::NotStarted),
@@ -31,7 +31,7 @@ pub(crate) fn cut_again(shared: &Arc<Shared>, flash: &SimNand, expectation: &Exp
         while cuts < times {
             match cut_once(shared, flash.clone(), expectation, operation, cuts) {
                 Ok(Some(cut)) => flash = cut,
-                // This recovery has no such operation: it came up.
+                // This recovery has no such operation: it mounted.
                 Ok(None) => break,
                 Err(failure) => {
                     failed = Some(failure);

@@ -9,7 +9,7 @@ use phelsuma_ftl::{Config, FtlError};
 use phelsuma_nand::{Geometry, Timing};
 use std::sync::Arc;
 
-/// A crash experiment on an FTL of this house, or on any other [`Subject`].
+/// A crash experiment on an FTL of this project, or on any other [`Subject`].
 #[derive(Clone, Debug)]
 pub struct LabConfig<F = Config> {
     /// The chip set's shape.
@@ -18,7 +18,7 @@ pub struct LabConfig<F = Config> {
     pub timing: Timing,
     /// The FTL.
     pub ftl: F,
-    /// What the host asks for.
+    /// The host's requests.
     pub workload: Workload,
     /// Write requests of the workload, those that fill the drive before it not counted.
     pub writes: u32,
@@ -109,7 +109,7 @@ pub enum LabError {
     /// The FTL is not made to survive a power cut.
     #[error("{0} does not survive power cuts: {1}")]
     NotPromised(String, String),
-    /// None of the faults asked for can meet this FTL.
+    /// None of the requested faults can meet this FTL.
     #[error("none of these faults meets {0}: {1}")]
     NoFault(String, &'static str),
 }

@@ -51,7 +51,7 @@ impl Change {
 
     /// Does it to `flash` as a power cut with this fault leaves it.
     pub(crate) fn cut(&self, flash: &mut SimNand, program: ProgramFault, erase: EraseFault, seed: u64) {
-        // What the chip refuses changes nothing, and the FTL hears of it when it gets there itself.
+        // An operation that the chip refuses changes nothing, and the FTL gets the error when it gets there itself.
         match self {
             Self::Program { page, content, spare } => {
                 let _ = flash.cut_program(*page, content.content(), spare, program, seed);
@@ -78,7 +78,7 @@ pub(crate) struct InFlight {
 
 /// A moment at which the power can fail: an operation is about to begin.
 pub(crate) struct CutPoint<'a> {
-    /// Which program or erase it is, counted from 0 since the drive was formatted, or came up after a cut.
+    /// Which program or erase it is, counted from 0 since the drive was formatted, or mounted after a cut.
     pub(crate) operation: u32,
     /// The flash with everything that is surely done.
     pub(crate) flash: &'a SimNand,
@@ -277,7 +277,8 @@ impl Nand for CutNand {
                 Ok(done)
             }
             Err(error) => {
-                // The FTL knows, so the chip has said so: a failure is never in flight. What is on other dies still is.
+                // The FTL has the error, so the chip has returned it: a failure is never in flight. What is on other
+                // dies still is.
                 if let Some(settled) = &mut self.settled {
                     let _ = settled.program(page, content, spare, op);
                 }

@@ -127,11 +127,11 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     });
     let all = model.logical_pages();
     let entries = sim.geometry().page_bytes() / 4;
-    // A cache without a battery: what its translation page does not know yet only the page itself says.
+    // A cache without a battery: an entry that is not in its translation page yet is in the user page alone.
     let known = written.newest_of(spare.key / entries).is_some_and(|(synchronized, _)| spare.seq < synchronized);
     let only_itself = spare.kind == Kind::User && !known && !subject.has_battery();
-    // Nothing but spare areas says what is where if the mapping is not on flash; and bad data that a collection takes
-    // along look torn then, too.
+    // If the mapping is not on flash, only spare areas say what is where. And bad data that a collection takes along
+    // look torn then, too.
     let doubt = if looks_torn || in_ram || only_itself { Doubt::Forgotten } else { Doubt::Unreadable };
     match spare.kind {
         Kind::User => {
@@ -148,8 +148,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
             // An inner node of a tree stands for all; and so does a page that does not say any more which one it was.
             let says_which = first < all && matches!(decays.decay, Decay::Data(_));
             let pages = if says_which { first..(first + entries).min(all) } else { 0..all };
-            // That a page was trimmed nothing else says for sure.
-            // Of a page that has decayed itself only the translation page told.
+            // There is no other sure record of a trim. Of a page that has decayed itself only the translation page had
+            // it.
             let only_here = |page| model.now(page) == 0 || model.is_in_doubt(page);
             let or_forgotten = |page| if only_here(page) { Doubt::Forgotten } else { doubt };
             if written.newest_of(spare.key) == Some((spare.version, spare.seq)) {

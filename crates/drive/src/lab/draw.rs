@@ -71,8 +71,8 @@ impl Draw {
         Request::Write { first, pages: self.chance.up_to(most, first, self.logical_pages) }
     }
 
-    /// Mostly single pages, half of them in a fifth of the space, with runs of up to eight pages, trims of up to
-    /// sixteen, and flushes in between.
+    /// Mostly single pages, half of them in a fifth of the space. In between are runs of up to eight pages, trims of up
+    /// to sixteen, and flushes.
     pub(crate) fn mixed(&mut self, many_flushes: bool) -> Request {
         let all = self.logical_pages;
         loop {

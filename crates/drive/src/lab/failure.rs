@@ -10,7 +10,7 @@ pub enum FailureKind {
     Lost,
     /// A page reads as something that was never written there, or the FTL's structures contradict each other.
     Corrupt,
-    /// The drive does not come up, or cannot be written; or a recovery is not what it says.
+    /// The drive does not mount, or cannot be written; or a recovery is not what it says.
     Stuck,
     /// The FTL panicked.
     Panic,

@@ -135,7 +135,7 @@ pub(crate) fn write_pages(
     number: u32,
     at: Time,
 ) -> Result<Time, FtlError> {
-    // Hints are of pages: who is told any gets each page in a request of its own.
+    // Hints are of pages: an FTL with hints gets each page in a request of its own.
     let each = if subject.is_oracle() { 1 } else { pages };
     let mut done = at;
     for page in (first..first + pages).step_by(each.max(1) as usize) {

@@ -12,7 +12,7 @@ pub(crate) enum Decayed {
     Nothing,
     /// Pages of the host.
     Host,
-    /// Also pages that say what is stale; of the host's pages only the mapping table tells where they are.
+    /// Also pages that say which pages are stale; of user pages only the mapping table says where they are.
     Validity,
     /// Also other metadata.
     Metadata,
@@ -75,7 +75,7 @@ pub(crate) enum Doubt {
     Forgotten,
 }
 
-/// What the host was told, page by page.
+/// The answers that the host got, page by page.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pages: Vec<Expected>,

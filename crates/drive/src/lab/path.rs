@@ -92,9 +92,9 @@ impl Fault {
     }
 }
 
-/// One cut: at which program or erase, counted from 0 since the drive was formatted or the power came up (on a drive
-/// with a battery: after which request), and what became of it and of the operations in flight beside it (on a drive of
-/// one die there are none).
+/// One cut: at which program or erase, and what became of it and of the operations in flight beside it. (On a drive of
+/// one die there are none.) Operations are counted from 0 since the drive was formatted or mounted. On a drive with a
+/// battery it is after which request.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Cut {
     /// The operation.

@@ -28,8 +28,8 @@ pub struct Failed {
     pub kind: FailureKind,
     /// What was found.
     pub message: String,
-    /// Requests that lead to the same kind of failure, a line each, as few as were found: of the first failure alone, and
-    /// if that was asked for.
+    /// Requests that lead to the same kind of failure, a line each, as few as were found. It is of the first failure
+    /// alone, and on request.
     pub script: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct CrashReport {
     pub schema: &'static str,
     /// The FTL.
     pub ftl: String,
-    /// Whether it is told what no real FTL knows.
+    /// Whether it gets hints that no real FTL has.
     pub oracle: bool,
     /// The workload; none where several are counted together.
     pub workload: Option<&'static str>,
@@ -66,13 +66,13 @@ pub struct CrashReport {
     pub nested_cuts: u64,
     /// Cuts whose flash and expectations equalled another's, which was checked.
     pub covered_by_equality: u64,
-    /// Branches that came up with flash and pages that equalled another's, which was checked from there on.
+    /// Branches that mounted with flash and pages that equalled another's, which was checked from there on.
     pub joined_after_recovery: u64,
     /// Branches that lost acknowledged data. Those that fail after they have joined are one, here and below.
     pub lost: u64,
     /// Branches with data that were never written there, or structures that contradict each other.
     pub corrupt: u64,
-    /// Branches that do not come up or cannot be written.
+    /// Branches that do not mount or cannot be written.
     pub stuck: u64,
     /// Branches in which the FTL panicked.
     pub panics: u64,

@@ -57,7 +57,7 @@ impl Step {
 /// A branch that was reached.
 struct Branch {
     least: Step,
-    /// What it came to when it had come up and shown its pages.
+    /// Its result when it had mounted and shown its pages.
     settled: Option<Key>,
 }
 
@@ -66,7 +66,7 @@ struct Shard {
     branches: FxHashMap<Key, Branch>,
     /// Branches whose recovery was cut, and how many more cuts that allowed.
     expanded: FxHashSet<(Key, u32)>,
-    /// Flash and pages shown of branches that came up.
+    /// Flash and pages shown of branches that mounted.
     settled: FxHashSet<Key>,
     /// What is wrong with a branch up to there.
     failed: FxHashMap<Key, Failure>,
@@ -102,7 +102,7 @@ impl Seen {
         ToDo { check, expand: depth > 0 && shard.expanded.insert((key, depth)) }
     }
 
-    /// The branch `key` came up and shows what makes it `settled`; whether another got there before.
+    /// The branch `key` mounted and shows what makes it `settled`; whether another got there before.
     pub(crate) fn settle(&self, key: Key, settled: Key) -> bool {
         if let Some(branch) = self.shard(key).branches.get_mut(&key) {
             branch.settled = Some(settled);
@@ -117,7 +117,7 @@ impl Seen {
             None => shard.failed.entry(key),
             Some(settled) => shard.failed_settled.entry(settled),
         };
-        // Where several fail there it does not depend on threads which of them is told of.
+        // Where several fail there it does not depend on threads which of them is reported.
         failed.and_modify(|known| *known = known.clone().min(failure.clone())).or_insert(failure);
     }
 

@@ -12,7 +12,7 @@ use phelsuma_nand::{Geometry, Time, Timing};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// An FTL that has been brought up, and the moment it is ready or how it came up.
+/// An FTL that has been mounted, and the moment it is ready or the report of its mount.
 pub type Ready<T> = Result<(Box<dyn Ftl<CutNand>>, T), FtlError>;
 
 /// An FTL that the laboratory can try: how a drive of it is formatted and mounted, and its properties for workloads,
@@ -79,15 +79,15 @@ pub trait Subject: Debug + Send + Sync {
     /// [`FtlError::DoesNotFit`], or what the flash refuses.
     fn format(&self, nand: &mut CutNand, at: Time) -> Ready<Time>;
 
-    /// Brings up the drive that is on the flash, from flash alone. An error is a finding: *stuck*. So is a report whose bound is
-    /// less than what the flash counts, or whose steps, if it has any, come to something else.
+    /// Mounts the drive that is on the flash, from flash alone. An error is a finding: *stuck*. So is a report whose
+    /// bound is less than what the flash counts, or whose steps, if it has any, do not add up.
     ///
     /// # Errors
-    /// Why the drive does not come up.
+    /// Why the drive does not mount.
     fn recover(&self, nand: &mut CutNand, at: Time) -> Ready<RecoveryReport>;
 
-    /// Mapping entries that RAM caches, 0 where that is left to a default; none where there is no cache. Workloads ask
-    /// for fewer pages than that, or for more.
+    /// Mapping entries that RAM caches, 0 where that is left to a default; none where there is no cache. Workloads use
+    /// fewer pages than that, or more.
     fn cache_entries(&self) -> Option<u32> {
         None
     }
@@ -103,20 +103,20 @@ pub trait Subject: Debug + Send + Sync {
         true
     }
 
-    /// Whether a power cut may take back what was acknowledged since the last flush, the FTL's own or the host's: each
-    /// page reads then as it did at some moment since that flush, or right before it; or it is a read error, if it was
-    /// written since. What was trimmed stays so, and nothing that was never written there is ever read.
+    /// Whether a power cut may take back writes acknowledged since the last flush, the FTL's own or the host's. Each
+    /// page reads then as it did at some moment since that flush, or right before it. Or it is a read error, if it was
+    /// written since. What was trimmed stays so, and data that were never written there are never read.
     fn may_lose_what_is_not_flushed(&self) -> bool {
         false
     }
 
-    /// Whether it comes up from pages of metadata alone: where one does not say any more which it was, nothing else
-    /// tells what it said, and all that it may have said is a read error.
+    /// Whether it mounts from pages of metadata alone. Where one does not say any more which it was, there is no other
+    /// record, and every page that it may have mapped is a read error.
     fn recovers_from_metadata_alone(&self) -> bool {
         self.has_battery()
     }
 
-    /// Whether it is told what no real FTL knows.
+    /// Whether it gets hints that no real FTL has.
     fn is_oracle(&self) -> bool {
         false
     }
@@ -146,8 +146,8 @@ pub enum Promise {
     /// So does everything that was flushed; what was written since may be as it was at any time since, or a read error
     /// ([`Subject::may_lose_what_is_not_flushed`]).
     Flushed,
-    /// What is gone is a read error, for the pages concerned and no others, and the drive can be written. (Of decayed metadata:
-    /// or what the page held before, where nothing on flash can tell.)
+    /// Lost data are a read error, for the pages concerned and no others, and the drive can be written. (Of decayed
+    /// metadata: or what the page held before, where there is no other record on flash.)
     Detected,
     /// Nothing, and why.
     Nothing(&'static str),

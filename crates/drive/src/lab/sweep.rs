@@ -84,8 +84,8 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
         Self { progress: Some(progress), ..self }
     }
 
-    /// How many write requests the workload has to have, so that it comes to so many programs and erases at the least; a
-    /// few more than that, as a rule.
+    /// How many write requests the workload needs, so that it comes to so many programs and erases at the least. As a
+    /// rule they are a few more than that.
     ///
     /// # Errors
     /// [`LabError::Workload`]: it does not run even without cuts.

@@ -11,8 +11,8 @@ use phelsuma_trace::Workload;
 
 const PAGE: u64 = 4096;
 
-/// A drive on which `usable` blocks are left beside reserve, open blocks and description, of which logical pages take
-/// `ratio`; warmed up and measured for so many logical capacities.
+/// A drive on which `usable` blocks are left beside reserve, open blocks and description; logical pages take `ratio` of
+/// them. It is warmed up and measured for so many logical capacities.
 fn measured(ftl: &str, sets: &[(&str, &str)], spec: &str, shape: (u64, u32, f64), passes: (f64, f64)) -> RunResult {
     let (usable, pages_per_block, ratio) = shape;
     let at = |blocks: u64| {

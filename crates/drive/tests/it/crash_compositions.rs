@@ -20,7 +20,7 @@ use phelsuma_trace::Source;
 
 type Settings = &'static [(&'static str, &'static str)];
 
-/// What `geckoftl` is given, each with what becomes of a page whose old copy its mapping does not know.
+/// Settings of `geckoftl`, each with the treatment of a page whose old copy is not in its mapping.
 const COMPOSITIONS: [Settings; 9] = [
     &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
     &[("placement", "dual-greedy"), ("victim", "dual-greedy"), ("placement.unknown", "fetch")],
@@ -203,11 +203,11 @@ fn run(settings: &[(&str, &str)], workload: &str) -> RunResult {
     phelsuma_drive::run(&config, &|_| true).unwrap()
 }
 
-/// What a lazy mapping does not know is looked up if that is asked for, and paid for: each look-up is a read of a
+/// An old copy that is not in a lazy mapping is looked up on request, and paid for: each look-up is a read of a
 /// translation page, and none is left unknown.
 #[test]
 fn every_placement_that_asks_for_old_copies_has_them_looked_up_where_that_is_asked_for() {
-    // With a table in RAM SepBIT knows when a page was written last wherever its old copy is.
+    // With a table in RAM SepBIT has when a page was written last wherever its old copy is.
     let sorted: [Settings; 3] = [
         &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
         &[("placement", "dac"), ("victim", "cat")],

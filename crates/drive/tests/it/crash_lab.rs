@@ -337,7 +337,7 @@ mod mutants {
 
     #[test]
     fn what_an_ftl_forgets_gives_the_same_report_on_any_number_of_threads() {
-        // Found at once; found when the drive has come up and joined others; found in cuts of recoveries alone.
+        // Found at once; found when the drive has mounted and joined others; found in cuts of recoveries alone.
         let at_once = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsVerified, (1, 1)) };
         let joined = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsCopied, (1, 1)) };
         let several_dies = LabConfig { points: Points::Some(10), ..trap(Barrier::SuspectsCopied, FOUR_DIES) };

@@ -115,7 +115,7 @@ fn every_ftl_survives_every_workload_on_several_dies() {
     }
 }
 
-/// However often the power fails while a drive comes up, it does come up when it is left alone.
+/// However often the power fails while a drive mounts, it does mount when it is left alone.
 #[test]
 fn recoveries_that_are_cut_again_and_again_come_up_in_the_end() {
     for (name, _) in survivors((1, 1)).filter(|(name, _)| !has_battery(name)) {

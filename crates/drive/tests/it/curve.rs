@@ -84,7 +84,7 @@ fn sampled(looks: &str) -> (f64, f64) {
 }
 
 /// No policy is better than greedy under uniform writes. One that looks at four blocks for each that it collects should
-/// be better than the best of ten drawn at random, because it remembers what it has seen.
+/// be better than the best of ten drawn at random, because it remembers.
 #[test]
 fn a_sample_of_the_counters_lies_between_greedy_and_d_choices() {
     let (four, ratio) = sampled("4");

@@ -167,7 +167,7 @@ fn a_desktop_in_an_open_loop_keeps_its_own_time() {
     config.arrival = Arrival::Timestamps;
     let open = done(&config);
     assert_eq!(closed.host, open.host);
-    // Sixteen to thirty pages a second are asked, and a drive without idle times does hundreds.
+    // There are sixteen to thirty pages of requests a second, and a drive without idle times does hundreds.
     let pages_per_second = |result: &RunResult| result.host.write_pages as f64 / result.simulated_seconds;
     assert!(pages_per_second(&closed) > 150.0, "{}", pages_per_second(&closed));
     assert!((8.0..40.0).contains(&pages_per_second(&open)), "{}", pages_per_second(&open));

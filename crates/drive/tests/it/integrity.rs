@@ -34,8 +34,8 @@ fn written_after(requests: &[(u64, Op, u64)]) -> Vec<u64> {
 #[test]
 fn dirty_entries_are_written_when_they_are_thirty_seconds_old_whatever_the_host_does() {
     use Op::{Flush, Read, Write};
-    // Under load: a write each second. What was due at second 31 is done before the request of that second, one
-    // translation page; and at 61, with what the other has of seconds 40 on, two.
+    // Under load: a write each second. A flush that was due at second 31 is done before the request of that second, one
+    // translation page. At 61 there are two, with what the other has of seconds 40 on.
     let load: Vec<_> = (1..70).map(|second| (second, Write, if second < 40 { second } else { 2_000 })).collect();
     let written = written_after(&load);
     let at = |second: usize| written[second - 1];

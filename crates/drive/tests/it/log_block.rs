@@ -203,7 +203,7 @@ fn films_are_switch_merges() {
     }
 }
 
-/// Small writes among files: BAST's log blocks are merged before they are written to their ends, FAST's have pages of
+/// Small writes among files. BAST's log blocks are merged before they are written to their ends. FAST's have pages of
 /// several logical blocks when they are (LAST++ sections 2.2 and 5.2).
 #[test]
 fn a_desktop_thrashes_bast_and_associates_fast() {

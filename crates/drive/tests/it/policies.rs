@@ -19,8 +19,8 @@ fn wa(result: &RunResult) -> f64 {
     result.write_amplification.as_ref().unwrap().total
 }
 
-/// Purely random writes (section V-B of the Dual Greedy paper): nothing can be told apart, and what is spent on it is
-/// lost. With much spare space it is little.
+/// Purely random writes (section V-B of the Dual Greedy paper): pages cannot be distinguished, and the cost of trying
+/// is lost. With much spare space it is little.
 #[test]
 fn under_uniform_writes_with_much_spare_space_sorting_by_age_costs_little() {
     // At 2 GiB: 2.4 % for both at 0.70, 3.7 % and 4.0 % at 0.80. Here 5.0 % for Dual Greedy at 0.80.
@@ -64,7 +64,7 @@ fn every_policy_says_how_many_blocks_it_looks_at() {
     }
 }
 
-/// What a lazy mapping does not know is looked up if that is asked for, and paid for.
+/// An old copy that is not in a lazy mapping is looked up on request, and paid for.
 #[test]
 fn an_old_copy_that_is_not_known_is_looked_up_where_that_is_asked_for() {
     let sorted = [("placement", "dual-greedy"), ("victim", "dual-greedy")];

@@ -69,7 +69,7 @@ struct Seen {
     /// Victims that were among the emptiest, and others.
     emptiest: Sum,
     others: Sum,
-    /// Spared blocks that were collected in the end, or lost their last page; the pages that they had had, and the
+    /// Spared blocks that were collected in the end, or lost their last page. Also the pages that they had had, and the
     /// pages that died while they were spared.
     spared_ended: u64,
     spared_had: u64,

@@ -84,7 +84,7 @@ fn both(ftl: &str, shape: (u32, u64), writes: Writes) -> (Outcome, Outcome) {
         (on.programs as f64 / off.programs as f64 - 1.0) * 100.0,
         on.counters["wear_collections"],
     );
-    // What the drive knows itself is that of its last scan; format has erased each block once more.
+    // The drive's own record is that of its last scan; format has erased each block once more.
     let known = on.counters["wear_erases_max"] + 1;
     assert!(known <= u64::from(on.spread.1) && known + 2 >= u64::from(on.spread.1), "{known} {:?}", on.spread);
     (off, on)

@@ -179,7 +179,7 @@ fn on_one_channel_it_is_the_ftl_that_it_is_made_of() {
             (nand.fingerprint(), at, *nand.stats(), report, drive.counters(), ram, drive.shape())
         };
         assert_eq!(run(&named(name)), run(&named(of)), "{name}");
-        // So one comes up as the other.
+        // So one mounts as the other.
         let mut nand = sim();
         format(&mut nand, &named(name), Time::ZERO).unwrap();
         assert!(recover(&mut nand, &named(of), Time::ZERO).is_ok());
@@ -224,7 +224,7 @@ fn a_cut_in_the_middle_of_a_request_leaves_each_page_old_or_new() {
                 host.plug.arm(operations);
                 let _ = host.write(40, 12, false);
                 off_and_on(&mut host);
-                // Each is as it was or as it was to be: the host knows, and goes on with what it was shown.
+                // Each is as it was or as it was to be: the host has read which, and goes on with that.
                 host.compare_all();
                 let new: Vec<bool> = host.read(40, 12).iter().zip(&old).map(|(now, old)| now != old).collect();
                 mixed += u32::from(new.windows(2).any(|pair| pair == [false, true]));
@@ -382,7 +382,7 @@ fn findings_and_looks_have_the_drives_numbers() {
     }
 }
 
-/// A drive of one channel's blocks alone cannot be told from this one by what an instance does.
+/// An instance behaves on a drive of one channel's blocks alone as it does on this one.
 #[test]
 fn ledgers_and_counters_are_sums_by_name() {
     for (ftl, of) in presets() {

@@ -89,8 +89,8 @@ impl Drive {
     }
 }
 
-/// Four requests of 4 + 4 + 1 + 1 pages. The second is of translation pages 0 and 1, 126 and 127 of the one, 128 and
-/// 129 of the other; the others are of one each: 0, 0 and 2.
+/// Four requests of 4 + 4 + 1 + 1 pages. The second is of translation pages 0 and 1: 126 and 127 of the one, 128 and
+/// 129 of the other. The others are of one each: 0, 0 and 2.
 fn four_requests(drive: &mut Drive) {
     for (first, pages) in [(0, 4), (126, 4), (5, 1), (300, 1)] {
         drive.write(first, pages);
@@ -264,8 +264,8 @@ fn a_drive_that_loses_what_is_not_flushed_says_so() {
     }
 }
 
-/// What was not flushed when a drive came up from its translation pages is gone for good, and a scan would bring it
-/// back.
+/// Writes that were not flushed when a drive mounted from its translation pages are gone for good, and a scan would
+/// bring them back.
 #[test]
 fn a_drive_keeps_its_kind_of_recovery() {
     let mut drive = Drive::new("dftl-noflush", &[("power", "fast")]);
@@ -275,8 +275,8 @@ fn a_drive_keeps_its_kind_of_recovery() {
     assert!(recover(&mut drive.nand, &drive.config, Time::ZERO).is_err());
 }
 
-/// A request that writes the whole drive over, so that collection uses blocks again that held what it writes over; with
-/// the power cut in the middle, at different operations. Each page is old or new then.
+/// A request that writes the whole drive over, so that collection uses blocks again that held the old data. The power
+/// is cut in the middle, at different operations. Each page is old or new then.
 fn goes_wrong_in_a_long_request(prepare: &dyn Fn(&mut Config)) -> Option<u64> {
     (50..1_200).step_by(50).find(|operations| {
         let mut config = config("dftl-req", 5 * ENTRIES);

@@ -134,8 +134,8 @@ fn written_both_ways(host: &mut Host) {
     host.write(5, 1, true).unwrap();
     host.write(0, SEGMENT, true).unwrap();
     host.compare_all();
-    // Corner: the reverse. What was rewritten in a random log block, and is merged from there, would be read old where the
-    // sequential log block's page status table answers before the data block.
+    // Corner: the reverse. A page was rewritten in a random log block, and is merged from there. It would be read old
+    // where the sequential log block's page status table answers before the data block.
     host.write(6, 1, true).unwrap();
     figure_10(host);
     host.write(page(20, 3), 1, true).unwrap();
@@ -316,8 +316,8 @@ fn what_was_hot_once_leaves_the_hot_partition() {
     let mut host = filled(&[]);
     (0..40).for_each(|n| host.write(40 + n % 4, 1, true).unwrap());
     assert!(host.counter("last_hot_log_blocks") > 0);
-    // Pages that are written once each: where there is nothing dead in the hot partition and it is as large as its share of
-    // the valid pages, it is the one to give a block.
+    // Pages that are written once each. Where there is nothing dead in the hot partition and it is as large as its
+    // share of the valid pages, it gives a block.
     (0..8).for_each(|n| (0..SEGMENT).for_each(|p| host.write((n * SEGMENT + p * 5) % 128, 1, true).unwrap()));
     // What is left is open: one on each channel.
     assert!(host.counter("last_hot_log_blocks") <= 4);
@@ -463,8 +463,9 @@ fn a_recovery_reads_one_page_of_a_log_block_that_has_a_summary() {
         (after.reads - before.reads, after.spare_reads - before.spare_reads)
     };
     let (with, without) = (reads("on"), reads("off"));
-    // Blocks of four pages: three for the host and a summary. Of 30 pages 24 are in eight blocks with one, and two in each of
-    // four others, where a summary is looked for before the last page is read. Without, all are in eight blocks.
+    // Blocks of four pages: three for the host and a summary. Of 30 pages 24 are in eight blocks with one, and two in
+    // each of four others. There a summary is looked for before the last page is read. Without, all are in eight
+    // blocks.
     assert_eq!(without.1 - with.1, (8 - 4) * 4);
     assert_eq!(with.0 - without.0, (8 + 4 * 2) - 8);
 }

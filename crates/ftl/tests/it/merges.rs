@@ -148,7 +148,7 @@ fn an_old_version_in_another_log_block_does_not_come_back() {
 }
 
 /// Page 11 stands in a log block with pages of another logical block, and is certain by the next start. It is written
-/// again to a log block of its own, and that program is cut so that it reads well until the power fails once more. So it
+/// again to a log block of its own. That program is cut so that it reads well until the power fails once more. So it
 /// does, in the recovery; and again in the next one. The older page counts then, in the older log block.
 fn written_again_and_cut_thrice(config: Config, dies: u32, operations: [u64; 3]) {
     let mut host = Host::new(chips(small(16, 40 + 16 * u64::from(dies), 1, dies)), config, 1);

@@ -16,7 +16,7 @@ struct Wish {
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
-    // Often the same few pages: what is written once only tells little.
+    // Often the same few pages: a page that is written once only shows little.
     let first = prop_oneof![2 => 0..12u32, 3 => any::<u32>()];
     let pages = prop_oneof![3 => Just(1u32), 1 => 1..40u32];
     let step = prop_oneof![

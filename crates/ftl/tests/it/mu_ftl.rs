@@ -138,7 +138,7 @@ fn invalid_extents_leave_the_cache_when_it_is_full_and_when_their_bucket_has_a_v
     host.write(130, 2, true).unwrap();
     assert_eq!((host.counter("invalid_extents"), host.counter("bitmap_cache_flushes")), (1, 1));
     assert_eq!(host.counter("invalid_extents_flushed"), 4);
-    // An entry for each of four blocks; of the fifth the cache alone knows.
+    // An entry for each of four blocks; the fifth is in the cache alone.
     assert_eq!((host.counter("bitmap_entries"), host.counter("partly_stale_blocks")), (4, 5));
     look_at_all(&mut host);
     while host.counter("collections") == 0 {

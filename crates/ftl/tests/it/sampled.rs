@@ -134,7 +134,7 @@ fn a_sample_may_begin_and_end_with_any_start() {
     }
 }
 
-/// Nothing is left of the advantage of greedy where all of what a sample could hold is new: so all are asked about.
+/// Nothing is left of the advantage of greedy where all that a sample could hold is new: so all are queried.
 #[test]
 fn where_the_sample_has_nothing_to_gain_all_blocks_are_asked_about() {
     let geometry = small(32, 512, 1, 1);

@@ -166,8 +166,8 @@ fn a_tree_takes_less_ram_than_a_directory() {
     assert!(tree.0 + 13_000 < flat.0, "{tree:?} {flat:?}");
 }
 
-/// A cut that the battery is not told of: nothing is promised for the data, but a drive comes up, or says why not, and
-/// it can be written over.
+/// A cut without warning to the battery: nothing is promised for the data. But a drive mounts, or says why not, and it
+/// can be written over.
 #[test]
 fn a_cut_announced_to_nobody_ends_in_a_drive_that_works() {
     for mut host in hosts() {

@@ -88,8 +88,8 @@ fn best_quota_of_two_classes() {
     }
 }
 
-/// Published up to 0.3 % above ours at 90/10. Ours agree with a brute-force simulation of 4,096 blocks within
-/// 0.06 %, so the published ones probably come from a simulation whose reserve was not quite subtracted.
+/// Published up to 0.3 % above ours at 90/10. Ours agree with a brute-force simulation of 4,096 blocks within 0.06 %.
+/// So the published ones probably come from a simulation whose reserve was not quite subtracted.
 #[test]
 fn mixed_greedy_of_two_classes() {
     let rows =
@@ -111,7 +111,7 @@ fn separation_alone_gains_nothing() {
 
 #[test]
 fn the_small_spare_form_of_the_best_quota() {
-    // Against the optimum with large blocks, as the form knows nothing of b.
+    // Against the optimum with large blocks, as b is not in the form.
     for class in ["80/20", "90/10"] {
         for (rho, share) in [(0.95, 0.01), (0.98, 0.003)] {
             let exact = best_quota(rho, 1 << 14, hot(class)).unwrap();

@@ -12,7 +12,7 @@ pub enum Decay {
     /// A bit of the spare area flips (its number is taken modulo how many there are); the data stay.
     Spare(u32),
     /// A bit of the data flips (its number is taken modulo how many there are), and ECC is content: only our CRC can
-    /// tell.
+    /// show it.
     Data(u64),
 }
 

@@ -9,8 +9,8 @@ pub enum ProgramFault {
     Unacknowledged,
     /// The page, data and spare, reads as uncorrectable.
     TornSeen,
-    /// The spare area is whole and the chip's ECC is content, yet the data are a prefix or noise: only our CRC can
-    /// tell.
+    /// The spare area is whole and the chip's ECC is content, yet the data are a prefix or noise: only our CRC can show
+    /// it.
     TornUnseen,
     /// The data are whole; the spare area is not what was written.
     TornSpare,

@@ -129,7 +129,7 @@ impl SimNand {
         self.columns.blocks[block.index()].erases
     }
 
-    /// A hash over everything on the flash, if the configuration asked for one. Equal flash gives equal values; wear,
+    /// A hash over everything on the flash, if the configuration has it on. Equal flash gives equal values; wear,
     /// clocks and statistics are not part of it.
     pub fn fingerprint(&self) -> Option<u128> {
         self.fingerprint.as_ref().map(Fingerprint::value)

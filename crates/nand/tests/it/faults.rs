@@ -15,7 +15,7 @@ const BYTES: [u8; 512] = {
     bytes
 };
 
-/// Hollow, tagged, bytes, and bytes that are hardly told from blank ones.
+/// Hollow, tagged, bytes, and bytes that are almost blank.
 fn contents() -> [Content<'static>; 6] {
     const ONES: [u8; 512] = [0xff; 512];
     const NEARLY: [u8; 512] = {

@@ -79,7 +79,7 @@ pub struct Device<N: Flash> {
 }
 
 impl<N: Flash> Device<N> {
-    /// The drive that has come up.
+    /// The drive that has mounted.
     pub fn new(opened: Opened<N>) -> Self {
         let Opened { flash, ftl, battery, .. } = opened;
         let page_bytes = Nand::geometry(&flash).page_bytes() as usize;
@@ -306,7 +306,7 @@ impl<N: Flash> Device<N> {
         self.flash.failure().map_or(Off::Cut(None), Off::Failed)
     }
 
-    /// The power fails between two requests; a battery saves what RAM alone knows.
+    /// The power fails between two requests; a battery saves the state that is in RAM alone.
     fn cut(&mut self, at: Time) {
         self.off = Some(Off::Cut(None));
         let saved = catch_unwind(AssertUnwindSafe(|| self.ftl.power_fail(&mut self.flash, at)));

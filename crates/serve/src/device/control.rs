@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// While one is waited for, whether the drive is closed is looked at so often.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
-/// So many are heard at a time. Others have to ask again.
+/// So many connections are served at a time. Others have to try again.
 const CLIENTS_MAX: usize = 16;
 
 /// Answers, each on a thread of its own, until the drive is closed and [`wake`] connects. A silent client is let go

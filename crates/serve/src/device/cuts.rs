@@ -136,7 +136,7 @@ impl Cuts {
         Self { plan, faults, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// After how many operations the plan has the power cut next, and whether the drive comes up again then.
+    /// After how many operations the plan has the power cut next, and whether the drive mounts again then.
     pub(crate) fn next(&mut self) -> Option<(u64, bool)> {
         match self.plan? {
             CutPlan::After { operations, .. } => {

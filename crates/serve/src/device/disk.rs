@@ -42,7 +42,7 @@ pub struct Zeroes {
 /// A drive and where it comes from.
 pub(super) struct Drive<O: Open> {
     pub(super) source: O,
-    /// None while it comes up again, and if it does not.
+    /// None while it mounts again, and if it does not.
     pub(super) device: Option<Device<O::Flash>>,
 }
 

@@ -37,9 +37,9 @@ pub enum DeviceError {
     /// Past the end of the device.
     #[error("bytes {offset} to {end} of a device of {size_bytes}")]
     OutOfRange {
-        /// First byte asked for.
+        /// First requested byte.
         offset: u64,
-        /// The byte after the last one asked for.
+        /// The byte after the last requested one.
         end: u64,
         /// Bytes of the device.
         size_bytes: u64,
@@ -65,7 +65,7 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
-    /// The number that a client is told.
+    /// The number that a client gets.
     pub fn errno(&self) -> i32 {
         let errno = match self {
             Self::OutOfRange { .. } => Errno::INVAL,

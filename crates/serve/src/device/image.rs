@@ -13,8 +13,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// The flash of an image. Cuts are fault plans of the image; what this adds is that an FTL hears no more once the image
-/// is off: where [`ImageNand`] refuses, this unwinds.
+/// The flash of an image. Cuts are fault plans of the image. Where [`ImageNand`] refuses, this unwinds: so an FTL does
+/// no more once the image is off.
 pub struct ImageFlash {
     nand: ImageNand,
 }
@@ -152,8 +152,8 @@ pub struct ImageDrive {
 }
 
 impl ImageDrive {
-    /// Whether a drive put together like this can be kept in a file at all: a server may be killed at any time, and what
-    /// it cannot come up from is no drive.
+    /// Whether a drive put together like this can be kept in a file at all. A server may be killed at any time, and a
+    /// drive that cannot mount after that is none.
     ///
     /// # Errors
     /// [`OpenError::Input`]: it survives no power cut, or is an oracle.

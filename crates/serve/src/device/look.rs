@@ -15,7 +15,7 @@ pub enum State {
     Serving,
     /// What was to be written last was refused, for the flash is worn out; it can be read.
     ReadOnly,
-    /// Its power was cut, and it comes up again.
+    /// Its power was cut, and it mounts again.
     ComingUp,
     /// It does not answer any more.
     Off,
@@ -64,7 +64,7 @@ impl StateCell {
     }
 }
 
-/// What clients have asked for since the drive is served.
+/// Requests of clients since the drive is served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RequestCounts {
     /// Reads.
@@ -124,7 +124,7 @@ pub struct Look {
     pub state: State,
     /// How often the power came on.
     pub power_ons: u64,
-    /// What clients have asked for.
+    /// Requests of clients.
     pub requests: RequestCounts,
     /// Requests that were not done, or whose simulated time had not come.
     pub in_progress: u32,
@@ -139,7 +139,7 @@ pub struct Look {
 /// A block at a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockSeen {
-    /// What the FTL knows of it.
+    /// The FTL's state of it.
     pub look: BlockLook,
     /// How often it was erased.
     pub erases: u32,

@@ -5,7 +5,7 @@ use phelsuma_ftl::{Ftl, RecoveryReport};
 use phelsuma_nand::Time;
 use thiserror::Error;
 
-/// A drive that has come up.
+/// A drive that has mounted.
 pub struct Opened<N> {
     /// Its flash.
     pub flash: N,
@@ -26,13 +26,13 @@ pub(crate) fn beyond_its_bound(report: &RecoveryReport) -> &'static str {
     if report.is_within_bound() { "" } else { "; its recovery came to more than its bound" }
 }
 
-/// Why a drive does not come up.
+/// Why a drive does not mount.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum OpenError {
-    /// What was asked for cannot be: wrong usage or input.
+    /// The request cannot be: wrong usage or input.
     #[error("{0}")]
     Input(String),
-    /// It should have come up.
+    /// It should have mounted.
     #[error("{0}")]
     Failed(String),
 }

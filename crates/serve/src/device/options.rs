@@ -13,7 +13,7 @@ use std::time::Duration;
 /// How long there are no requests before the FTL works for itself, by default.
 pub const IDLE_DEFAULT: Duration = Duration::from_millis(100);
 
-/// A drive in memory, as it is asked for.
+/// A drive in memory, as it is requested.
 #[derive(Clone, Debug)]
 pub struct MemoryOptions {
     /// Its shape; `capacity_bytes` is the flash.
@@ -78,7 +78,7 @@ pub enum Backing {
     Memory(MemoryOptions),
 }
 
-/// Everything that a server is told.
+/// All options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where the drive is, when that was said.

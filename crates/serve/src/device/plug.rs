@@ -39,11 +39,11 @@ pub trait Plug {
 
 /// Flash that a drive can be served from.
 pub trait Flash: Nand + Plug + Send {
-    /// Makes everything that the flash has acknowledged safe from a crash of the machine it is on: what a client's
-    /// flush asks for. Flash that is gone with the process has nothing to do.
+    /// Makes everything that the flash has acknowledged safe from a crash of the machine it is on, as a client's flush
+    /// requires. Flash that is gone with the process has nothing to do.
     ///
     /// # Errors
-    /// What the machine says; the client's flush fails then.
+    /// The system's error; the client's flush fails then.
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -71,7 +71,7 @@ struct Outcome {
 }
 
 impl Recorder {
-    /// Begins to record to a file that is not there yet. What goes wrong on the way is told to `log` at once.
+    /// Begins to record to a file that is not there yet. Errors on the way go to `log` at once.
     ///
     /// # Errors
     /// [`OpenError::Input`]: the file is there, or cannot be created.

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Exit code of a server whose power was cut on request.
 pub const EXIT_CUT: u8 = 3;
-/// Exit code of a server whose FTL has panicked, or which did not complete what it was asked for.
+/// Exit code of a server whose FTL has panicked, or which did not complete its requests.
 pub const EXIT_FAILED: u8 = 1;
 
 /// What a server does for its drive.
@@ -27,7 +27,7 @@ pub trait Host: Send + Sync {
     /// Reports to the server's operator, in one line.
     fn log(&self, line: &str);
 
-    /// Drops every connection, without an answer to what was asked on it.
+    /// Drops every connection, without an answer to its requests.
     fn drop_connections(&self);
 
     /// Ends the process, at once.
@@ -41,7 +41,7 @@ struct Locked {
     recorder: Option<Recorder>,
     counts: RequestCounts,
     cuts: Cuts,
-    /// Whether the drive comes up again after the cut that is armed.
+    /// Whether the drive mounts again after the cut that is armed.
     comes_back: bool,
     /// How often the power came on.
     life: u64,
@@ -232,7 +232,7 @@ impl Served {
         })
     }
 
-    /// The power fails now, or after so many programs and erases; whether the drive comes up again then.
+    /// The power fails now, or after so many programs and erases; whether the drive mounts again then.
     pub fn cut(&self, after: Option<u64>, comes_back: bool) {
         let mut locked = self.lock();
         locked.comes_back = comes_back;
@@ -329,7 +329,7 @@ impl Served {
         }
     }
 
-    /// Stops in good order, after what is in progress. Whether everything that was asked for is done.
+    /// Stops in good order, after what is in progress. Whether all requests are done.
     pub fn close(&self) -> bool {
         *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stopped.notify_all();
@@ -395,7 +395,7 @@ impl Served {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         self.requests.fetch_add(1, Ordering::Relaxed);
         if locked.life != from.life {
-            // The power has failed meanwhile: what was asked before is never done after.
+            // The power has failed meanwhile: a request from before is never done after.
             return Err(DeviceError::Off(Off::Cut(None)));
         }
         let at = locked.clock.now();

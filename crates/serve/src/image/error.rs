@@ -4,7 +4,7 @@ use phelsuma_nand::GeometryError;
 use std::io;
 use thiserror::Error;
 
-/// Why an image cannot be made, opened or used any longer. One line each; which file it is the caller knows.
+/// Why an image cannot be made, opened or used any longer. One line each; the caller has the file's name.
 #[derive(Debug, Error)]
 pub enum ImageError {
     /// The operating system refused.
@@ -43,7 +43,7 @@ pub enum ImageError {
     Length {
         /// Bytes of the file.
         found: u64,
-        /// Bytes that the header asks for.
+        /// Bytes that the header requires.
         expected: u64,
     },
     /// What was checked when it was closed does not fit any more.

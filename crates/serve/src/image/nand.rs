@@ -11,7 +11,7 @@ use phelsuma_nand::{
 };
 use std::collections::VecDeque;
 
-/// What was asked of the file since the image was opened.
+/// Operations on the file since the image was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileCounts {
     /// Reads.
@@ -132,7 +132,7 @@ impl<S: Storage> ImageNand<S> {
         &self.stats
     }
 
-    /// What was asked of the file since it was opened.
+    /// Operations on the file since it was opened.
     pub fn file_counts(&self) -> FileCounts {
         self.counts
     }
@@ -268,7 +268,7 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// One `fdatasync`. With it everything is durable that was written before, the last header included; so slots that
+    /// One `fdatasync`. With it everything is durable that was written before, the last header included. So slots that
     /// were left by erases up to that header's `synced` can be used again. Then the next header is written, which will
     /// be durable the next time.
     pub(super) fn synchronize(&mut self) -> Result<(), Stopped> {
@@ -313,7 +313,7 @@ impl<S: Storage> ImageNand<S> {
         Err(self.fail(ImageError::Damaged("no slot of the file is free".to_string())))
     }
 
-    /// Reads the page records of a block, and learns from them what is not known of it yet.
+    /// Reads the page records of a block, and takes from them what is not in memory yet.
     pub(super) fn look_at(&mut self, block: Block) -> Option<()> {
         let state = self.blocks[block.index()];
         if self.run_of != Some(block) {
@@ -473,8 +473,8 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// The rules of programs, in the order in which [`SimNand`](phelsuma_nand::SimNand) asks them. The page's block and
-    /// index on success.
+    /// The rules of programs, in the order in which [`SimNand`](phelsuma_nand::SimNand) checks them. The page's block
+    /// and index on success.
     #[inline]
     fn may_program(&mut self, page: Page, content: Content<'_>) -> Result<(Block, u32), ProgramError> {
         let geometry = &self.header.geometry;

@@ -26,8 +26,8 @@ pub fn spare_slots(blocks: u32) -> u32 {
 /// How an image is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CreateOptions {
-    /// Slots beyond one for each block, at least 1; [`spare_slots`] where none are asked for. With more of them an
-    /// `fdatasync` is needed more rarely.
+    /// Slots beyond one for each block, at least 1; [`spare_slots`] by default. With more of them an `fdatasync` is
+    /// needed more rarely.
     pub spare_slots: Option<u32>,
     /// Until it is closed. A drive that is yet to be formatted has nothing to lose.
     pub durability: Durability,

@@ -129,7 +129,7 @@ impl<S: Storage> ImageNand<S> {
     }
 }
 
-/// A small simulated chip to ask.
+/// A small simulated chip to compare with.
 fn chip(page_bytes: u32, pages_per_block: u32) -> SimNand {
     // As many pages as a block of an image has are a block of any chip, and so is a page of it.
     let shape = Geometry::new(page_bytes, pages_per_block, 4, 1, 1);

@@ -184,7 +184,7 @@ impl Open for Panicking {
     }
 }
 
-/// What a host was told to do.
+/// The calls that a host got.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 

@@ -295,7 +295,8 @@ fn storm(ftl: &str, durability: Durability, forgets: Forgets, crashes: usize, se
 fn what_a_flush_or_fua_has_acknowledged_survives_the_crash_of_the_machine() {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1");
     let (seeds, crashes) = if thorough { (20, 400) } else { (2, 60) };
-    // A battery does not hear of it; and where a cut may take back what was not flushed, a page may be a read error.
+    // A battery gets no warning; and where a cut may take back writes that were not flushed, a page may be a read
+    // error.
     let keeps = |p: &&Preset| !p.composition.has_battery() && !p.composition.may_lose_what_is_not_flushed();
     // With an FTL for each channel a drive is served as with one for all.
     let alone = |p: &&Preset| !p.composition.is_per_channel();
@@ -323,7 +324,7 @@ fn a_drive_whose_flush_or_fua_does_not_reach_the_disk_is_noticed() {
     }
 }
 
-/// What is asked for on the command line is what the image is opened with.
+/// The image is opened with the options of the command line.
 #[test]
 fn the_durability_that_is_asked_for_reaches_the_image() {
     let mut options = Options::default();

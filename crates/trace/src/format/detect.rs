@@ -107,7 +107,7 @@ fn by_lines(text: &[u8]) -> Option<Format> {
     })
 }
 
-/// A parser good enough to tell shapes; units do not matter for that.
+/// A parser good enough to distinguish shapes; units do not matter for that.
 fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
     let time = TimeUnit::Ns;
     Some(match format {

@@ -136,7 +136,7 @@ macro_rules! formats {
                 &[$(Format::$variant,)*]
             }
 
-            /// The name by which `--format` knows it.
+            /// Its name for `--format`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Format::$variant => $name,)* }

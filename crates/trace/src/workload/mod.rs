@@ -51,7 +51,7 @@ pub use generate::{GenerateOptions, INTERVAL_NS, generate};
 pub use mixed::{Mix, RequestSize};
 pub use permutation::Permutation;
 
-/// What is asked of a drive, apart from its size and the seed.
+/// The requests to a drive, apart from its size and the seed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Workload {
     /// Every page equally likely.
@@ -121,8 +121,8 @@ impl Workload {
         matches!(self, Workload::Media(_))
     }
 
-    /// Whether its requests say when they arrive. Those of others all have time 0: the drive is asked as fast as it
-    /// answers.
+    /// Whether its requests say when they arrive. Those of others all have time 0: each comes as soon as the drive has
+    /// answered.
     #[must_use]
     pub fn is_timed(&self) -> bool {
         matches!(self, Workload::Desktop { .. })

@@ -153,7 +153,7 @@ fn folder() -> Option<PathBuf> {
 }
 
 fn options_of(expected: &Expected) -> OpenOptions {
-    // Whole microseconds: the one file whose time unit cannot be told.
+    // Whole microseconds: the one file whose time unit is not in it.
     let time_unit = expected.file.starts_with("server_dtrs").then_some(TimeUnit::Us);
     OpenOptions { time_unit, ..OpenOptions::default() }
 }

@@ -103,8 +103,8 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
-    /// Whether anything is promised of it still, after the pages of metadata that have decayed. (Where the host's have, all
-    /// that a life asks holds, whether promised or not.)
+    /// Whether anything is promised of it still, after the pages of metadata that have decayed. (Where user pages have,
+    /// all that a life checks holds, whether promised or not.)
     pub(crate) fn is_promised(&self) -> bool {
         let decays = Fault::Defect(Defect::MetadataDecays);
         self.model.has_decayed() < Decayed::Validity || !matches!(self.species.ftl.promise(decays), Promise::Nothing(_))

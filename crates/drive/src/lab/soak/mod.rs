@@ -31,7 +31,7 @@ const WRITES: u32 = 1_000;
 /// How many findings are kept.
 const FOUND_MAX: usize = 10;
 
-/// What soaks, and in what: an FTL of this house, or any other [`Subject`].
+/// What soaks, and in what: an FTL of this project, or any other [`Subject`].
 #[derive(Clone, Debug)]
 pub struct SoakConfig<F = Config> {
     /// The chip set's shape.
@@ -42,7 +42,7 @@ pub struct SoakConfig<F = Config> {
     pub ftl: F,
     /// What every life is made of, with its number.
     pub seed: u64,
-    /// A page decays in one cycle of so many; 0: never. What may then be lost is what FTLs of this house may lose.
+    /// A page decays in one cycle of so many; 0: never. What may then be lost is what FTLs of this project may lose.
     pub decay: u32,
     /// A block grows bad in one cycle of so many; 0: never.
     pub bad: u32,
@@ -63,7 +63,7 @@ pub struct SoakFound {
     pub message: String,
     /// The shortest way to it that was found, a line a step; after the drive was filled.
     pub script: Vec<String>,
-    /// Whether the FTL promises that this cannot be; false is told by [`SoakConfig::relive`] alone.
+    /// Whether the FTL promises that this cannot be; only [`SoakConfig::relive`] reports false.
     #[serde(default = "yes")]
     pub promised: bool,
 }
@@ -89,7 +89,7 @@ pub struct SoakState {
     /// order.
     #[serde(default)]
     pub builds: Vec<String>,
-    /// Whether it is told what no real FTL knows.
+    /// Whether it gets hints that no real FTL has.
     #[serde(default)]
     pub oracle: bool,
     /// Lives that have ended.
@@ -113,7 +113,7 @@ pub struct SoakState {
     /// ([`Subject::promise`](super::Subject::promise)).
     #[serde(default)]
     pub not_promised: u64,
-    /// The first of those; [`SoakConfig::relive`] tells what they showed.
+    /// The first of those; [`SoakConfig::relive`] reports what they showed.
     #[serde(default)]
     pub lives_not_promised: Vec<u64>,
     /// Seconds that it took.
@@ -202,10 +202,10 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         Species { geometry: self.geometry, timing: self.timing, ftl }
     }
 
-    /// Goes on until there are so many cycles. `tell` is told after every few lives, and says whether to go on.
+    /// Goes on until there are so many cycles. `tell` is called after every few lives, and says whether to go on.
     ///
     /// # Errors
-    /// [`LabError`]: the FTL is not made for it, or does not do what is asked even on a new drive.
+    /// [`LabError`]: the FTL is not made for it, or fails even on a new drive.
     pub fn soak(
         &self,
         state: &mut SoakState,

@@ -115,7 +115,7 @@ struct JournalFtl {
     /// The root of the tree, and how many logical pages are in it.
     root: u32,
     live: u32,
-    /// Metadata of the pages since the last checkpoint, and whether there is anything else that it does not tell.
+    /// Metadata of the pages since the last checkpoint, and whether there is anything else that it does not hold.
     open: Vec<Meta>,
     changed: bool,
     /// Metadata of the group at the tail.

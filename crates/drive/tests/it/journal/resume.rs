@@ -72,8 +72,8 @@ impl JournalFtl {
         // What follows in this block may look blank and not be. The next one is erased before it is used.
         let block = layout.block(group) + 1;
         ftl.go_to(block * layout.geometry.pages_per_block());
-        // This checkpoint may be the page that the cut has met, and may not be there next time. So what it alone tells is
-        // written once more, in one group, before anything is shown. Until then it is held in RAM.
+        // This checkpoint may be the page that the cut has met, and may not be there next time. So what it alone holds
+        // is written once more, in one group, before anything is shown. Until then it is held in RAM.
         ftl.held = Some((group, metas.clone()));
         ftl.changed = true;
         for (place, meta) in (group..).zip(&metas) {

@@ -66,8 +66,8 @@ impl JournalFtl {
         Ok(Way { place: Some(next), meta })
     }
 
-    /// The page that is to be written anew, and what it has to say, so that the tree has the logical page at the end of
-    /// `way` no more: its nearest neighbour. None where it has none, and the tree is empty without it.
+    /// The page that is to be written anew, and its metadata, so that the tree has the logical page at the end of `way`
+    /// no more. It is its nearest neighbour. None where it has none, and the tree is empty without it.
     pub(super) fn without<N: Nand>(&mut self, nand: &mut N, way: &Way) -> Result<Option<(u32, Meta)>, FtlError> {
         let Some(depth) = (0..self.layout.depth).rev().find(|depth| way.meta.others[*depth] != NOWHERE) else {
             return Ok(None);

@@ -38,7 +38,7 @@ pub(crate) enum Step {
         /// How many.
         pages: u32,
     },
-    /// Waits until everything asked for is acknowledged.
+    /// Waits until all requests are acknowledged.
     Wait,
     /// The power fails between operations, when everything has completed.
     Cut,
@@ -181,7 +181,7 @@ impl Host {
             }
             Step::Cut => {
                 self.at = self.acked;
-                // Where there is a battery, it pays for what RAM alone knows.
+                // Where there is a battery, it pays for the state that is in RAM alone.
                 self.at = self.at.max(self.ftl.as_mut().unwrap().power_fail(&mut self.plug, self.at)?);
                 self.plug.pull(self.at);
                 self.power_back();

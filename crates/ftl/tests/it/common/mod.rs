@@ -11,7 +11,7 @@ use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
 use rand_core::RngCore;
 
-/// Whether the long mode is asked for.
+/// Whether the long mode is on.
 pub(crate) fn thorough() -> bool {
     std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1")
 }
@@ -155,7 +155,7 @@ pub(crate) fn composition(parameters: &[(&str, &str)]) -> Composition {
     composition
 }
 
-/// The most logical pages that `preset` takes on this geometry: what it says itself when asked for too many.
+/// The most logical pages that `preset` takes on this geometry: its own answer to a request for too many.
 pub(crate) fn most_pages(preset: &str, geometry: Geometry) -> u32 {
     most_pages_of(parts_of(preset), geometry)
 }

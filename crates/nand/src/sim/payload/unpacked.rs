@@ -47,7 +47,7 @@ impl Unpacked {
         }
     }
 
-    /// The bytes of a page that [`Unpacked::fill`] was just asked for.
+    /// The bytes of a page for which [`Unpacked::fill`] was just called.
     pub(super) fn bytes(&self, page: u32) -> &[u8] {
         self.places.get(self.place(page)).map_or(&[], |(_, data)| data)
     }

@@ -20,7 +20,7 @@ pub(crate) fn shape(channels: u32, dies_per_channel: u32) -> Geometry {
     Geometry::new(512, PAGES, blocks, channels, dies_per_channel).unwrap()
 }
 
-/// Times that tell operations apart.
+/// Times that distinguish operations.
 pub(crate) fn times() -> Timing {
     Timing::array(100, 3, 1000, 5000)
 }

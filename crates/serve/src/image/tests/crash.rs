@@ -17,10 +17,10 @@ fn scaled(quick: usize, thorough: usize) -> usize {
     if std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1") { thorough } else { quick }
 }
 
-/// Not in the long mode: one with a table of pages, those that come up from pages of metadata, and log blocks.
+/// Not in the long mode: one with a table of pages, those that mount from pages of metadata, and log blocks.
 const SOME: [&str; 8] = ["page", "geckoftl", "lazyftl", "ib-ftl", "fast", "superblock", "last++", "ftl-mm:fast"];
 
-/// The names of those that any cut may meet, or some of them: an image knows nothing of FTLs.
+/// The names of those that any cut may meet, or some of them: an image does not depend on FTLs.
 fn presets() -> impl Iterator<Item = &'static str> {
     let any_cut = [PowerPart::Scan, PowerPart::GeckoRec, PowerPart::Synchronize, PowerPart::Fast];
     PRESETS
