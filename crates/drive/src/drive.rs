@@ -26,7 +26,7 @@ pub struct Drive {
     reads: LatencyHistogram,
     writes: LatencyHistogram,
     unreadable_pages: u64,
-    /// What a recovery is going to be held against, if there is going to be one.
+    /// What a recovery is going to be compared with, if there is going to be one.
     holdings: Option<Holdings>,
     /// The hint for the FTL, if it is an oracle.
     told: Option<Told>,

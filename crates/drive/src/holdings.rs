@@ -54,7 +54,7 @@ impl Holdings {
         self.bits[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    /// Holds what a page reads as after a recovery against what is known of it.
+    /// Compares a page as it reads after a recovery with its record here.
     pub(crate) fn compare(&self, page: u32, read: HostPage<'_>, found: &mut Differences) {
         match (self.holds_data(page), read) {
             (true, HostPage::Data(Content::Hollow(0))) | (false, HostPage::Zeros) => {}

@@ -75,8 +75,8 @@ pub struct HostCounts {
     pub trace_requests: u64,
     /// Of these, trims that cover no whole page: they reach no page of the drive.
     pub dropped_trims_without_whole_page: u64,
-    /// Of these, trims of pages that are never read or written, which have no place on a drive that is as large as
-    /// the footprint (compact folding only).
+    /// Of these, trims of pages that are never read or written. They have no place on a drive that is as large as the
+    /// footprint (compact folding only).
     pub dropped_trims_outside_footprint: u64,
 }
 
@@ -193,7 +193,7 @@ pub struct VictimChoices {
     pub count: u64,
     /// Blocks looked at for one of them, on average.
     pub blocks_examined_mean: f64,
-    /// Blocks looked at for one of them, at the most since the drive came up.
+    /// Blocks looked at for one of them, at the most since the mount.
     pub blocks_examined_max: u64,
 }
 
@@ -263,8 +263,8 @@ pub struct ChannelResult {
 /// The channels, and how even they were used (LAST++ figure 17).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Channels {
-    /// Pages read and written for the host on the channel with the most over those on the one with the fewest, less 1; none
-    /// where that had none.
+    /// Pages read and written for the host on the channel with the most, over those on the one with the fewest, less 1.
+    /// None where that had none.
     pub host_spread: Option<f64>,
     /// The same of pages written alone.
     pub host_programs_spread: Option<f64>,
@@ -335,7 +335,7 @@ pub struct RunResult {
     pub composition: CompositionNames,
     /// The seed.
     pub seed: u64,
-    /// Whether the FTL was told what no real one knows: the class of each page, or when it dies.
+    /// Whether the FTL got hints that no real one has: the class of each page, or when it dies.
     pub oracle: bool,
     /// The drive.
     pub geometry: GeometryResult,
@@ -350,8 +350,8 @@ pub struct RunResult {
     /// Whether the write amplification of the last two halves differs by less than 0.5 %; none without host
     /// writes, and where nothing was collected.
     pub steady: Option<bool>,
-    /// Write amplification of the second half of the counted part over that of the first, less 1; none where that cannot
-    /// be told.
+    /// Write amplification of the second half of the counted part over that of the first, less 1. None where either
+    /// half has no figure.
     pub drift: Option<f64>,
     /// What the host asked for.
     pub host: HostCounts,
@@ -359,7 +359,7 @@ pub struct RunResult {
     pub flash: BTreeMap<String, FlashCounts>,
     /// Programs per host page; none without host writes.
     pub write_amplification: Option<WriteAmplification>,
-    /// Time of the flash operations that the host did not ask for.
+    /// Time of the flash operations that are not the host's own requests.
     pub management_seconds: ManagementSeconds,
     /// RAM by structure.
     pub ram_bytes: RamBytes,

@@ -23,7 +23,7 @@ pub struct Progress {
     pub of: Option<u64>,
 }
 
-/// Who is told how far a run has come; false stops it.
+/// The callback for the progress of a run; false stops it.
 pub type Reporter<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
 
 /// Between two looks at the clock, in requests: few enough that the slowest FTL looks often enough to be stopped at once.

@@ -61,7 +61,7 @@ barriers! {
     TrimsBeforeReuse,
     /// A flush writes the pending trims.
     TrimsAtFlush,
-    /// Recovery reads pages that may have been in flight in full, and believes their CRC.
+    /// Recovery reads suspect pages in full, and believes their CRC.
     SuspectsVerified,
     /// Recovery copies what it believes of them.
     SuspectsCopied,
@@ -217,7 +217,7 @@ barriers! {
     LeavingReported,
     /// A block in which nothing is live is reported before it is erased.
     FreedReported,
-    /// Metadata that may have been in flight and read well are not read again.
+    /// Suspect metadata pages that read well are not read again.
     MetadataReadOnce,
 
     // What recoveries that synchronize, and page validity logs, stand on.
@@ -254,8 +254,8 @@ barriers! {
     /// A trim that was flushed stays one until the page that was written after it is certain: a recovery may write the table
     /// of trims while that page may still turn bad.
     TrimsOutliveSuspects,
-    /// A map page that a recovery writes has the next one scan the log blocks that it holds as well: they count again if
-    /// what may have been in flight turns bad.
+    /// A map page that a recovery writes has the next one scan the log blocks that it holds as well: they count again
+    /// if suspect pages turn bad.
     HeldLogBlocksScanned,
     /// A destination of a merge that no map page names is erased.
     OrphansErased,

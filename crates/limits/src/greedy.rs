@@ -16,7 +16,7 @@ use crate::solve::{check_pages_per_block, check_ratio};
 /// WA of greedy collection under uniform random writes, `pages_per_block` pages per block.
 ///
 /// `rho` is logical over usable physical pages (no unit), the result programs per host page written. Exact for
-/// infinitely many blocks (simulations of 8,192 blocks and more agree within 0.05 %); 1 when so much is spare
+/// infinitely many blocks (simulations of 8,192 blocks and more agree within 0.05 %). It is 1 when so much is spare
 /// that blocks empty by themselves, ρ ≤ 1/H_b.
 ///
 /// # Errors

@@ -33,9 +33,9 @@ pub(crate) struct Group {
 
 /// The lowest WA of a static split when every page has its own quota, writes following Zipf's law.
 ///
-/// `rho` is logical over usable physical pages, `exponent` the s of k⁻ˢ (0 is uniform), `pages` the number of
-/// logical pages; the result is programs per host page written. It is the limit b → ∞ and assumes that every
-/// page's frequency is known; a policy that adapts in time, or finite b, may go a little below.
+/// `rho` is logical over usable physical pages, `exponent` the s of k⁻ˢ (0 is uniform), `pages` the number of logical
+/// pages. The result is programs per host page written. It is the limit b → ∞ and assumes that every page's frequency
+/// is known. A policy that adapts in time, or finite b, may go a little below.
 ///
 /// # Errors
 /// [`LimitError::Ratio`], [`LimitError::RatioTooClose`]; [`LimitError::ZipfExponent`] outside

@@ -1,4 +1,4 @@
-//! The spare (out-of-band) area: what is written beside every page, and how it stands in bytes.
+//! The spare (out-of-band) area: the metadata that is written beside every page, and how it stands in bytes.
 
 use thiserror::Error;
 

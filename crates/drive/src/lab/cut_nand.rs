@@ -196,7 +196,8 @@ impl CutNand {
         }
     }
 
-    /// The block that was programmed last, since the power came up, grows bad: its next program fails. Whether there is one.
+    /// The block that was programmed last, since the power came back, grows bad: its next program fails. Whether there
+    /// is one.
     pub(crate) fn break_last_programmed(&mut self) -> bool {
         let Some(block) = self.last_programmed else { return false };
         self.settle_die(self.sim.geometry().die_of(block));

@@ -108,7 +108,7 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
         return false;
     }
     let in_ram = subject.cache_entries().is_none();
-    // A block's last page may have been in flight when the power failed.
+    // A block's last page may have been in flight when the power failed (a suspect page).
     let looks_torn = written.last.contains(&page);
     // Where all of a block is stale but for this page, an erase may have been cut.
     let looks_torn = looks_torn || (spare.kind == Kind::Translation && written.is_alone_in_use(sim, page));

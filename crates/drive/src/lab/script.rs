@@ -21,7 +21,7 @@ pub enum Request {
         /// How many.
         pages: u32,
     },
-    /// Pages read, and held against what was written there.
+    /// Pages read, and compared with what was written there.
     Read {
         /// First logical page.
         first: u32,

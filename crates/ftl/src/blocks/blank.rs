@@ -67,7 +67,7 @@ impl Blocks {
         }
     }
 
-    /// Whether fewer free blocks are blank than should be while pages of trims are on flash.
+    /// Whether fewer free blocks are blank than should be while tombstones are on flash.
     pub(crate) fn lacks_blank(&self) -> bool {
         self.blank.len() < self.critical as usize && self.barriers.keeps(Barrier::BlankKept)
     }

@@ -2,8 +2,8 @@
 //!
 //! Two rules that the rest relies on:
 //! - **A block is erased right before its first program**, never on its way into the pool. So nothing that looks blank
-//!   is trusted. A block in the pool may have a torn erase, or none. It cannot be told from a good one, and need not
-//!   be.
+//!   is trusted. A block in the pool may have a torn erase, or none. It looks like a good one, and that does not
+//!   matter.
 //! - **A block in the pool is safe to erase** from a moment on that the pool states ([`FreePool::safe`]). All pages
 //!   that replaced its pages are on flash by then.
 

@@ -45,8 +45,7 @@ pub(super) struct Ground<I> {
     pub(super) tally: Tally,
     /// A page on its way.
     pub(super) bytes: Vec<u8>,
-    /// Pages that a recovery has read and that may have been in flight: it may have been the last time that they read
-    /// well.
+    /// Suspect pages that a recovery has read: it may have been the last time that they read well.
     pub(super) kept: Kept,
     /// Data blocks of logical blocks that were trimmed, with the part of the map that does not say so yet. Where that could
     /// not be written they stay here until it is.

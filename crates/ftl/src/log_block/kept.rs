@@ -1,4 +1,4 @@
-//! Pages that a recovery has read and that may have been in flight: it may have been the last time that they read well.
+//! Suspect pages that a recovery has read: it may have been the last time that they read well.
 
 use crate::medium::Owned;
 use alloc::vec::Vec;

@@ -1,8 +1,8 @@
 //! Map blocks: where the mapping of data blocks stands on flash, and the table of trims.
 //!
-//! Each of their pages is a numbered part of what RAM holds in full: map pages first, then the pages of trims. A part
-//! is written anew at the end of the newest map block. Where there are too many map blocks, the one with the fewest
-//! live parts is emptied. RAM has the parts, so that takes no read.
+//! Each of their pages is a numbered part of what RAM holds in full: map pages first, then the pages of the table of
+//! trims. A part is written anew at the end of the newest map block. Where there are too many map blocks, the one with
+//! the fewest live parts is emptied. RAM has the parts, so that takes no read.
 //!
 //! The room for map blocks is twice that of the live parts and two blocks. So the emptiest of them is at most half
 //! live: emptying one gains room for as many parts as it takes.
@@ -34,7 +34,7 @@ pub(super) struct MapBlocks {
     trims_from: u32,
 }
 
-/// Parts of a drive of so many logical blocks: its map pages and the pages of trims.
+/// Parts of a drive of so many logical blocks: its map pages and the pages of its table of trims.
 pub(super) fn parts(geometry: &Geometry, logical_blocks: u32) -> u32 {
     logical_blocks.div_ceil(data_map::per_page(geometry)) + trims::pages(geometry)
 }

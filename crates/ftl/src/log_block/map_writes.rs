@@ -1,4 +1,4 @@
-//! How parts of the map get to flash: map pages, and pages of trims.
+//! How parts of the map get to flash: map pages, and pages of the table of trims.
 
 use super::ground::Ground;
 use super::log_index::LogIndex;

@@ -123,8 +123,8 @@ struct Anchors {
     done: Time,
 }
 
-/// Reads both copies of the description and holds them against the configuration. A copy that cannot be read is
-/// written again: the other one may have been in flight when the power failed.
+/// Reads both copies of the description and compares them with the configuration. A copy that cannot be read is written
+/// again: the other one may be suspect.
 fn find<N: Nand, C: OnFlash>(nand: &mut N, config: &Config<C>, at: Time) -> Result<Anchors, FtlError> {
     let expected = encode(nand, config);
     let blocks = blocks(nand);

@@ -298,7 +298,7 @@ impl FlashMap {
     ///
     /// # Errors
     /// Pages are too small, or what was found cannot be written anew. Where the newest root cannot be read, or needs a
-    /// page that cannot, the map is that of the root before it; where none can, it is empty.
+    /// page that cannot, the map is that of the root before it. Where none can, it is empty.
     pub fn open<N: Nand>(nand: &mut N, blocks: &[Block], caches: FlashMapCaches) -> Result<Self, FlashMapError> {
         let mut map = Self::empty(nand, blocks, caches)?;
         let mut roots: Vec<(u64, u32, bool)> = Vec::new();
@@ -347,7 +347,7 @@ impl FlashMap {
                 self.tree = tree;
             }
             self.ground.held.extend(indexes);
-            // The newest that no recovery wrote may have been in flight as well; the one before it was not.
+            // The newest that no recovery wrote may be suspect as well; the one before it is not.
             since_sure += u32::from(!by_recovery);
             if since_sure == 2 {
                 break;

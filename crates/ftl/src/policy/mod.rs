@@ -5,8 +5,8 @@
 //! name. The policies of this crate are written against the same contract.
 //!
 //! **What a policy may rely on**
-//! - It never touches the flash. It sees a [`View`] of what RAM knows of the drive's blocks, and what it [wants](Wants)
-//!   to be noted of them.
+//! - It never touches the flash. It sees a [`View`] of the state of the drive's blocks in RAM, and the notes on them
+//!   that it [wants](Wants).
 //! - Its hooks are called one at a time, in the order in which things happen to the drive.
 //! - After a power cut it is made anew: all that it kept is gone. The candidates are reported to it again.
 //!

@@ -213,7 +213,7 @@ fn a_log_block_with_a_copy_that_is_outdated_is_merged_in_full() {
 #[test]
 fn a_recovery_takes_no_log_block_for_complete_that_has_copies_in_it() {
     let mut host = begun_behind(&[]);
-    // Random log blocks take the newest of page 0, and others, so that nothing here may have been in flight.
+    // Random log blocks take the newest of page 0, and others, so that nothing here is suspect.
     host.write(0, 1, true).unwrap();
     (0..24).for_each(|n| host.write(4 * SEGMENT + n, 1, true).unwrap());
     host.restart(|_| ()).unwrap();
@@ -473,7 +473,7 @@ fn a_recovery_reads_one_page_of_a_log_block_that_has_a_summary() {
 #[test]
 fn sequential_log_blocks_are_found_and_become_data_blocks_after_a_power_cut() {
     let mut host = filled(&[]);
-    // So that nothing of the last segment may have been in flight.
+    // So that nothing of the last segment is suspect.
     (0..9).for_each(|n| host.write(n * 3, 1, true).unwrap());
     host.restart(|_| ()).unwrap();
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());

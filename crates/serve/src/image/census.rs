@@ -129,8 +129,8 @@ impl<S: Storage> ImageNand<S> {
         Wear::of(self.blocks.iter().map(|state| state.erases))
     }
 
-    /// Holds every page's record and data against their checksums: a line for each that the file does not give back as
-    /// it was written. What a power cut or the plug has torn is no such page.
+    /// Compares every page's record and data with their checksums: a line for each that the file does not give back as
+    /// it was written. A page that a power cut or the plug has torn is not among them.
     pub fn damage(&mut self, mut found: impl FnMut(String)) {
         let geometry = *self.geometry();
         let mut data = vec![0; geometry.page_bytes() as usize];

@@ -11,8 +11,8 @@ use phelsuma_nand::{FlashStats, Geometry, Time};
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// The most spare slots that are taken by default. A crash has to look at the writes since the slots were used up last,
-/// 64 MiB for each 128 of them at 512 KiB a block.
+/// The most spare slots that are taken by default. A crash has to look at the writes since the slots were used up last.
+/// That is 64 MiB for each 128 of them at 512 KiB a block.
 pub const SPARE_SLOTS_MAX: u32 = 1024;
 
 /// How far numbers skip ahead after an unclean end: more than operations can follow a header.

@@ -248,7 +248,7 @@ fn crashed(base: &[u8], events: &[Event], rng: &mut impl RngCore) -> Vec<u8> {
     file
 }
 
-/// Serves what is left, and holds it against what may be there; then all of it is written.
+/// Serves what is left, and compares it with what may be there; then all of it is written.
 fn verify(file: Vec<u8>, may: &[Vec<Content>]) -> Result<(), String> {
     let file = File::new(file, Durability::Flush);
     let served = Served::open(file, &Serving::default(), Box::new(Silent)).map_err(|error| error.to_string())?;

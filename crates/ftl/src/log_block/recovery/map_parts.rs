@@ -11,10 +11,10 @@ use crate::medium::Session;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, SpareRead};
 
-/// An entry of the map as it is where what may have been in flight turns bad.
+/// An entry of the map as it is where suspect pages turn bad.
 type Certain = (u32, MapEntry);
 
-/// A part whose newest version may have been in flight.
+/// A part whose newest version is suspect.
 struct SuspectPart {
     part: u32,
     seq: u64,
@@ -82,7 +82,7 @@ impl MapParts {
         parts
     }
 
-    /// Notes of a part that may have been in flight what the version before says.
+    /// Notes the older version of a suspect part.
     fn suspect<I: LogIndex>(&mut self, ground: &Ground<I>, read: ReadPart, is_trims: bool) {
         let ReadPart { part, newest: (newest, _), is_suspect, older } = read;
         if !is_suspect {
@@ -103,7 +103,7 @@ impl MapParts {
         self.suspects.retain(|suspect| scan.is_suspect(suspect.seq));
     }
 
-    /// The parts whose newest version may have been in flight.
+    /// The parts whose newest version is suspect.
     pub(super) fn suspects(&self) -> Vec<u32> {
         self.suspects.iter().map(|suspect| suspect.part).collect()
     }

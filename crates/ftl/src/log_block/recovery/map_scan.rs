@@ -23,7 +23,7 @@ pub(in super::super) struct PartVersion {
 pub(in super::super) struct ReadPart {
     pub(in super::super) part: u32,
     pub(in super::super) newest: (PartVersion, Vec<u8>),
-    /// Whether that may have been in flight, as far as is known.
+    /// Whether that is suspect, so far.
     pub(in super::super) is_suspect: bool,
     /// The version before, of one that may have been.
     pub(in super::super) older: Option<(PartVersion, Vec<u8>)>,

@@ -1,5 +1,4 @@
-//! Recovery of a hybrid FTL: map blocks tell where data blocks are, log blocks what was written since (LAST++ section
-//! 4.7).
+//! Recovery of a hybrid FTL: map blocks hold where data blocks are, log blocks the writes since (LAST++ section 4.7).
 //!
 //! After a clean end there may be a snapshot instead ([`from_snapshot`]).
 //!
@@ -123,7 +122,7 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
         Ok(())
     }
 
-    /// Reads map blocks and log blocks, and writes anew what may have been in flight.
+    /// Reads map blocks and log blocks, and writes suspect pages anew.
     fn scan_and_mend(&mut self, usable: &[Block], mut scan: SpareScan) -> Result<(), FtlError> {
         self.steps.begin("read map blocks");
         let mut ground = self.of(|ftl| &mut ftl.ground);
@@ -179,7 +178,7 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
         log
     }
 
-    /// Writes anew what may have been in flight, gives back what was `held` for it, and leaves the log blocks to the scheme.
+    /// Writes suspect pages anew, gives back what was `held` for them, and leaves the log blocks to the scheme.
     ///
     /// # Errors
     /// No block is left. Then nothing may be written any more.
@@ -247,7 +246,7 @@ impl<S: Scheme> Hybrid<S> {
                     suspects.push(logical_block);
                 }
             }
-            // As it is where everything that may have been in flight turns bad.
+            // As it is where every suspect page turns bad.
             let merged = map.certain_version(logical_block).unwrap_or(merged);
             let trimmed = if map.trims_are_suspect() { None } else { trimmed };
             let would = |page: &&LogBlockPage| {
@@ -284,8 +283,8 @@ impl<I: LogIndex> Ground<I> {
         named
     }
 
-    /// Says of each block what it is; those that hold nothing that counts go into the pool, in the order of their first
-    /// pages. Those that must be kept until what may have been in flight is safe are given back.
+    /// Notes the use of each block. Blocks that hold nothing that counts go into the pool, in the order of their first
+    /// pages. Those that must be kept until the suspect pages are safe are given back.
     fn settle_blocks(&mut self, usable: &[Block], scan: &SpareScan, map: &MapParts, counting: &[Block]) -> Vec<Block> {
         let (named, ground) = (self.named(), self);
         let holds = ground.barriers.keeps(Barrier::FallbacksHeld);

@@ -95,7 +95,7 @@ impl SpareScan {
         None
     }
 
-    /// Reads the last page of a block in full: its data, if they are what its spare area says. It may have been in flight.
+    /// Reads the last page of a block in full: its data, if they are what its spare area says. It may be suspect.
     pub(in super::super) fn last<F, N: Nand>(
         &mut self,
         session: &mut Session<'_, F, N>,

@@ -45,8 +45,7 @@ pub(in super::super) struct Superblocks {
     pub(super) moved: Vec<(u32, u16, u16)>,
     /// Version and seq of the newest page found so far, by page of the superblock whose map is being read.
     pub(super) newest: Vec<(u64, u64)>,
-    /// Pages that a recovery has read and that may have been in flight. Where it has no block to write them to anew, they
-    /// are read from here.
+    /// Suspect pages that a recovery has read. Where it has no block to write them to anew, they are read from here.
     pub(super) kept: Kept,
     /// The same of map pages: superblock, version, bytes.
     pub(super) kept_maps: Vec<(u32, u64, Vec<u8>)>,

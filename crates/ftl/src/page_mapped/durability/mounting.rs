@@ -16,8 +16,7 @@ pub(crate) struct Unreported {
 pub(crate) struct Mounting {
     /// Operations since they were last added to the report.
     pub(crate) counts: Unreported,
-    /// Pages of metadata that were read, and that may have been in flight: it may have been the last time that they read
-    /// well.
+    /// Suspect metadata pages that were read: it may have been the last time that they read well.
     pub(crate) read_before: Vec<(Page, Spare, Vec<u8>)>,
 }
 

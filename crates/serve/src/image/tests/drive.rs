@@ -200,7 +200,7 @@ fn ask(drive: &mut Drive, what: What) -> Result<(), String> {
     }
 }
 
-/// Brings up what a crash has left, and holds it against what the host may find; then uses the drive in full.
+/// Mounts what a crash has left, and compares it with what the host may find; then uses the drive in full.
 pub(super) fn verify(image: Vec<u8>, expected: &Expected, forgets: Forgets) -> Result<(), String> {
     let logical_pages = expected.0.len() as u32;
     let mut drive = up(Recorder::new(image), forgets)?;

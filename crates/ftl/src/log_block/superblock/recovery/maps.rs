@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use phelsuma_nand::{Block, Kind, Nand, SpareRead};
 
-/// A superblock whose newest map page may have been in flight.
+/// A superblock whose newest map page is suspect.
 struct SuspectMap {
     superblock: u32,
     seq: u64,
@@ -110,7 +110,7 @@ impl Maps {
             .collect()
     }
 
-    /// Notes of a map that may have been in flight what it says, and the version before.
+    /// Notes what a suspect map says, and the version before.
     fn suspect(&mut self, ftl: &mut Superblocks, read: ReadPart) {
         let ReadPart { part: superblock, newest: (newest, bytes), is_suspect, older } = read;
         if !is_suspect {
@@ -193,7 +193,7 @@ impl Maps {
         blocks
     }
 
-    /// The superblocks whose newest map page may have been in flight.
+    /// The superblocks whose newest map page is suspect.
     pub(super) fn suspects(&self) -> impl Iterator<Item = u32> {
         self.suspects.iter().map(|suspect| suspect.superblock)
     }

@@ -1,6 +1,6 @@
 //! Recovery of a SUPERBLOCK FTL: from map pages, and the spare areas of the pages written since.
 //!
-//! A map page tells which blocks a superblock had when its map was made and where its pages were. What it names is
+//! A map page says which blocks a superblock had when its map was made and where its pages were. What it names is
 //! sound: it is not programmed before that is on flash, and nothing that it names is given back before the next one is.
 //! Younger pages are identified by blocks. A block that was begun after the map was made belongs to the superblock
 //! whose pages it holds. So do the pages behind those that are in the map. Such a page counts if its version is higher
@@ -48,7 +48,7 @@ use young::YoungPages;
 /// What has to be written anew of a superblock before anything else.
 struct Unsure {
     superblock: u32,
-    /// Pages that may have been in flight, and count.
+    /// Suspect pages that count.
     pages: Vec<Page>,
     /// Blocks that hold what counts if anything of that turns bad.
     held: Vec<Block>,
@@ -182,7 +182,7 @@ impl<N: Nand> Session<'_, Superblocks, N> {
         (unsure, not_needed)
     }
 
-    /// Writes anew what may have been in flight, and gives back what was held for it.
+    /// Writes suspect pages anew, and gives back what was held for them.
     ///
     /// # Errors
     /// No block is left. Then nothing may be written any more.

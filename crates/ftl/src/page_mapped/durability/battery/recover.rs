@@ -188,7 +188,7 @@ pub(crate) fn recover<V: SavedStore, N: Nand>(
         drive.hear_news()?;
         return Ok(ftl.mounted(described.steps, scratch));
     }
-    // What it writes from here on is no copy of what may have been in flight, and bears no label.
+    // Its writes from here on are no copies of suspect pages, and bear no label.
     described.anchors = ftl.anchors;
     ftl = blank::<V, N>(&mut described, None)?;
     let usable = core::mem::take(&mut described.usable);

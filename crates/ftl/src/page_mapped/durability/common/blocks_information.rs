@@ -167,8 +167,8 @@ impl BlocksInformation {
         (*first, *last) = ((*first).min(spare.seq), (*last).max(spare.seq));
     }
 
-    /// Whether the last page of a block may have been in flight at some power cut, as far as is known by now: nothing was
-    /// found that was programmed so much later that this one had completed, and yet before a recovery.
+    /// Whether the last page of a block is suspect from some power cut, so far. It is not if a page was found that was
+    /// programmed so much later that this one had completed, and yet before a recovery.
     ///
     /// At a recovery the seq skips ahead by an epoch. So what follows within less than one was programmed in the same
     /// session.

@@ -1,6 +1,6 @@
 //! Recovery from translation pages alone: it synchronizes as others do (`synchronize/recover.rs`), without user pages.
 //!
-//! The table is all that counts; `integrity.rs` says what is in it when.
+//! Only the table counts; `integrity.rs` says when which entries are in it.
 //!
 //! Of user blocks it reads the first spare area. That shows which entries name a page that has been erased since. A
 //! translation page may not say any more which one it was. Then those that may have been it are lost, with all of their
@@ -54,8 +54,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.begin("copies of what may have been in flight");
     g.enter_translation_pages(&mut drive, &translation, &mut holding)?;
     match g.copy_suspects(&mut drive, &mut found, &mut holding) {
-        // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key against
-        // it.
+        // So many blocks have grown bad that none is left: what is there can be read, and a read compares its key.
         Err(FtlError::Full { .. }) => drive.stop_writing(),
         copied => copied?,
     }

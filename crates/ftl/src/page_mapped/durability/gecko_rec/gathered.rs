@@ -14,7 +14,7 @@ pub(super) type GeckoDrive<'s, N> = Mount<'s, PagedMapping, LogarithmicGecko, N>
 /// What is gathered on the way.
 pub(super) struct GeckoGathered {
     pub(super) bid: BlocksInformation,
-    /// Metadata pages that may have been in flight, and are sound by now.
+    /// Suspect metadata pages that are sound by now.
     pub(super) suspect_metadata: Vec<FoundPage>,
     /// User pages that may have been.
     pub(super) suspects: Vec<Suspect>,
@@ -32,7 +32,7 @@ pub(super) struct GeckoGathered {
     pub(super) freed: Vec<Block>,
     /// Translation pages that may have been, each with one that counts should it turn bad.
     pub(super) behind_suspects: Vec<(Page, Page)>,
-    /// Metadata pages that will be needed if those that may have been in flight turn bad before they are copied.
+    /// Metadata pages that will be needed if suspect ones turn bad before they are copied.
     pub(super) fallbacks: Vec<Page>,
     /// Older copies of pages, where the scan met a newer one.
     pub(super) older: Vec<FoundPage>,

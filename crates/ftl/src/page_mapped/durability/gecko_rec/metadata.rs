@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Page};
 
 impl GeckoGathered {
-    /// The pages of a block of metadata that can be believed; the last one as well, if it may have been in flight.
+    /// The pages of a block of metadata that can be believed; the last one as well, if it is suspect.
     fn metadata_pages<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

@@ -10,7 +10,7 @@
 //! 7. marks them as unsure;
 //! 8. goes on.
 //!
-//! Here 3 comes before 2, because the newest run tells which translation pages the buffer did not cover. And 6 comes
+//! Here 3 comes before 2, because the newest run shows which translation pages the buffer did not cover. And 6 comes
 //! before 5, so that pages found to be stale are counted.
 //!
 //! Not as in the paper, each because data would be lost or a drive would get stuck otherwise:

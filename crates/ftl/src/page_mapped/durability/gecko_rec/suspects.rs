@@ -74,7 +74,7 @@ impl GeckoGathered {
         }
     }
 
-    /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
+    /// Suspect pages go to fresh pages, before anything is written that rests on them.
     pub(super) fn copy_suspects<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

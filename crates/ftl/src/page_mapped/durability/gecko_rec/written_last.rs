@@ -166,7 +166,7 @@ impl GeckoGathered {
         Ok(())
     }
 
-    /// Whether the newest version of a translation page may have been in flight.
+    /// Whether the newest version of a translation page is suspect.
     fn is_suspect(&self, translation: &TranslationPages, part: u32) -> bool {
         translation.newest_of(part).is_some_and(|version| {
             let suspect = self.suspect_metadata.iter().find(|found| found.page == version.page);

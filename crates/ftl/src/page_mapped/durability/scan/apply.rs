@@ -1,4 +1,4 @@
-//! What the scan has found is entered: pages that may have been in flight, tombstones, and blocks.
+//! What the scan has found is entered: suspect pages, tombstones, and blocks.
 
 use super::Drive;
 use super::page_scan::{PageScan, Uncertain, newer};
@@ -9,8 +9,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, SpareRead};
 
 impl<N: Nand> Drive<'_, N> {
-    /// Enters pages that may have been in flight, oldest first, over what is certain. The blocks of what they make
-    /// stale.
+    /// Enters suspect pages, oldest first, over what is certain. The blocks of the pages that they make stale.
     pub(super) fn enter_uncertain(&mut self, scan: &mut PageScan, uncertain: &[Uncertain]) -> Vec<Block> {
         debug_assert!(uncertain.is_sorted_by_key(|last| last.found.spare.seq), "they are not in program order");
         let mut held: Vec<Block> = Vec::new();

@@ -14,8 +14,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand};
 
 impl<N: Nand> Drive<'_, N> {
-    /// Copies what may have been in flight, and what stands in part-filled blocks, and writes the tombstones that are
-    /// due.
+    /// Copies suspect pages, and the pages of part-filled blocks, and writes the tombstones that are due.
     ///
     /// # Errors
     /// No block is left.

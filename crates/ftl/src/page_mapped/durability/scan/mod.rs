@@ -63,7 +63,7 @@ pub(super) fn recover_tree<V: BesideTree, N: Nand>(
 }
 
 impl<N: Nand> Drive<'_, N> {
-    /// Finds out where everything is, and copies what may have been in flight.
+    /// Finds out where everything is, and copies suspect pages.
     fn scan_and_copy(&mut self, usable: &[Block]) -> Result<(), FtlError> {
         self.begin("scan spare areas and last pages");
         let mut scan = PageScan::new(self);

@@ -20,8 +20,9 @@ use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 type VersionAt = (Page, u64);
 
 impl<L: LiveBy> Gathered<L> {
-    /// The blocks that must not be erased before what may have been in flight is copied, ascending. Where the versions of a
-    /// translation page were synchronized at these moments, ascending, none older than `oldest` says comes to count.
+    /// The blocks that must not be erased before suspect pages are copied, ascending. `oldest` takes the moments at
+    /// which the versions of a translation page were synchronized, ascending. No version older than its result comes to
+    /// count.
     pub(crate) fn find_fallbacks<N: Nand>(
         &self,
         drive: &mut PagedDrive<'_, L::Store, N>,
@@ -99,7 +100,7 @@ impl<L: LiveBy> Gathered<L> {
         core::iter::once(sure).chain(others).map(|version| (part, version)).collect()
     }
 
-    /// Of copies of one content that may have been in flight, one of which is the newest of its kind.
+    /// Of suspect copies of one content, one of which is the newest of its kind.
     fn first_and_last_but_one(&self, is_newest: impl Fn(&FoundPage) -> bool) -> Vec<Page> {
         let mut all: Vec<FoundPage> = self.suspects.iter().map(|suspect| suspect.found).collect();
         all.extend(&self.suspect_translation);

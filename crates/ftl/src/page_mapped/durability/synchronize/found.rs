@@ -65,7 +65,7 @@ impl FoundEntries {
         Self { scan_from, candidates: Vec::new(), entries: Vec::new(), blocks: Vec::new() }
     }
 
-    /// Of the candidates these may have been in flight.
+    /// Of the candidates these are suspect.
     pub(super) fn suspect(&mut self, suspects: &[Suspect]) {
         for candidate in &mut self.candidates {
             candidate.is_suspect = suspects.iter().any(|suspect| suspect.found.page == candidate.page);

@@ -38,7 +38,7 @@ pub(crate) struct Gathered<L> {
     pub(super) bid: BlocksInformation,
     /// All blocks of user pages.
     pub(super) user: Vec<BlockInformation>,
-    /// Translation pages that may have been in flight; their bytes are kept where the mapping reads them.
+    /// Suspect translation pages; their bytes are kept where the mapping reads them.
     pub(super) suspect_translation: Vec<FoundPage>,
     pub(super) suspects: Vec<Suspect>,
     /// Of the blocks of translation pages those that have room behind their last page.

@@ -57,7 +57,7 @@ pub(crate) trait LiveBy: Default + Sized {
     ) {
     }
 
-    /// The pages of the store that would be needed without those that may have been in flight.
+    /// The pages of the store that would be needed without the suspect ones.
     fn without_suspects<N: Nand>(_of: &Gathered<Self>, _drive: &mut PagedDrive<'_, Self::Store, N>) -> Vec<Page> {
         Vec::new()
     }
@@ -81,7 +81,7 @@ pub(crate) trait LiveBy: Default + Sized {
     /// The recovery begins to write.
     fn begin_telling<N: Nand>(_of: &mut Gathered<Self>, _drive: &mut PagedDrive<'_, Self::Store, N>) {}
 
-    /// Pages of the store that may have been in flight go to fresh ones.
+    /// Suspect pages of the store go to fresh ones.
     ///
     /// # Errors
     /// No block is left.

@@ -31,7 +31,7 @@ impl Translation {
         debug_assert!(order(newest) >= order(sure), "the newest version is not the newest");
     }
 
-    /// A page that may have been in flight.
+    /// A suspect page.
     pub(super) fn note_suspect(&mut self, found: &FoundPage) {
         enter(&mut self.newest, found);
     }
@@ -55,7 +55,7 @@ impl Translation {
         self.sure_of(part).is_none_or(|version| version.seq < gone_bad)
     }
 
-    /// The same, where what may have been in flight and reads well counts.
+    /// The same, where suspect pages that read well count.
     pub(super) fn may_have_been_newer(&self, part: u32, gone_bad: u64) -> bool {
         self.newest_of(part).is_none_or(|version| version.seq < gone_bad)
     }

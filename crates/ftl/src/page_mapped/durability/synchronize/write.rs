@@ -57,7 +57,7 @@ impl<L: LiveBy> Gathered<L> {
         Ok(())
     }
 
-    /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
+    /// Suspect pages go to fresh pages, before anything is written that rests on them.
     ///
     /// # Errors
     /// No block is left.

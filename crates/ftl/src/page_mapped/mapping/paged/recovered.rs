@@ -198,7 +198,7 @@ impl PagedMapping {
         self.place(get(bytes, key.0 % self.entries_per_page))
     }
 
-    /// Copies the translation pages at `pages`, which may have been in flight when the power failed.
+    /// Copies the suspect translation pages at `pages`.
     pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
         self.table.copy_pages(io, pages, &mut self.page)
     }

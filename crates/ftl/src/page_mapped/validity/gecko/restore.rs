@@ -182,7 +182,7 @@ impl LogarithmicGecko {
         self.lose(lost);
     }
 
-    /// Copies pages of its runs that may have been in flight when the power failed.
+    /// Copies suspect pages of its runs.
     pub(crate) fn copy_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,

@@ -208,7 +208,7 @@ impl PageValidityLog {
         }
     }
 
-    /// Copies pages of the log that may have been in flight when the power failed.
+    /// Copies suspect pages of the log.
     pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
         self.relocate_pages(io, |page| pages.contains(&page))
     }

@@ -14,7 +14,7 @@ use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
 /// Of a block: nothing in it was live at the last report to the log.
 const FREE: u16 = u16::MAX;
 
-/// What the log is held against.
+/// What the log is compared with.
 struct Told {
     /// Pages that are stale, and may not be so in the log; ascending.
     pages: Vec<Page>,

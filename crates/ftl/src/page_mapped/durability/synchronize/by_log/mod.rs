@@ -37,7 +37,7 @@ use phelsuma_nand::{Block, Nand, Page};
 #[derive(Default)]
 pub(crate) struct LiveByLog {
     pub(super) scan: ValidityScan,
-    /// Pages of the log that may have been in flight; their bytes are kept where it reads them.
+    /// Suspect pages of the log; their bytes are kept where it reads them.
     pub(super) suspects: Vec<FoundPage>,
     /// From where on it may be incomplete, even if suspect pages turn bad.
     pub(super) heard_until: ScanFrom,
