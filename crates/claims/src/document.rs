@@ -1,4 +1,4 @@
-//! `claims.toml`: what a paper states, and how it is tried.
+//! `claims.toml`: the statements of a paper, and how they are tried.
 //!
 //! | table | what it holds |
 //! | --- | --- |

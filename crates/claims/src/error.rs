@@ -1,4 +1,4 @@
-//! What can be wrong with a paper's files.
+//! Errors of a paper's files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a run is: drive, FTL, input, protocol.
+//! The configuration of a run: drive, FTL, input, protocol.
 
 use crate::bytes::show_bytes;
 use phelsuma_ftl::{Composition, ConfigError, Preset};

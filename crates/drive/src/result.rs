@@ -1,4 +1,4 @@
-//! What a run gives: `phelsuma.run/1`.
+//! The result of a run: `phelsuma.run/1`.
 
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What an FTL counts besides flash operations.
+//! Counters of an FTL besides those of flash operations.
 
 /// A counter, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! What can go wrong in an FTL.
+//! Errors of an FTL.
 
 use alloc::string::String;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! What a recovery did, step by step.
+//! The report of a recovery, step by step.
 
 use alloc::vec::Vec;
 use phelsuma_nand::Time;

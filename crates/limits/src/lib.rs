@@ -1,4 +1,4 @@
-//! What write amplification can be: the analytic models.
+//! The analytic models of write amplification.
 //!
 //! Write amplification (WA) is programs per page that the host writes, in steady state, metadata excluded. Three
 //! numbers come up everywhere:

@@ -1,4 +1,4 @@
-//! What a page holds: real bytes, or a tag that stands for a page full of it.
+//! The content of a page: real bytes, or a tag that stands for a page full of it.
 
 use core::fmt;
 

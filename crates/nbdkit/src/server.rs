@@ -1,4 +1,4 @@
-//! What the plugin does when nbdkit calls it: parameters, opening, threads, requests, the end.
+//! The plugin's answers to nbdkit's calls: parameters, opening, threads, requests, the end.
 
 use crate::abi;
 use crate::connections::{Address, drop_all};

@@ -1,4 +1,4 @@
-//! What can go wrong with a trace: one clear line each, with the error, where it is, and what would be right.
+//! Errors of a trace: one clear line each, with the error, its place, and what would be right.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What each workload draws from the seed, request by request.
+//! The requests that each workload draws from the seed, one by one.
 
 use super::script::{Plan, Request};
 use super::workload::Workload;

@@ -1,4 +1,4 @@
-//! What can be found wrong with a branch.
+//! Failures that a check of a branch can find.
 
 use serde::{Serialize, Serializer};
 use std::fmt;

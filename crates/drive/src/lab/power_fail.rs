@@ -1,4 +1,4 @@
-//! The power fails with notice, where a drive has a battery: what the FTL does then stays within its budget.
+//! The power fails with notice, where a drive has a battery: the FTL's programs stay within its budget.
 
 use super::cut_nand::CutNand;
 use super::failure::{Checked, FailureKind, failure};

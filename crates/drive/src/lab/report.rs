@@ -1,4 +1,4 @@
-//! What a crash experiment found.
+//! The report of a crash experiment.
 
 use super::failure::{Failure, FailureKind};
 use super::host::Uncut;

@@ -1,4 +1,4 @@
-//! The script of a crash experiment: what the host does, drawn from a seed before it begins.
+//! The script of a crash experiment: the host's actions, drawn from a seed before it begins.
 
 use super::draw::Draw;
 use super::workload::Workload;

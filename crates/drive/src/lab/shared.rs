@@ -1,4 +1,4 @@
-//! What all threads of a sweep have in common.
+//! The state that all threads of a sweep share.
 
 use super::config::LabConfig;
 use super::seen::Seen;

@@ -1,4 +1,4 @@
-//! What becomes of a block that is written, and of one that is empty.
+//! The fate of a block that is full, and of one that is empty.
 
 use super::{BlockUse, Blocks, Watch};
 use phelsuma_nand::{Block, Nand, Page};

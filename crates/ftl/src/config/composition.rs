@@ -1,4 +1,4 @@
-//! What an FTL is put together from, of whichever family it is.
+//! The parts of an FTL of either family.
 
 use super::by_name::Parts;
 use super::{ConfigError, LogInstances, LogParts, MappingPart, PageParts, PowerPart};

@@ -1,4 +1,4 @@
-//! What can be wrong with parts and parameters.
+//! Errors of parts and parameters.
 
 use alloc::string::String;
 use thiserror::Error;

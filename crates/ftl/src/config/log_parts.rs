@@ -1,5 +1,5 @@
-//! A log-block FTL as a composition of parts: what each can be, its parameters, and what they mean; in the order in which an
-//! image keeps them.
+//! A log-block FTL as a composition of parts, in the order in which an image keeps them. Each has its choices,
+//! parameters and meanings.
 
 use super::by_name::Parts;
 use crate::spec::{Param, Part, Row, Stated, group, part, values, with};

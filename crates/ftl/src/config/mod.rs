@@ -1,4 +1,4 @@
-//! What an FTL is put together from, and the parameters that change it.
+//! The composition of an FTL from parts, and the parameters that change it.
 
 mod by_name;
 mod check;

@@ -1,4 +1,4 @@
-//! New data blocks, written side by side: what merges copy, to fresh blocks or behind what log blocks hold.
+//! New data blocks, written side by side: merges copy pages to fresh blocks or behind the pages of log blocks.
 //!
 //! Only so many programs may be in flight, so a page of each block is written before the next of any.
 

@@ -1,10 +1,10 @@
-//! What all log-block FTLs but SUPERBLOCK stand on: data blocks, log blocks, map blocks and trims, and how pages get from
-//! one to another.
+//! The ground that all log-block FTLs but SUPERBLOCK stand on: data blocks, log blocks, map blocks and trims, and the
+//! ways between them.
 //!
-//! - **Data blocks.** Each logical block has one or none; a page stands at its own offset. A page that was never written
-//!   is a hole: chips take pages in ascending order and let some be left out. Only the first page is never left out: where
-//!   it would be, zeros are written there, with a version that no page has ([`HOLE`]). So a block whose first spare area is
-//!   blank is blank.
+//! - **Data blocks.** Each logical block has one or none; a page stands at its own offset. A page that was never
+//!   written is a hole: chips take pages in ascending order and let some be left out. Only the first page is never left
+//!   out: where it would be, zeros are written there, with a version that no page has ([`HOLE`]). So a block whose
+//!   first spare area is blank is blank.
 //! - **Log blocks** take the host's pages in whatever way the scheme says ([`super::scheme`]).
 //! - **The newest version** of a page is where the table of log pages says, in the data block otherwise. Newest is by
 //!   version, never by program order.

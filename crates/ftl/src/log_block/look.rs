@@ -1,4 +1,4 @@
-//! What an onlooker sees of a log-block FTL's blocks.
+//! An onlooker's view of a log-block FTL's blocks.
 
 use super::hybrid::Hybrid;
 use super::pool::Use;

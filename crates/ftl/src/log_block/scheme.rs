@@ -1,4 +1,4 @@
-//! What the host's pages are written to, and which log block is merged: the part in which log-block FTLs differ.
+//! The scheme, in which log-block FTLs differ: where user pages are written, and which log block is merged.
 
 mod bast;
 mod fast;

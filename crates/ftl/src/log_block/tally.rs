@@ -1,4 +1,4 @@
-//! What a log-block FTL counts besides flash operations.
+//! Counters of a log-block FTL besides those of flash operations.
 
 use crate::Counter;
 use alloc::vec::Vec;

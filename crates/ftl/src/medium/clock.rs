@@ -1,4 +1,4 @@
-//! The drive's two clocks: what orders contents, and what orders programs.
+//! The drive's two clocks: versions order contents, seqs order programs.
 
 use crate::RamLedger;
 use alloc::vec;

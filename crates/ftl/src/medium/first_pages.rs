@@ -1,4 +1,4 @@
-//! What the spare area of each block's first page said, as a recovery came across it: for notes of blocks and for wear.
+//! The spare area of each block's first page, as a recovery met it: for notes on blocks and for wear.
 
 use super::marks::SpareMarks;
 use alloc::vec;

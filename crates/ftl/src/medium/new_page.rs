@@ -1,4 +1,4 @@
-//! What a page to be programmed carries, besides what the drive's clocks say of it.
+//! The content of a page to be programmed, besides its moments of the drive's clocks.
 
 use super::marks::SpareMarks;
 use phelsuma_nand::{Content, Kind};

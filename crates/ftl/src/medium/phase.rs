@@ -1,4 +1,4 @@
-//! What a drive is at: being mounted, serving its host, or being read only.
+//! The phase of a drive: being mounted, serving its host, or read-only.
 
 use phelsuma_nand::Purpose;
 

@@ -1,4 +1,4 @@
-//! A recovery at work: what its functions are lent together.
+//! A recovery session: the FTL, the flash and the steps that its functions are lent together.
 
 use super::Steps;
 use phelsuma_nand::{Nand, Page, PageRead, SpareRead};

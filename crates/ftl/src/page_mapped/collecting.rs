@@ -1,4 +1,4 @@
-//! What garbage collection keeps from one victim to the next.
+//! The state of garbage collection from one victim to the next.
 
 use super::move_buffer::MoveBuffer;
 use crate::policy::SampleOf;

@@ -1,4 +1,4 @@
-//! What an onlooker sees of the blocks.
+//! An onlooker's view of a page-mapped FTL's blocks.
 
 use super::mapping::Mapping;
 use super::parts::PageMapped;

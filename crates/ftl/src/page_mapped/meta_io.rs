@@ -1,7 +1,7 @@
-//! What a part may do with the flash: read its own pages, append to its own stream, and say which are stale.
+//! A part's access to the flash: it reads its own pages, appends to its own stream, and says which pages are stale.
 //!
-//! The composition lends it for one call. A part never chooses a block, never erases, and never starts a collection:
-//! an append takes a free block from the reserve, which is filled up before the next host page.
+//! The composition lends it for one call. A part never chooses a block, never erases, and never starts a collection: an
+//! append takes a free block from the reserve, which is filled up before the next host page.
 
 use super::durability::{Durability, ScanFrom, Unreported};
 use crate::FtlError;

@@ -1,4 +1,4 @@
-//! What a part of an FTL needs of the flash for itself. Each part says so where it is; `shape.rs` adds it up.
+//! The flash that a part of an FTL needs for itself. Each part says so where it is; `shape.rs` adds it up.
 
 /// What a part needs of the flash for itself.
 #[derive(Clone, Copy, Default, Debug)]

@@ -1,4 +1,4 @@
-//! What the host's requests do.
+//! The host's requests: look-ups, writes, trims and flushes.
 
 use super::mapping::{Before, Mapping, Place};
 use super::meta_io::MetaIo;

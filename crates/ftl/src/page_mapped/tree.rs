@@ -1,5 +1,5 @@
-//! What a drive with a µ-Tree does besides: the tree is the composition's, since mapping and validity may share it, and
-//! blocks are given back at once.
+//! A drive with a µ-Tree: the tree is the composition's, since mapping and validity may share it, and blocks are given
+//! back at once.
 
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;

@@ -1,4 +1,4 @@
-//! The parts and parameters of a family, in rows: what can be done with them by name.
+//! The parts and parameters of a family, in rows: the operations on them by name.
 
 use super::chosen::{Numbers, Spec};
 use super::param::{Param, Parameter, either};

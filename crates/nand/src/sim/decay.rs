@@ -1,4 +1,4 @@
-//! What becomes of pages that were written, long after and without any power cut.
+//! The decay of written pages, long after and without any power cut.
 
 use super::SimNand;
 use super::odd::OddPage;

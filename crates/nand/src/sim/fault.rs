@@ -1,4 +1,4 @@
-//! What a power cut leaves of the operation that was in flight. Each fault has a name.
+//! Faults: the remains of an operation that was in flight at a power cut. Each fault has a name.
 
 /// What became of a program that the power cut met.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

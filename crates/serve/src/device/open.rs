@@ -1,4 +1,4 @@
-//! What can be served: something that opens as flash with an FTL on it.
+//! Things that can be served: they open as flash with an FTL on it.
 
 use super::Flash;
 use phelsuma_ftl::{Ftl, RecoveryReport};

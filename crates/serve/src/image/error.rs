@@ -1,4 +1,4 @@
-//! What can be wrong with a drive image.
+//! Errors of a drive image.
 
 use phelsuma_nand::GeometryError;
 use std::io;

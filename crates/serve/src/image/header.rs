@@ -1,4 +1,4 @@
-//! The header: what the drive is, and how far the file is surely whole. Two copies, written in turn.
+//! The header: the description of the drive, and how far the file is surely whole. Two copies, written in turn.
 
 use super::layout::HEADER_BYTES;
 use super::record::{u32_at, u64_at};

@@ -1,4 +1,4 @@
-//! What an image stands on: bytes that are read and written at a place, and made durable.
+//! The storage under an image: bytes that are read and written at a place, and made durable.
 
 use std::io;
 

@@ -1,5 +1,4 @@
-//! What all binary formats share: records of a fixed size, numbered, with a truncated last one
-//! refused.
+//! The common part of all binary formats: records of a fixed size, numbered, with a truncated last one refused.
 
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What can be wrong with a workload.
+//! Errors of a workload.
 
 /// A workload specification that makes no sense, or a drive it cannot run on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What an FTL for each channel leaves room for: a drive has as many logical pages as its tightest channel bears.
+//! The capacity of a drive with an FTL for each channel: as many logical pages as its tightest channel bears.
 
 use super::super::lane::Lane;
 use super::super::log_block_ftl::LogBlockFtl;

@@ -1,4 +1,4 @@
-//! What LAST++ counts besides what every log-block FTL does.
+//! Counters of LAST++ besides those of every log-block FTL.
 
 use crate::Counter;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What LAST++ keeps besides its tables: the random log blocks that are written, and how many there are of which.
+//! The state of LAST++ besides its tables: the open random log blocks, and the numbers of log blocks of each kind.
 
 use super::counts::LastCounts;
 use super::summary;

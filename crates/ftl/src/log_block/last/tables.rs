@@ -1,5 +1,4 @@
-//! What LAST++ keeps of its log blocks' pages: the page mapping table of random ones, the block mapping table of sequential
-//! ones, and the merge-cost table.
+//! The tables of LAST++: page mapping of random log blocks, block mapping of sequential ones, and merge costs.
 
 use super::merge_cost::MergeCostTable;
 use super::page_table::PageTable;

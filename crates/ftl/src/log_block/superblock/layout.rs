@@ -1,4 +1,4 @@
-//! What a superblock is on a drive of this shape, and what fits.
+//! The layout of superblocks on a drive of this shape, and how many fit.
 
 use super::super::map_blocks;
 use super::super::shape::LogConfig;

@@ -1,4 +1,4 @@
-//! What an onlooker sees of a SUPERBLOCK FTL's blocks.
+//! An onlooker's view of a SUPERBLOCK FTL's blocks.
 
 use super::super::pool::Use;
 use super::superblocks::Superblocks;

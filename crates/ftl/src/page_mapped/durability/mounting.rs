@@ -1,4 +1,4 @@
-//! What a recovery keeps in mind while it is at work.
+//! The state of a recovery at work.
 
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Page, Spare};

@@ -1,4 +1,4 @@
-//! How often the host wrote to each stream lately: what static quota's classes are weighed by.
+//! How often the host wrote to each stream lately: the weights of static quota's classes.
 
 /// The most streams that are distinguished by how often the host writes to them.
 pub(in crate::policy) const WRITTEN_STREAMS_MAX: usize = 64;

@@ -1,4 +1,4 @@
-//! What recoveries have in common: a drive that is being mounted, its flash, and the steps so far.
+//! The common ground of recoveries: a drive that is being mounted, its flash, and the steps so far.
 
 use crate::barriers::Barrier;
 use crate::blocks::Spread;

@@ -1,4 +1,4 @@
-//! Step 4 of GeckoRec: what Gecko's buffer knew (GeckoFTL appendix C.2).
+//! Step 4 of GeckoRec: the entries of Gecko's buffer (GeckoFTL appendix C.2).
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::{ToldVersion, TranslationPages};

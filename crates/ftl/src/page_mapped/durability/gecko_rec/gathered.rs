@@ -1,4 +1,4 @@
-//! What GeckoRec gathers on its way.
+//! The findings of GeckoRec on its way.
 
 use super::dangling::Places;
 use super::lost::Lost;

@@ -1,4 +1,4 @@
-//! Suspect pages: what is needed should one turn bad, and its copies.
+//! Suspect pages: their copies, and the pages that are needed should one turn bad.
 
 use super::buffer::stale_by;
 use super::gathered::{GeckoDrive, GeckoGathered};

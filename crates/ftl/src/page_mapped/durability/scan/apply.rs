@@ -1,4 +1,4 @@
-//! What the scan has found is entered: suspect pages, tombstones, and blocks.
+//! Entering the findings of the scan: suspect pages, tombstones, and blocks.
 
 use super::Drive;
 use super::page_scan::{PageScan, Uncertain, newer};

@@ -1,4 +1,4 @@
-//! What the scan of spare areas gathers.
+//! The findings of the scan of spare areas.
 
 use super::Drive;
 use crate::barriers::Barrier;

@@ -1,4 +1,4 @@
-//! What a recovery that synchronizes gathers on its way.
+//! The findings of a recovery that synchronizes, on its way.
 
 use super::found::FoundEntries;
 use super::live_by::LiveBy;
