@@ -56,7 +56,7 @@ pub enum FtlError {
         /// Bytes of a page.
         page_bytes: u32,
     },
-    /// The logical space and what the FTL needs for itself do not fit the flash.
+    /// The logical space and the FTL's own needs do not fit the flash.
     #[error(
         "{logical_pages} logical pages do not fit: {set_aside} leave room for {usable_pages}; the largest ratio that fits \
          is {largest_ratio:.4}"
@@ -64,7 +64,7 @@ pub enum FtlError {
     DoesNotFit {
         /// Requested logical pages.
         logical_pages: u32,
-        /// What the FTL needs for itself.
+        /// The FTL's own needs.
         set_aside: SetAside,
         /// Logical pages that would fit.
         usable_pages: u64,
@@ -94,9 +94,9 @@ pub enum FtlError {
     OtherDrive {
         /// What differs.
         what: &'static str,
-        /// What the flash says.
+        /// By the flash.
         found: String,
-        /// What the configuration says.
+        /// By the configuration.
         expected: String,
     },
     /// The design does not do this.

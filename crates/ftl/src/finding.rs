@@ -20,14 +20,14 @@ pub enum Disagreement {
     ValidNotMappedBad,
     /// A block has another number of live pages than is counted.
     LiveCount,
-    /// Anything else: two owners, blocks in two uses, live pages in a free block, what the drive does not have.
+    /// Anything else: two owners, blocks in two uses, live pages in a free block, numbers that the drive does not have.
     Structure,
 }
 
 /// A disagreement between an FTL's structures, or between them and the flash. Displays as its line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What it is about.
+    /// The subject.
     pub about: Disagreement,
     /// Which pages and blocks, in words.
     pub line: String,

@@ -90,7 +90,7 @@ impl WriteRequest<'_> {
     }
 }
 
-/// What the host reads of one page.
+/// A host's read of one page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostPage<'a> {
     /// Never written, or trimmed: zeros.
@@ -113,7 +113,7 @@ impl<F: FnMut(LogicalPage, HostPage<'_>)> ReadSink for F {
     }
 }
 
-/// What a background step did.
+/// The result of a background step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Something, until this moment.
@@ -204,7 +204,7 @@ pub trait Ftl<N: Nand>: Send {
     /// Discards whole pages: they read as zeros from now on.
     ///
     /// # Errors
-    /// As [`Ftl::write`]; a trim is taken longer than a write, but not from what a battery needs.
+    /// As [`Ftl::write`]. A full drive takes trims longer than writes, but not from the space that a battery needs.
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError>;
 
     /// Makes everything durable that is not yet, trims included; returns the moment it is.
@@ -213,9 +213,9 @@ pub trait Ftl<N: Nand>: Send {
     /// [`FtlError::Full`].
     fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError>;
 
-    /// Whether a write that is acknowledged is safe from a power cut only with the next completed
-    /// [`flush`](Ftl::flush), or with what was [due](Ftl::due) and is done. What is not may be as it was at any moment
-    /// since the last one, or a read error; it never reads as another page's.
+    /// Whether an acknowledged write is safe from a power cut only with the next completed [`flush`](Ftl::flush), or
+    /// with background work that was [due](Ftl::due) and is done. A page that is not safe may be as it was at any
+    /// moment since the last one, or a read error. It never reads as another page's.
     fn is_safe_when_flushed(&self) -> bool {
         false
     }
@@ -256,7 +256,7 @@ pub trait Ftl<N: Nand>: Send {
         Ok(at)
     }
 
-    /// Another FTL in the same state, for a copy of the same flash: what a laboratory branches with.
+    /// Another FTL in the same state, for a copy of the same flash. A laboratory branches with it.
     fn copy(&self) -> Box<dyn Ftl<N>>;
 
     /// These pages may be requested soon: fetches what the processor will need for them, and changes nothing. A hint to
@@ -265,10 +265,10 @@ pub trait Ftl<N: Nand>: Send {
         let _ = (nand, pages);
     }
 
-    /// What it keeps in RAM.
+    /// Its RAM.
     fn ram(&self) -> RamLedger;
 
-    /// What it has counted besides flash operations, by name.
+    /// Its counters besides those of flash operations, by name.
     fn counters(&self) -> Vec<Counter>;
 
     /// The state of the blocks from `first` on, one for each place in `out`; places behind the last block stay as they

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 use phelsuma_nand::{Kind, LogicalPage};
 
-/// What is being done with a block.
+/// The present use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BlockState {
     /// Nothing in it is live: it is erased when it is opened.
@@ -25,7 +25,7 @@ pub enum BlockState {
 /// A block, as its FTL has it in RAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockLook {
-    /// What is being done with it.
+    /// Its present use.
     pub state: BlockState,
     /// What its pages are; none of a block that is not in use.
     pub kind: Option<Kind>,

@@ -20,7 +20,7 @@ use phelsuma_nand::{Nand, Time};
 pub struct Preset {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub about: &'static str,
     /// Its parts.
     pub composition: Composition,
@@ -347,7 +347,7 @@ pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<d
     })
 }
 
-/// Brings up the drive that is on `nand`, from flash alone.
+/// Mounts the drive that is on `nand`, from flash alone.
 ///
 /// # Errors
 /// [`FtlError::Blank`], [`FtlError::Lost`], [`FtlError::OtherDrive`], or what the flash refuses.

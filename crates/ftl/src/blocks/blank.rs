@@ -110,7 +110,7 @@ impl Blocks {
         lacks
     }
 
-    /// What the list of them takes.
+    /// RAM of their list.
     pub(super) fn bytes_of_blank(&self) -> usize {
         self.blank.capacity() * size_of::<Blank>()
     }

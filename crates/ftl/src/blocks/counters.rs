@@ -24,7 +24,7 @@ pub struct Counters {
     /// A recovery reported stale pages that may have been reported before (GeckoFTL appendix C.3.2). So blocks may have
     /// more live pages than counted. A collection queries validity, so only a hint is off.
     pub(crate) may_be_low: bool,
-    /// What is counted where not every block is.
+    /// The counts where not every block is counted.
     pub(super) sample: Option<Box<Sample>>,
 }
 
@@ -40,7 +40,7 @@ impl Counters {
         self.keys = Vec::new();
     }
 
-    /// What is counted, where it is not every block.
+    /// The counts, where not every block is counted.
     pub(crate) fn sample(&self) -> Option<&Sample> {
         self.sample.as_deref()
     }
@@ -140,7 +140,7 @@ impl Counters {
     }
 
     /// The candidate with the fewest live pages of those that are counted, by looking at all of them. For emergencies:
-    /// what a policy's own index would answer at once. (A sample has one.)
+    /// a policy's own index would give it at once. (A sample has one.)
     pub fn least_by_scan(&self) -> Option<Block> {
         if let Some(sample) = &self.sample {
             return sample.least();

@@ -47,7 +47,7 @@ use phelsuma_nand::{Block, Geometry};
 pub(crate) use watch::Watch;
 pub(crate) use wear::Wear;
 
-/// What a block is used for.
+/// The use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum BlockUse {

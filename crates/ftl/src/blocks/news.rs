@@ -24,7 +24,7 @@ pub(crate) enum Item {
     Emptied(Block),
 }
 
-/// What has happened, oldest first.
+/// Events, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
     items: Vec<Item>,

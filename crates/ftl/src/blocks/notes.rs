@@ -20,7 +20,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
 
-/// What a policy wants to be noted of blocks: `Wants::NOTHING.times().lists()`.
+/// The notes on blocks that a policy needs: `Wants::NOTHING.times().lists()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wants {
     times: bool,
@@ -71,7 +71,7 @@ impl Wants {
     }
 }
 
-/// What is noted of blocks.
+/// The notes on blocks.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Notes {
     any: bool,
@@ -184,8 +184,8 @@ impl Blocks {
         }
     }
 
-    /// The drive is up: what the first page of each block has said to a recovery is noted, but for those that it has begun
-    /// itself. `streams` are those of placement.
+    /// The drive is up. The first pages of blocks, as the recovery read them, are noted, but for blocks that it has
+    /// begun itself. `streams` are those of placement.
     pub(crate) fn note_first_pages(&mut self, first: &FirstPages, streams: u8) {
         if !self.notes.any {
             return;
@@ -194,7 +194,7 @@ impl Blocks {
         let levelled = self.wear.is_some();
         let begun = core::mem::take(&mut self.notes.begun);
         self.notes.up = true;
-        // Versions are what the drive remembers of logical time.
+        // Versions are the drive's only record of logical time.
         self.notes.now = self.clock.version();
         let now = self.notes.now;
         if let Some(times) = &mut self.notes.times {

@@ -20,7 +20,7 @@ struct OpenBlock {
     ready: Time,
 }
 
-/// Over which dies a stream spreads what it writes.
+/// The dies over which a stream spreads its writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spread {
     /// It goes to all dies in turn.
@@ -37,7 +37,7 @@ pub(super) struct OpenBlocks {
     /// By stream: the die that is next.
     turn: Vec<u32>,
     pub(super) spread: Spread,
-    /// What is written are copies of a recovery, and says so.
+    /// Writes are copies of a recovery, and are labelled so.
     pub(super) labels_copies: bool,
 }
 
@@ -51,7 +51,7 @@ impl OpenBlocks {
         }
     }
 
-    /// What they take in RAM.
+    /// Their RAM.
     pub(super) fn bytes(&self) -> usize {
         self.slots.len() * size_of::<Option<OpenBlock>>() + self.turn.len() * 4
     }
@@ -113,8 +113,8 @@ impl Blocks {
         }
     }
 
-    /// The open slot of `stream` whose turn it is, with room for a page. Streams write to their dies in turn; when free
-    /// blocks are scarce they stay with what is open.
+    /// The open slot of `stream` whose turn it is, with room for a page. Streams write to their dies in turn. When free
+    /// blocks are scarce they stay with the open blocks.
     #[inline]
     fn slot<N: Nand>(
         &mut self,

@@ -191,7 +191,7 @@ mod tests {
         times.begun(Block(1), 100);
         times.closed(Block(1), 140);
         assert_eq!((times.since_closed(Block(1), 200), times.since_first_write(Block(1), 200)), (60, 100));
-        // What a recovery finds says only when it was begun.
+        // A recovery finds only when it was begun.
         times.found(Block(1), 120);
         assert_eq!(times.since_closed(Block(1), 200), 80);
         let mut without = BlockTimes::new(2);

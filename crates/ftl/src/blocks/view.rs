@@ -19,7 +19,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The same, with what the placement part shows to a victim part that is made for it.
+    /// The same, with the notes of the placement part for a victim part that is made for it.
     #[inline]
     pub(crate) fn with_notes(self, of_placement: Option<&'a dyn Any>) -> Self {
         Self { of_placement, ..self }
@@ -113,7 +113,7 @@ impl<'a> View<'a> {
         self.stream_of(block) >= self.metadata_from
     }
 
-    /// What the placement part shows to a victim part that is made for it, if that is what it shows.
+    /// The notes of the placement part for a victim part that is made for it, if they are of this type.
     pub fn of_placement<T: 'static>(&self) -> Option<&'a T> {
         self.of_placement?.downcast_ref()
     }

@@ -38,7 +38,7 @@ pub(crate) struct Wear {
     opened: u32,
     /// Host pages to be written before a block may be collected again.
     rest: u32,
-    /// The drive was formatted and has had no power cut since: what is blank was never used.
+    /// The drive was formatted and has had no power cut since: a blank block was never used.
     is_new: bool,
     /// The next block of the scan.
     next: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Wear {
     scans: u32,
 }
 
-/// What a scan has gathered so far.
+/// The findings of a scan so far.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sums {
     counted: u32,
@@ -61,7 +61,7 @@ struct Sums {
     page_ages: u64,
 }
 
-/// What the last finished scan has found.
+/// The findings of the last finished scan.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     min: u32,
@@ -140,7 +140,7 @@ impl Wear {
         self.opened = opened;
     }
 
-    /// What the first page of a block is to say whose erases are not known.
+    /// The count for the first page of a block whose erases are not known.
     pub(super) fn unknown(&self) -> u32 {
         self.average().unwrap_or(0).saturating_add(1)
     }

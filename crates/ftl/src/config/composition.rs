@@ -34,7 +34,7 @@ impl OnFlash for LogParts {
     }
 }
 
-/// What is said where a parameter is one of the other family's.
+/// The error where a parameter is one of the other family's.
 const OF_PAGE_MAPPED: &str = "only page-mapped FTLs have it; log, log.blocks, log.instances, superblock.* and last.* are those of log-block FTLs";
 const OF_LOG_BLOCK: &str = "only log-block FTLs (block, bast, fast, superblock, last++) have it";
 
@@ -91,7 +91,7 @@ impl Composition {
         self.why_not_survivable().is_none()
     }
 
-    /// Whether a power cut may take back what was acknowledged and not flushed
+    /// Whether a power cut may take back acknowledged writes that were not flushed
     /// ([`PageParts::may_lose_what_is_not_flushed`]).
     pub fn may_lose_what_is_not_flushed(&self) -> bool {
         self.page_mapped().is_some_and(|parts| parts.may_lose_what_is_not_flushed())
@@ -150,7 +150,7 @@ impl Composition {
         either!(self, parts => parts.set_each(settings))
     }
 
-    /// As [`set_all`](Self::set_all), but for parameters that this FTL lacks the part for: what is wrong with each of
+    /// As [`set_all`](Self::set_all), but for parameters that this FTL lacks the part for: it returns the errors of
     /// those ([`ConfigError::NoSuchPart`]). For settings that several FTLs are to have, as far as they can.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub(crate) const TIMEOUT_MS: u32 = 30_000;
 /// The most free blocks that levelling looks at before one is opened.
 pub(crate) const LOOKS_MAX: u32 = 32;
 
-/// What the parameters of translation pages need.
+/// The needs of the parameters of translation pages.
 pub(super) const PAGED: Requirement = ("mapping", &["paged"]);
 
 part! { "mapping" "where each logical page is";

@@ -114,7 +114,7 @@ impl DataMap {
     }
 }
 
-/// What a map page's header says of the oldest log block.
+/// The oldest log block, by a map page's header.
 pub(super) fn oldest_log_in(page: &[u8]) -> u64 {
     page.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(map.decode(&geometry, part, &page).count(), map.range_of(part).count());
         }
         assert_eq!((map.range_of(0), map.range_of(1)), (0..50, 50..70));
-        // What is too short, or names blocks that are not there, is no more than that.
+        // A page that is too short, or names blocks that are not there, counts for no more than that.
         assert_eq!(map.decode(&geometry, 0, &[9; 7]).count(), 0);
         assert!(map.decode(&geometry, 0, &[9; 512]).all(|(_, entry)| entry.block.is_none()));
     }

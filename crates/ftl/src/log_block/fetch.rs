@@ -16,7 +16,7 @@ pub(super) struct Fetched {
 }
 
 impl Fetched {
-    /// What was read, with its bytes put into `buffer`.
+    /// The reading, with its bytes put into `buffer`.
     pub(super) fn of(content: Content<'_>, spare: &Spare, buffer: &mut Vec<u8>, ready: Time) -> Self {
         let hollow = match content {
             Content::Hollow(tag) => Some(tag),

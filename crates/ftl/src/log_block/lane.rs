@@ -263,7 +263,7 @@ mod tests {
         let on_flash = Spare { key: 2 * 21 + 1, ..spare };
         let page = drive.page(Block(7), 0);
         assert_eq!(nand.read_spare(page, op).0, SpareRead::Written(on_flash));
-        // An error names what it is of as the drive counts.
+        // An error names its page or block as the drive counts.
         let refused = lanes[1].on(&mut nand).program(own, content, &spare, op);
         assert_eq!(refused, Err(ProgramError::NotErased(page)));
         lanes[1].on(&mut nand).mark_bad(Block(3));

@@ -80,7 +80,7 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Whether what is copied is copied for wear.
+    /// Whether copies are made for wear.
     pub(super) fn is_levelling(&self) -> bool {
         self.pool.wear.as_ref().is_some_and(|wear| wear.for_cold)
     }

@@ -112,7 +112,7 @@ impl LogBlockFtl {
     /// RAM against itself and against the flash; blocks and pages are named as the drive counts them of which `lane` is a
     /// channel, or all.
     pub(super) fn findings<N: Nand>(&self, nand: &mut N, lane: &Lane) -> Vec<Finding> {
-        // Asking changes what is counted and cached: that is left to a copy.
+        // The check changes counters and caches: it is left to a copy.
         of_each!(self, ftl => ftl.clone().findings(nand, lane))
     }
 }

@@ -68,8 +68,8 @@ pub(super) trait LogIndex: Clone + Send {
         let _ = log_blocks;
     }
 
-    /// As the papers count it, for so many log blocks at the most on a drive of so many logical blocks, and what it takes
-    /// besides.
+    /// As the papers count it, for so many log blocks at the most on a drive of so many logical blocks, and its other
+    /// RAM.
     fn ram(&self, geometry: &Geometry, log_blocks: u32, logical_blocks: u32, ledger: &mut RamLedger);
 }
 

@@ -14,7 +14,7 @@ pub(super) const NOBODY: u32 = NONE;
 #[derive(Clone, Debug)]
 pub(super) struct LogBlock {
     pub(super) block: Block,
-    /// What it was opened for.
+    /// Its purpose when it was opened.
     pub(super) role: Role,
     /// No page of it was programmed earlier, in program order.
     pub(super) first_seq: u64,

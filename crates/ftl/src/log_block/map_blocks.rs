@@ -127,7 +127,7 @@ impl MapBlocks {
         self.trims_from + page
     }
 
-    /// What the page of a part is.
+    /// The kind of the page of a part.
     pub(super) fn kind_of(&self, part: u32) -> Kind {
         if self.trims_page(part).is_some() { Kind::Tombstone } else { Kind::Map }
     }

@@ -70,8 +70,8 @@ impl<I: LogIndex> Ground<I> {
         self.merge_together(nand, &[Merge { logical_block, own: Some(slot) }], 1, at)
     }
 
-    /// Merges logical blocks, of those that stand in the same map page up to `most` at a time: their new data blocks are
-    /// written side by side, then the map page that names them, and only then what they leave is given back.
+    /// Merges logical blocks, of those that stand in the same map page up to `most` at a time. Their new data blocks
+    /// are written side by side, then the map page that names them. Only then the old blocks are given back.
     pub(super) fn merge_together<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -133,7 +133,7 @@ impl<I: LogIndex> Ground<I> {
         }
         let is_for_nothing = gathered.ready.is_empty() && gathered.emptied.is_empty();
         let blocks = match self.gather_some(nand, &copied, most, at) {
-            // What is written gives blocks back.
+            // The writes give blocks back.
             Err(FtlError::Full { .. }) if !is_for_nothing => Vec::new(),
             blocks => blocks?,
         };
@@ -162,7 +162,7 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// What is ready becomes data blocks: all of one map page.
+    /// Blocks that are ready become data blocks: all of one map page.
     fn switch_together<N: Nand>(&mut self, nand: &mut N, ready: &[Ready], at: Time) -> Result<Time, FtlError> {
         let blocks: Vec<_> = ready.iter().map(|ready| (ready.logical_block, ready.block)).collect();
         let done = self.switch_all(nand, &blocks, at)?;
@@ -228,7 +228,7 @@ impl<I: LogIndex> Ground<I> {
         Ok(done)
     }
 
-    /// Whether a log block can become its owner's data block: it is not closed, stands in place, and what it holds is the
+    /// Whether a log block can become its owner's data block: it is not closed, stands in place, and its pages are the
     /// newest.
     fn can_become_data_block(&self, slot: u32) -> bool {
         let state = self.log.get(slot);

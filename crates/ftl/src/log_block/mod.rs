@@ -64,7 +64,7 @@ pub(crate) fn format<N: Nand>(nand: &mut N, config: &LogConfig, at: Time) -> Res
     Ok((LogBlockFtl::blank(nand, config, anchors)?.boxed(), done))
 }
 
-/// Brings a drive up from what is on flash.
+/// Mounts a drive from its flash.
 ///
 /// # Errors
 /// [`FtlError::Blank`], [`FtlError::Lost`], [`FtlError::OtherDrive`], or what the flash refuses.

@@ -32,7 +32,7 @@ pub(super) struct PartOf {
 
 /// A scheme. It touches flash only through the ground, and keeps nothing there but log blocks.
 pub(super) trait Scheme: Clone + Send + 'static {
-    /// What a drive's composition says of it.
+    /// Its part of a drive's composition.
     type Parts: Copy;
     /// Where the pages of its log blocks stand.
     type Index: LogIndex + 'static;
@@ -78,8 +78,8 @@ pub(super) trait Scheme: Clone + Send + 'static {
         (Role::Log, NOBODY)
     }
 
-    /// A recovery has taken up log blocks, in the order in which they were begun; none of them can be written any further.
-    /// Takes them over, and merges what the scheme cannot go on with. When that is done.
+    /// A recovery has taken up log blocks, in the order in which they were begun; none of them can be written any
+    /// further. Takes them over, and merges those that the scheme cannot go on with. When that is done.
     ///
     /// # Errors
     /// [`FtlError::Full`]: no block is left for a merge.
@@ -123,10 +123,10 @@ pub(super) trait Scheme: Clone + Send + 'static {
         Ok(Step::Nothing)
     }
 
-    /// What it keeps in RAM.
+    /// Its RAM.
     fn ram(&self, ledger: &mut RamLedger);
 
-    /// What it counts of its own.
+    /// Its own counters.
     fn counters(&self, ground: &Ground<Self::Index>, counters: &mut Vec<Counter>) {
         let _ = (ground, counters);
     }

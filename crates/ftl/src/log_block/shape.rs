@@ -73,7 +73,7 @@ impl HybridSizes {
         let shape = sizes.shape;
         let taken = [shape.reserve_blocks, shape.open_blocks, shape.fixed_blocks, shape.metadata_blocks, bad];
         let taken: u64 = taken.iter().map(|blocks| u64::from(*blocks)).sum();
-        // A logical block takes a whole one, so whatever is left is used in full.
+        // A logical block takes a whole one, so the rest is used in full.
         let usable_pages = sizes.layout.logical_pages(u64::from(geometry.blocks()).saturating_sub(taken));
         if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
             return Err(FtlError::DoesNotFit {
@@ -85,7 +85,7 @@ impl HybridSizes {
                     unidentified_blocks: 0,
                 },
                 usable_pages,
-                // Rounded down, so that what is printed fits.
+                // Rounded down, so that the printed number fits.
                 largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
             });
         }

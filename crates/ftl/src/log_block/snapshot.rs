@@ -53,7 +53,7 @@ pub(super) fn pages_at_most(geometry: &Geometry, parts: u32, log_blocks: u32) ->
     pages_of(geometry, words_of(geometry, parts, log_blocks)) + 1
 }
 
-/// What a snapshot says.
+/// The content of a snapshot.
 pub(super) struct Snapshot {
     words: Vec<u32>,
     parts: usize,

@@ -134,7 +134,7 @@ impl TrimTable {
         }
     }
 
-    /// A merge has carried out what was trimmed of a logical block.
+    /// A merge has carried out the trims of a logical block.
     pub(super) fn drop(&mut self, logical_block: u32) {
         if self.has(logical_block) {
             self.has[logical_block as usize / 8] &= !(1 << (logical_block % 8));
@@ -165,7 +165,7 @@ impl TrimTable {
         }
     }
 
-    /// What was pending of a page is on flash.
+    /// The pending trims of a page are on flash.
     pub(super) fn written(&mut self, page: u32) {
         self.pending[page as usize] = false;
     }
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(again.is_trimmed(logical_block, offset), table.is_trimmed(logical_block, offset));
         }
         assert_eq!(again.entry(39).unwrap().version, 1 << 40);
-        // What was merged since is void.
+        // Trims merged since are void.
         again.restore(0, &page, |logical_block, version| logical_block == 3 && version <= 7);
         assert!(!again.has(3) && again.has(39) && again.pending().next().is_none());
     }

@@ -89,7 +89,7 @@ impl Failures {
         FtlError::Full { bad_blocks: self.bad + (self.failing.len() + self.retiring.len()) as u32 }
     }
 
-    /// What the lists take in RAM.
+    /// RAM of the lists.
     pub(crate) fn bytes(&self) -> usize {
         (self.failing.capacity() + 3 * self.retiring.capacity()) * size_of::<Block>()
     }

@@ -66,7 +66,7 @@ impl FreePool {
         block
     }
 
-    /// What the queues take in RAM.
+    /// RAM of the queues.
     pub(crate) fn bytes(&self) -> usize {
         self.queues.iter().map(VecDeque::capacity).sum::<usize>() * size_of::<Block>()
     }

@@ -29,7 +29,7 @@ pub(crate) trait FindPages<N: Nand> {
     /// Where a logical page is, and when that is known.
     fn find(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Sought, Time);
 
-    /// What a recovery has read at a page and could not write elsewhere.
+    /// The reading of a page that a recovery could not write elsewhere.
     #[inline]
     fn kept(&self, page: Page) -> Option<Content<'_>> {
         let _ = page;

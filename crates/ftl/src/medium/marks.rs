@@ -56,7 +56,7 @@ impl Owner {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SpareMarks(u32);
 
-/// What a user page that points back took the place of.
+/// The page whose place a user page took that points back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PointsBack {
     /// No page.

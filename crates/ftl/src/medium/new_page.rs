@@ -3,7 +3,7 @@
 use super::marks::SpareMarks;
 use phelsuma_nand::{Content, Kind};
 
-/// What a page to be programmed carries.
+/// The content of a page to be programmed.
 pub(crate) struct NewPage<'a> {
     pub(crate) kind: Kind,
     pub(crate) key: u32,

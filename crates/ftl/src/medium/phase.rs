@@ -2,10 +2,10 @@
 
 use phelsuma_nand::Purpose;
 
-/// What a drive is at.
+/// The phase of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
-    /// A recovery is at work: what it writes says so.
+    /// A recovery is at work: its writes are labelled so.
     Mounting,
     /// The host is served.
     Serving,

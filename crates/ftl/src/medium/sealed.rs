@@ -30,7 +30,8 @@ pub(crate) fn take_words(words: &mut [u32], from: u64, page: &[u8]) {
     }
 }
 
-/// What a seal says: the moment after which the saved pages were written; and how many pages of the drive are live.
+/// The content of a seal: the moment after which the saved pages were written, and how many pages of the drive are
+/// live.
 pub(crate) fn sealed(seal: &[u8]) -> Option<(u64, u64)> {
     let word = |from: usize| Some(u64::from_le_bytes(seal.get(from..from + 8)?.try_into().ok()?));
     Some((word(0)?, word(8)?))

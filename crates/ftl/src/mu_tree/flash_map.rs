@@ -195,7 +195,7 @@ impl Ground {
             self.close(nand);
         }
         loop {
-            // What is held is taken where there is nothing else: a map that opens is worth more.
+            // Held blocks are taken where there is nothing else: a map that opens is worth more.
             let at = self.free.iter().position(|index| !self.held.contains(index)).unwrap_or(0);
             let index = self.free.remove(at).ok_or(FlashMapError::Full)?;
             debug_assert!(self.uses[index].1 == Use::Free, "a block that is not free is opened");
@@ -260,7 +260,7 @@ macro_rules! store {
 }
 
 impl FlashMap {
-    /// An empty map on these blocks. What was on them is gone.
+    /// An empty map on these blocks. Their old content is gone.
     ///
     /// # Errors
     /// Pages are too small, or too few blocks are good.
@@ -288,7 +288,7 @@ impl FlashMap {
         let page_bytes = nand.geometry().page_bytes();
         let tree = MuTree::new(page_bytes as usize, caches.read_pages, caches.write_pages);
         let tree = tree.ok_or(FlashMapError::TooSmall(page_bytes))?;
-        // A collection writes a block's pages, and what the write cache holds.
+        // A collection writes a block's pages, and the content of the write cache.
         let reserve = 2 + caches.write_pages.div_ceil(nand.geometry().pages_per_block() as usize);
         Ok(Self { tree, ground: Ground::new(nand, blocks), reserve })
     }

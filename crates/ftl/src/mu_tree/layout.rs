@@ -182,8 +182,7 @@ pub(super) fn child_of(entries: &[Entry], key: u32) -> usize {
 }
 
 impl Layout {
-    /// Whether a page that was read from flash is one of a tree: what the header says fits, keys ascend, and children are
-    /// pages.
+    /// Whether a page that was read from flash is one of a tree: the header fits, keys ascend, and children are pages.
     pub(super) fn is_page(&self, bytes: &[u8]) -> bool {
         let height = bytes.get(2).copied().map_or(0, usize::from);
         if bytes.len() != self.page_bytes || half(bytes, 0) != usize::from(self.magic()) || height > self.height_max() {

@@ -134,7 +134,7 @@ impl PlainTree {
                     stale.push(page);
                     entries = parent;
                     let index = child_of(&entries, key);
-                    // The lowest key below a child stays what it was.
+                    // The lowest key below a child stays the same.
                     children[0].0 = entries[index].0;
                     entries.splice(index..=index, children);
                 }

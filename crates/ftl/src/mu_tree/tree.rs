@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// What a tree has done.
+/// Counters of a tree.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct TreeCounts {
     /// Inserts, updates and removals that changed something, and pages moved.
@@ -128,7 +128,7 @@ impl MuTree {
         self.caches.waiting()
     }
 
-    /// What it has done so far.
+    /// Its counters so far.
     pub fn counts(&self) -> TreeCounts {
         TreeCounts { reads: self.caches.reads, hits: self.caches.hits, ..self.counts }
     }

@@ -246,7 +246,7 @@ impl MuTree {
         let Some(at) = self.path[level].get(beside).map(|(_, at)| *at as u32) else { return Ok(()) };
         let layout = self.caches.layout;
         let node = layout.node(self.caches.page(store, at, level)?, level);
-        // What is in the same page is named from elsewhere now.
+        // The other nodes of the same page are named from elsewhere now.
         let entries = node.iter().map(|(key, child)| (key, if level > 1 && child == HERE { at.into() } else { child }));
         let mut entries: Vec<Entry> = entries.collect();
         if level == 1 {
@@ -294,7 +294,7 @@ impl MuTree {
     /// Programs everything that is in the write cache, the root last.
     ///
     /// # Errors
-    /// A page could not be written. The tree is as it was; what was programmed already is not programmed again.
+    /// A page could not be written. The tree is as it was; pages that were programmed already are not programmed again.
     pub fn flush<S: PageStore>(&mut self, store: &mut S) -> Result<(), TreeError<S::Error>> {
         let Some(root) = self.root.filter(|root| root & CACHED != 0) else { return Ok(()) };
         let root = self.flush_page(store, root, self.height)?;

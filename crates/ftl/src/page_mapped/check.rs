@@ -13,7 +13,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
-/// A set of pages, a bit each: lists of them would be what a large drive takes most memory for.
+/// A set of pages, a bit each: lists of them would take most of a large drive's memory.
 struct PageSet {
     bits: Vec<u64>,
     len: u64,
@@ -46,11 +46,11 @@ impl PageSet {
     }
 }
 
-/// What the check gathers on its way.
+/// The findings of the check on its way.
 struct Checked {
     geometry: Geometry,
     findings: Vec<Finding>,
-    /// Pages that may count as live, by what the mapping says.
+    /// Pages that may count as live, by the mapping.
     mapped: PageSet,
     /// How many of them, and pages of metadata, are in each block.
     live: Vec<u16>,
@@ -76,7 +76,7 @@ impl Checked {
         &mut self.live[self.geometry.block_of(page).index()]
     }
 
-    /// What the mapping or the validity store named may have been given up.
+    /// A page that the mapping or the validity store named may have been given up.
     fn may_be_given_up(&mut self, page: Page) {
         self.given_up[self.geometry.block_of(page).index()] += 1;
     }
@@ -86,7 +86,7 @@ impl Checked {
     }
 }
 
-/// What a spare area says, as it stands.
+/// The content of a spare area, as it stands.
 fn spare_of<N: Nand>(nand: &mut N, page: Page) -> SpareRead {
     nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0
 }
@@ -203,8 +203,8 @@ impl PageMapped {
         }
     }
 
-    /// What is mapped is valid, and what is valid is mapped. Counters go with validity: where they do not, it is another
-    /// finding.
+    /// Every mapped page is valid, and every valid page is mapped. Counters go with validity: where they do not, it is
+    /// another finding.
     fn check_validity<N: Nand>(&mut self, nand: &mut N, valid: &PageSet, checked: &mut Checked) {
         let only_mapped = checked.mapped.without(valid).collect::<Vec<Page>>();
         let only_valid = valid.without(&checked.mapped).collect::<Vec<Page>>();
@@ -239,7 +239,7 @@ impl PageMapped {
         }
     }
 
-    /// Blocks are counted as what is live in them, and used for what they hold.
+    /// Counters of blocks are their live pages, and uses of blocks fit their content.
     fn check_blocks(&self, checked: &mut Checked) {
         let mut free = 0;
         for block in (0..checked.geometry.blocks()).map(Block) {
@@ -276,7 +276,8 @@ impl PageMapped {
         }
     }
 
-    /// Whether what must be counted is, and what a sample says of the rest, where each block has so many live pages.
+    /// Whether all blocks are counted that must be, and what a sample says of the rest, where each block has so many
+    /// live pages.
     fn check_sample(&self, live: &[u16], findings: &mut Vec<Finding>) {
         let counters = &self.blocks.counters;
         let Some(sample) = counters.sample() else { return };

@@ -73,7 +73,7 @@ impl PageMapped {
                     unidentified_from = self.mapping.synchronize_next(io, from, &mut self.before)?;
                     self.settle(nand, at)?;
                 }
-                // Perhaps most of what is counted as live was named by a part of the table that is lost.
+                // Perhaps most pages that count as live were named by a part of the table that is lost.
                 None if self.recount(nand, at) => {}
                 None => return Err(self.blocks.full()),
             }
@@ -84,8 +84,8 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Whether enough blocks are left for what is live: where too many have gone bad, collection would move full blocks
-    /// in circles and wear out the rest.
+    /// Whether enough blocks are left for the live pages. Where too many have gone bad, collection would move full
+    /// blocks in circles and wear out the rest.
     fn can_gain(&self, victim: Block) -> bool {
         // Where pages are given up, each collection costs a page of the log.
         let costs = u32::from(self.durability.points_back() && self.mapping.is_damaged());
@@ -191,7 +191,7 @@ impl PageMapped {
         let mut done = match moved {
             Ok(done) => done,
             Err(error) => {
-                // What is left in it can be collected when there is room again.
+                // The rest of it can be collected when there is room again.
                 self.blocks.close(&mut self.durability, victim, stream);
                 return Err(error);
             }
@@ -212,7 +212,7 @@ impl PageMapped {
         Ok(done)
     }
 
-    /// Has the owner of a block of metadata move what is live in it.
+    /// Has the owner of a block of metadata move its live pages.
     fn move_metadata<N: Nand>(&mut self, nand: &mut N, victim: Block, stream: u8, at: Time) -> Result<Time, FtlError> {
         let (moved, done) = if stream == self.streams.mapping {
             let io = mapping_io!(self, nand, at);

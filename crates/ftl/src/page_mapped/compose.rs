@@ -95,7 +95,7 @@ pub(super) fn parts_of(geometry: &Geometry, config: &PageConfig) -> Result<(AnyM
     Ok((mapping, validity))
 }
 
-/// What a drive's scheme keeps while it serves, and what it needs of the mapping and the validity store.
+/// The state of a drive's scheme while it serves, and its needs of the mapping and the validity store.
 pub(super) fn scheme_of(
     geometry: &Geometry,
     config: &PageConfig,

@@ -141,7 +141,7 @@ impl Directory {
                     buffer.extend_from_slice(bytes);
                     Some(io.append_copy(&spare, buffer)?)
                 }
-                // Gone: what it held cannot be had from here any more, and stays unreadable.
+                // Gone: its content cannot be had from here any more, and stays unreadable.
                 _ => None,
             };
             copied += u64::from(to.is_some());

@@ -10,7 +10,7 @@ use crate::medium::marks::{PointsBack, SpareMarks};
 use phelsuma_nand::{Block, LogicalPage, Nand, Time};
 
 impl PageMapped {
-    /// What the spare area of a page is to say that the host writes now.
+    /// The marks for the spare area of a page that the host writes now.
     #[inline]
     pub(super) fn marks_of(&mut self, key: LogicalPage) -> SpareMarks {
         if self.durability.points_back() { self.point_back(self.mapping.last_place(key)) } else { SpareMarks::NONE }
@@ -61,7 +61,7 @@ impl PageMapped {
     /// Logical pages were trimmed.
     pub(super) fn pages_trimmed(&mut self) {
         if self.durability.points_back() && self.mapping.is_damaged() {
-            // What was mislaid may be among what was trimmed.
+            // A mislaid page may be among the trimmed ones.
             self.validity.set_damaged();
         }
     }

@@ -19,7 +19,7 @@ use phelsuma_nand::{Block, LogicalPage, Nand, Purpose, Time};
 #[derive(Clone)]
 pub(super) struct Mending {
     ftl: PageMapped,
-    /// What it is mounted with.
+    /// The configuration that it is mounted with.
     config: PageConfig,
     /// What counters had come to before, where they began anew.
     carried: Vec<Counter>,

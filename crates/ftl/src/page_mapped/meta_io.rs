@@ -59,7 +59,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.blocks.geometry()
     }
 
-    /// A page of this part's, if it is what the part takes it for: what is done next starts when it is there.
+    /// A page of this part's, if it has the kind and key that the part expects. The next operation starts when it is
+    /// there.
     #[inline]
     pub(crate) fn read(&mut self, page: Page, kind: Kind, key: u32) -> Option<&[u8]> {
         self.read_version(page, kind, key).map(|(bytes, _)| bytes)
@@ -179,7 +180,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.durability.synchronized(self.blocks, version);
     }
 
-    /// From where on a recovery would have to scan that began with what is written from now on.
+    /// From where on a recovery would have to scan that begins with the writes from now on.
     pub(crate) fn scan_from_now(&self) -> ScanFrom {
         ScanFrom::now(self.blocks)
     }
@@ -195,7 +196,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.geometry().contains(page) && self.blocks.is_in_use(self.geometry().block_of(page))
     }
 
-    /// What a block is used for.
+    /// The use of a block.
     pub(crate) fn use_of(&self, block: Block) -> BlockUse {
         self.blocks.use_of(block)
     }
@@ -240,7 +241,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.now
     }
 
-    /// What was done here so far; counting begins anew.
+    /// The operations here so far; counting begins anew.
     pub(crate) fn take_counts(&mut self) -> Unreported {
         self.durability.mounting().map(|mounting| core::mem::take(&mut mounting.counts)).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! The flash that a part of an FTL needs for itself. Each part says so where it is; `shape.rs` adds it up.
 
-/// What a part needs of the flash for itself.
+/// A part's own needs of flash.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Needs {
     /// Pages of metadata that can be live at a time.

@@ -18,7 +18,7 @@ use phelsuma_nand::{Block, Page};
 /// The configuration of an FTL of this family.
 pub(super) type PageConfig = crate::Config<PageParts>;
 
-/// What a page-mapped FTL counts besides flash operations.
+/// Counters of a page-mapped FTL besides those of flash operations.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct PageTally {
     pub(super) collections: u64,

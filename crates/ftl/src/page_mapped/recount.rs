@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
 impl PageMapped {
-    /// Has the counters take for live what the table names, if a part of that is lost. Whether any block has fewer live
-    /// pages than was thought.
+    /// Has the counters take for live the pages that the table names, if a part of that is lost. Whether any block has
+    /// fewer live pages than was thought.
     ///
     /// All stale pages that the mapping can still identify must have been reported: each is dropped once.
     pub(super) fn recount<N: Nand>(&mut self, nand: &mut N, at: Time) -> bool {

@@ -19,7 +19,7 @@ impl PageMapped {
     pub(super) fn sought((place, found): (Place, Time), at: Time) -> (Sought, Time) {
         match place {
             Place::At(page) => (Sought::At(page), found),
-            // What is not read is answered at once.
+            // A page that is not read is answered at once.
             Place::Lost => (Sought::Lost, at),
             Place::Nowhere | Place::Trimmed => (Sought::Nowhere, at),
         }

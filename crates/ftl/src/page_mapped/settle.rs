@@ -10,7 +10,7 @@ use crate::blocks::Item;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
 impl<M: Mapping, V: Validity> PageMapped<M, V> {
-    /// Passes on what has happened to blocks.
+    /// Passes on events of blocks.
     #[inline]
     pub(super) fn hear_news<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         if self.blocks.news.is_empty() { Ok(()) } else { self.pass_on_news(nand, at) }
@@ -85,7 +85,7 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         self.victim.invalidated(&self.blocks.counters, block);
     }
 
-    /// Passes on what the mapping has done: the pages that it found to be stale, and what happened to blocks.
+    /// Passes on the results of the mapping: the pages that it found to be stale, and events of blocks.
     #[inline]
     pub(super) fn settle<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         // Erases first: a flush of Gecko's buffer that a stale page brings about must include all of them.

@@ -17,7 +17,7 @@ pub(super) struct Sorting {
     pub(super) asks: Asks,
 }
 
-/// What a drive's policies are made for. The request may be for an impossible drive: it has no more logical pages than
+/// The context of a drive's policies. The request may be for an impossible drive: it has no more logical pages than
 /// pages.
 pub(super) fn context(geometry: &Geometry, config: &PageConfig) -> Context {
     Context {

@@ -42,7 +42,7 @@ pub struct HostWrite {
     /// The content of the old copy's spare area, for those that request it ([`Asks::old_spares`]), if its place is
     /// known and it can be read.
     pub old_spare: Option<Spare>,
-    /// What the host says about the page besides its data.
+    /// The host's hint on the page.
     pub hint: Hint,
 }
 
@@ -56,7 +56,7 @@ pub struct MovedPage {
     pub from: Page,
     /// The stream that the victim was written by.
     pub stream: u8,
-    /// What the page's spare area says there.
+    /// The content of the page's spare area there.
     pub spare: Spare,
 }
 
@@ -138,12 +138,12 @@ pub trait Placement: State + PlacementCopy + Send {
         let _ = page;
     }
 
-    /// What it shows to a victim part that is made for it ([`View::of_placement`]).
+    /// Its notes for a victim part that is made for it ([`View::of_placement`]).
     fn notes(&self) -> Option<&dyn Any> {
         None
     }
 
-    /// What it has counted, each under a name that nothing else has.
+    /// Its counters, each under a name that nothing else has.
     fn counters(&self, out: &mut Vec<Counter>) {
         let _ = out;
     }
@@ -168,7 +168,7 @@ impl Clone for Box<dyn Placement> {
     }
 }
 
-/// What a placement part says of itself.
+/// A placement part's statement of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementSpec {
     pub(crate) spec: Spec,
@@ -182,7 +182,8 @@ pub struct PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// The part called `name`; what it is in a line; how many streams it has, from 1 to [`STREAMS_MAX`]; how it is made.
+    /// The part called `name`, with its description in a line, its number of streams, from 1 to [`STREAMS_MAX`], and
+    /// how it is made.
     pub const fn new(
         name: &'static str,
         about: &'static str,

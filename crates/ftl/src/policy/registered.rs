@@ -3,7 +3,7 @@
 use super::{PlacementSpec, VictimSpec, placements as of_placement, victims as of_victim};
 use alloc::vec::Vec;
 
-/// What was brought along.
+/// The policies of another crate's `main`.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Brought {
     pub(crate) victims: Vec<&'static VictimSpec>,
@@ -19,7 +19,8 @@ pub(crate) fn bring(brought: Brought) -> bool {
     BROUGHT.set(brought).is_ok()
 }
 
-/// What was brought along. Nothing is, where there is no operating system: what is chosen by value needs no name.
+/// The policies of another crate's `main`. There are none where there is no operating system: a part that is chosen by
+/// value needs no name.
 fn brought() -> &'static Brought {
     static NOTHING: Brought = Brought { victims: Vec::new(), placements: Vec::new() };
     #[cfg(feature = "std")]

@@ -31,7 +31,7 @@ impl Value for bool {
     }
 }
 
-/// What has parameters.
+/// A thing with parameters.
 pub(crate) trait Stated: Copy {
     /// Each, and which forms have it.
     const PARAMS: &'static [(&'static [&'static str], Param)];
@@ -52,14 +52,14 @@ pub(crate) trait Stated: Copy {
     }
 }
 
-/// What is needed of another part: its name, and those that it can be.
+/// A need of another part: its name, and the values that fulfil it.
 pub(crate) type Requirement = (&'static str, &'static [&'static str]);
 
 /// A part.
 pub(crate) trait Part: Stated + Value + 'static {
     /// Which of its forms there is, as a parameter.
     const ITSELF: Param;
-    /// What it needs itself.
+    /// Its own needs.
     const NEEDS: Option<Requirement>;
 
     /// Where its value is, or that of its parameter called `name`.
@@ -104,7 +104,7 @@ macro_rules! values {
             pub(crate) const ALL: &'static [Self] = &[$(Self::$variant $(($group::DEFAULT))? $({ $($field:
                 $($default)? $($crate::spec::value_of!($kind, $crate::spec::param!($key $means $make $args $($with $value)*).default))?
             ),* })?),*];
-            /// Their words, and what they are.
+            /// Their words, and their descriptions.
             pub(crate) const EACH: (&'static [&'static str], &'static [&'static str]) = (&[$($word),*], &[$($what),*]);
 
             /// Its name.

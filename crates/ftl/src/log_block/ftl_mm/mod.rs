@@ -93,7 +93,7 @@ impl FtlMm {
         Ok((Self::of::<N>(channels?, config, drive.page_bytes()), done))
     }
 
-    /// Brings a drive up from what is on flash: its description, then all channels side by side.
+    /// Mounts a drive from its flash: its description, then all channels side by side.
     pub(crate) fn recover<N: Nand>(
         nand: &mut N,
         config: &LogConfig,

@@ -60,7 +60,7 @@ pub(super) fn check(
         logical_pages: config.logical_pages,
         set_aside: all,
         usable_pages,
-        // Rounded down, so that what is printed fits.
+        // Rounded down, so that the printed number fits.
         largest_ratio: (u128::from(usable_pages) * 10_000 / u128::from(drive.pages())) as f64 / 10_000.0,
     })
 }
@@ -71,8 +71,8 @@ pub(super) fn of_lane(lane: &Lane, config: &LogConfig, logical_pages: u32) -> Lo
     LogConfig { logical_pages, ..config.of(parts) }
 }
 
-/// What the FTL of one channel is put together from: log blocks and cached maps are dealt to the channels. Two of each are
-/// the least that any has.
+/// The parts of the FTL of one channel: log blocks and cached maps are dealt to the channels. Two of each are the least
+/// that any has.
 fn dealt_to(channel: u32, channels: u32, parts: &LogParts) -> LogParts {
     let share = |all: u32| match all {
         0 => 0,

@@ -53,8 +53,8 @@ pub(super) fn counters(each: impl Iterator<Item = Vec<Counter>>) -> Vec<Counter>
     all
 }
 
-/// Recoveries side by side after what is in `first`: operations are sums, and times are those of the recovery that was
-/// ready last, so that they add up to what the drive took.
+/// Recoveries side by side after `first`. Operations are sums. Times are those of the recovery that was ready last, so
+/// that they add up to the drive's time.
 pub(super) fn reports(first: RecoveryReport, each: Vec<RecoveryReport>) -> RecoveryReport {
     debug_assert!(
         each.iter().all(|report| report.done >= first.done),

@@ -24,10 +24,10 @@ struct Row {
     offered: Option<(u32, u64)>,
 }
 
-/// A log block that may be merged: what it costs, when it was begun, and its slot.
+/// A log block that may be merged: its cost, when it was begun, and its slot.
 pub(super) type MergeCandidate = (Cost, u64, u32);
 
-/// What the table says of a log block: where degrees are the same, one without overflow is the cheaper.
+/// The table's cost of a log block: where degrees are the same, one without overflow is the cheaper.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in super::super) struct Cost {
     pub(in super::super) degree: u32,
@@ -105,7 +105,7 @@ impl MergeCostTable {
         self.candidates[group as usize].iter().copied()
     }
 
-    /// What a log block costs has changed.
+    /// The cost of a log block has changed.
     fn moved(&mut self, slot: u32, before: Cost) {
         let now = self.cost(slot);
         if let Some((group, first_seq)) = self.rows[slot as usize].offered {
@@ -199,7 +199,7 @@ mod tests {
         assert!(!table.cost(0).is_dead());
         table.open(0);
         assert!(table.cost(0).is_dead());
-        // In the order of those that may be merged it moves with what it costs.
+        // In the order of those that may be merged it moves with its cost.
         table.open(1);
         [5, 6].into_iter().for_each(|logical_block| table.entered(1, logical_block));
         table.entered(0, 7);

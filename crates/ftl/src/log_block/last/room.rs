@@ -7,7 +7,7 @@ use crate::log_block::ground::Ground;
 use crate::log_block::pool::Role;
 use phelsuma_nand::{Nand, Time};
 
-/// What a log block is needed for.
+/// The reason for which a log block is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Need {
     /// Sequential writes of a logical block.

@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Time};
 
 impl Last {
-    /// A sequential request goes on with `key`: copies what it skips in the log blocks of that segment.
+    /// A sequential request goes on with `key`: copies the pages that it skips in the log blocks of that segment.
     pub(super) fn copy_skipped<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,

@@ -19,7 +19,7 @@ use phelsuma_nand::{Geometry, Time};
 pub(super) struct OpenLogBlock {
     /// [`NONE`] where there is none.
     pub(super) slot: u32,
-    /// By page: the version of what was written there, for the summary.
+    /// By page: the version of its data, for the summary.
     pub(super) versions: Vec<u64>,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
         && (geometry.pages_per_block() as usize - 1) * ENTRY_BYTES <= geometry.page_bytes() as usize
 }
 
-/// What a summary page says: by page, the logical page with its version where there is one.
+/// The content of a summary page: by page, the logical page with its version where there is one.
 fn decode(page: &[u8], pages: u32) -> impl Iterator<Item = (u32, Option<(u32, u64)>)> + '_ {
     (0..pages).zip(page.chunks_exact(ENTRY_BYTES)).map(|(index, b)| {
         let key = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);

@@ -131,7 +131,8 @@ fn is_snapshot(spare: &Spare) -> bool {
     spare.kind == Kind::Map && Role::of(spare.stream).0 == Some(Role::Snapshot)
 }
 
-/// The last page of a block whose spare area says anything. What is blank is its end: pages are written one after the other.
+/// The last page of a block whose spare area says anything. The first blank page is its end: pages are written one
+/// after the other.
 fn last_written<F, N: Nand>(session: &mut Session<'_, F, N>, block: Block) -> Option<(Page, Spare)> {
     let geometry = *session.nand.geometry();
     let mut last = None;

@@ -38,9 +38,9 @@ pub(super) struct MapParts {
 /// What map pages say of the oldest log block.
 #[derive(Default)]
 struct OldestLog {
-    /// Of those that are certain the newest: its version, and what it says.
+    /// Of those that are certain the newest: its version, and its content.
     certain: Option<(u64, u64)>,
-    /// What the versions before say, of those that are not.
+    /// The content of the versions before, of those that are not.
     older: Option<u64>,
 }
 
@@ -154,7 +154,7 @@ impl OldestLog {
 }
 
 impl<I: LogIndex> Ground<I> {
-    /// Takes over a page of trims, but for what a merge has carried out since.
+    /// Takes over a page of the table of trims, but for trims that a merge has carried out since.
     pub(super) fn restore_trims(&mut self, page: u32, bytes: &[u8]) {
         let data = &self.data;
         let logical_blocks = data.logical_blocks();
@@ -164,7 +164,7 @@ impl<I: LogIndex> Ground<I> {
     }
 }
 
-/// Takes over a page of the block map, but for blocks that are what it says no longer.
+/// Takes over a page of the block map, but for blocks that have another use by now.
 fn restore_entries<I: LogIndex, N: Nand>(session: &mut Session<'_, Ground<I>, N>, scan: &SpareScan, read: &ReadPart) {
     let (newest, bytes) = &read.newest;
     let decoded: Vec<Certain> = session.ftl.data.decode(&session.ftl.geometry, read.part, bytes).collect();

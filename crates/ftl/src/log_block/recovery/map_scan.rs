@@ -19,7 +19,7 @@ pub(in super::super) struct PartVersion {
     pub(in super::super) page: Page,
 }
 
-/// What was read of a part.
+/// The readings of a part.
 pub(in super::super) struct ReadPart {
     pub(in super::super) part: u32,
     pub(in super::super) newest: (PartVersion, Vec<u8>),
@@ -46,7 +46,8 @@ pub(in super::super) struct MapScan {
 }
 
 impl MapScan {
-    /// Reads the spare areas of a map block. Map pages are written one after the other, so what is blank is its end.
+    /// Reads the spare areas of a map block. Map pages are written one after the other, so the first blank page is its
+    /// end.
     pub(in super::super) fn block<F: Mapped, N: Nand>(
         &mut self,
         session: &mut Session<'_, F, N>,

@@ -101,7 +101,7 @@ impl<S: Scheme> Hybrid<S> {
 }
 
 impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
-    /// What the first spare area of every block says.
+    /// The first spare area of every block.
     fn first_pages(&mut self, usable: &[Block]) -> SpareScan {
         self.steps.begin("read the first spare area of every block");
         let pool = &mut self.ftl.ground.pool;
@@ -149,8 +149,8 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
         let before = self.ftl.ground.tally;
         match self.write_anew(&map, &suspects, held) {
             Ok(()) => self.ftl.ground.kept.0 = Vec::new(),
-            // Blocks have grown bad faster than merges could make up for: what is there can be read, and what was read and
-            // may never be again is read from RAM.
+            // Blocks have grown bad faster than merges could make up for. What is there can be read. Pages that may
+            // never be readable again are read from RAM.
             Err(FtlError::Full { .. }) => self.ftl.ground.stop_writing(),
             Err(error) => return Err(error),
         }

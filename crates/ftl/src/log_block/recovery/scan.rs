@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, PageRead, Spare, SpareRead};
 
-/// What a block's first readable page says.
+/// The content of a block's first readable page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Seen {
     /// It is blank, or nothing in it can be read, or it cannot be identified: it holds nothing that counts.

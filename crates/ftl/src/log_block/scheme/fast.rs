@@ -136,7 +136,7 @@ impl Scheme for Fast {
         }
     }
 
-    /// What was the sequential log block is one like any other from now on.
+    /// The former sequential log block is one like any other from now on.
     fn recovered<N: Nand>(
         &mut self,
         ground: &mut Ground<HashIndex>,

@@ -112,7 +112,7 @@ impl Superblocks {
         let Some((victim, live)) = self.superblocks[n].emptiest() else { return Err(self.pool.full()) };
         if let Some(cold) = self.superblocks[n].cold {
             if live > self.superblocks[n].room(cold) {
-                // What is left of it the host writes.
+                // The host writes the rest of it.
                 self.superblocks[n].hot = self.superblocks[n].cold.take();
                 return Ok(at);
             }
@@ -136,7 +136,7 @@ impl Superblocks {
         let (n, mut at) = (superblock as usize, at);
         let this = &mut self.superblocks[n];
         let before = this.len();
-        // What the host has left room in takes what is live.
+        // The block in which the host has left room takes the live pages.
         let Some((target, _)) = this.cost_of_a_block() else { return Ok(at) };
         (this.cold, this.hot) = (target, None);
         // Each round empties a block that was there.
@@ -197,7 +197,7 @@ impl Superblocks {
         done
     }
 
-    /// Copies what is live in a block. Whether a fresh one was taken for it.
+    /// Copies the live pages of a block. Whether a fresh one was taken for it.
     fn move_live<N: Nand>(
         &mut self,
         nand: &mut N,

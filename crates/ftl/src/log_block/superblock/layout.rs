@@ -153,7 +153,7 @@ impl SuperblockSizes {
                     unidentified_blocks: 0,
                 },
                 usable_pages,
-                // Rounded down, so that what is printed fits.
+                // Rounded down, so that the printed number fits.
                 largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
             });
         }

@@ -172,7 +172,7 @@ impl<N: Nand> Ftl<N> for Superblocks {
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<Finding> {
-        // Asking changes what is cached: that is left to the copy.
+        // The check changes caches: it is left to the copy.
         self.clone().findings(nand, &Lane::whole(&self.geometry))
     }
 }

@@ -33,7 +33,7 @@ struct FlushTally {
 /// Why translation pages are flushed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FlushCause {
-    /// PAGE and REQ: what the host has written is to be acknowledged.
+    /// PAGE and REQ: host writes are to be acknowledged.
     Host,
     /// TIMEOUT.
     Timeout,
@@ -52,13 +52,12 @@ enum Known {
     InTranslationPages,
 }
 
-/// What is to be flushed, and when.
+/// The flushes that are due, and when.
 #[derive(Clone, Debug)]
 pub(crate) struct Integrity {
     method: IntegrityPart,
     known: Known,
-    /// Translation pages of what the host has written with REQ and is not acknowledged yet: those of them that are
-    /// dirty.
+    /// Translation pages of host writes with REQ that are not acknowledged yet: those of them that are dirty.
     request: Range<u32>,
     /// When the oldest change was made that TIMEOUT has not flushed.
     changed: Option<Time>,
@@ -136,7 +135,7 @@ impl Integrity {
         self.known == Known::InTranslationPages
     }
 
-    /// Whether what is acknowledged is safe only when it is flushed.
+    /// Whether acknowledged writes are safe only when they are flushed.
     pub(crate) fn is_safe_when_flushed(&self) -> bool {
         self.known == Known::InTranslationPages && !self.method.acknowledges_what_is_mapped()
     }
@@ -169,7 +168,7 @@ impl Integrity {
         self.method == IntegrityPart::NoFlush && self.known == Known::All
     }
 
-    /// With the list of what was moved, which takes `moved` bytes.
+    /// With the list of moved pages, which takes `moved` bytes.
     pub(super) fn ram(&self, moved: u64, ledger: &mut RamLedger) {
         if self.is_plain() {
             return;

@@ -57,7 +57,7 @@ pub(crate) enum Survival {
     Fast(FastRecovery),
 }
 
-/// How a drive survives a power cut: by which scheme, and what a recovery keeps in mind while it is at work.
+/// How a drive survives a power cut: its scheme, and the state of a recovery while it is at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Durability {
     scheme: Survival,
@@ -83,7 +83,7 @@ impl Durability {
         self.mounting = Some(Box::default());
     }
 
-    /// What the recovery that is at work keeps in mind, if one is.
+    /// The state of the recovery that is at work, if one is.
     #[inline]
     pub(crate) fn mounting(&mut self) -> Option<&mut Mounting> {
         self.mounting.as_deref_mut()
@@ -108,7 +108,7 @@ impl Durability {
         matches!(self.scheme, Survival::Fast(_))
     }
 
-    /// A translation page, not flushed yet, of what was moved out of victims.
+    /// A translation page of pages that were moved out of victims, not flushed yet.
     pub(crate) fn moved_to_flush(&self) -> Option<u32> {
         match &self.scheme {
             Survival::Fast(fast) => fast.next(),

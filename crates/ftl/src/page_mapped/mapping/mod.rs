@@ -88,7 +88,7 @@ pub(crate) enum LastPlace {
     Mislaid,
 }
 
-/// What was there before a logical page was written.
+/// The place of a logical page before it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Before {
     /// This.
@@ -97,7 +97,7 @@ pub(crate) enum Before {
     Unidentified,
 }
 
-/// What is to become of a page in a victim.
+/// The verdict on a page in a victim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Judgement {
     /// It is moved.
@@ -108,7 +108,7 @@ pub(crate) enum Judgement {
 
 /// The mapping part of a page-mapped FTL.
 ///
-/// What a part does not say is so of a table that is in RAM as a whole.
+/// The defaults are those of a table that is in RAM as a whole.
 pub(crate) trait Mapping: Clone {
     /// Why it uses the flash.
     fn purpose(&self) -> Purpose {
@@ -192,8 +192,8 @@ pub(crate) trait Mapping: Clone {
     /// `key`'s page has been moved out of a victim, or was lost there.
     fn moved(&mut self, key: LogicalPage, place: Place);
 
-    /// What is to become of a page of a victim that validity takes for live and that says it is `key`'s. A stale
-    /// one is identified by that: what the mapping had noted to report it later is cleared.
+    /// The verdict on a page of a victim that validity takes for live and that says it is `key`'s. A stale one is
+    /// identified by that: the mapping's note to report it later is cleared.
     fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement;
 
     /// Whose page `page` is, for one that cannot say so itself. Looks at everything.
@@ -225,7 +225,7 @@ pub(crate) trait Mapping: Clone {
         false
     }
 
-    /// Whether what is trimmed stands in tombstone pages, which can go bad.
+    /// Whether trims stand in tombstones, which can go bad.
     #[inline]
     fn has_tombstones(&self) -> bool {
         false
@@ -319,9 +319,9 @@ pub(crate) trait Mapping: Clone {
         None
     }
 
-    /// What it keeps in RAM.
+    /// Its RAM.
     fn ram(&self, ledger: &mut RamLedger);
 
-    /// What it has counted.
+    /// Its counters.
     fn counters(&self, out: &mut Vec<Counter>);
 }

@@ -184,7 +184,7 @@ impl BitmapCache {
         result = result.and_then(|()| self.add(io, key, bits));
         self.flushed += done;
         if result.is_err() {
-            // They stay: what is in the tree as well does no harm.
+            // They stay: extents that are in the tree as well do no harm.
             for stale in extents {
                 let bucket = self.bucket(geometry.block_of(Page(stale.first())));
                 self.push(bucket, stale);
@@ -222,7 +222,7 @@ impl BitmapCache {
         self.dropped += self.take(self.bucket(block), Some(block)).len() as u64;
     }
 
-    /// What is stale in a part of a block, by the tree and the cache.
+    /// The stale pages in a part of a block, by the tree and the cache.
     fn stale<N: Nand>(&self, io: &mut MetaIo<'_, N>, block: Block, part: u32) -> Result<u32, FtlError> {
         let key = bitmap_key(&self.geometry, block, part);
         let mut bits = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0) as u32;

@@ -55,7 +55,7 @@ impl FlashBitmap {
         }
     }
 
-    /// What it needs of the flash where one collection can report so many pages as stale: each is a program.
+    /// Its needs of flash where one collection can report so many pages as stale: each is a program.
     ///
     /// # Errors
     /// A page has no room for the bits of a block.
@@ -83,7 +83,7 @@ impl FlashBitmap {
         first
     }
 
-    /// Reads a bitmap page, applies what is pending, and `change`, and writes it.
+    /// Reads a bitmap page, applies the pending reports, and `change`, and writes it.
     fn update<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -153,8 +153,8 @@ impl FlashBitmap {
         Ok(())
     }
 
-    /// It is known of all blocks in `live` which of their pages are: writes the bitmap anew. What is in no such block
-    /// does not matter, since it is erased before it is used. How many pages were written.
+    /// Of all blocks in `live` it is known which of their pages are: writes the bitmap anew. Pages in other blocks do
+    /// not matter, since those are erased before they are used. How many pages were written.
     pub(crate) fn rebuild<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,

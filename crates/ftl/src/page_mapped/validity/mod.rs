@@ -25,7 +25,7 @@ use crate::{Counter, FtlError, GeckoLook, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
-/// What a store's answer about a block is worth.
+/// The worth of a store's answer about a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     /// The pages given are the programmed user pages that it takes for live.
@@ -38,7 +38,7 @@ pub(crate) enum Answer {
 
 /// The validity part of a page-mapped FTL.
 ///
-/// What a part does not say is so of a bitmap in RAM.
+/// The defaults are those of a bitmap in RAM.
 pub(crate) trait Validity: Clone {
     /// What its pages are on flash.
     fn kind(&self) -> Kind {
@@ -64,13 +64,13 @@ pub(crate) trait Validity: Clone {
     #[inline]
     fn leave(&mut self, _geometry: &Geometry, _page: Page) {}
 
-    /// Whatever a failed program left at `page` is not live.
+    /// A page that a failed program left at `page` is not live.
     ///
     /// # Errors
     /// No block is left.
     fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError>;
 
-    /// `block` was erased: what was known of its pages is void.
+    /// `block` was erased: older entries of its pages are void.
     ///
     /// # Errors
     /// No block is left.
@@ -84,7 +84,7 @@ pub(crate) trait Validity: Clone {
         Ok(())
     }
 
-    /// As [`Validity::flush`], and writes down what a recovery is to begin with even where there is nothing to flush.
+    /// As [`Validity::flush`], and writes down from where a recovery is to begin even where there is nothing to flush.
     ///
     /// # Errors
     /// No block is left.
@@ -176,9 +176,9 @@ pub(crate) trait Validity: Clone {
         None
     }
 
-    /// What it keeps in RAM.
+    /// Its RAM.
     fn ram(&self, ledger: &mut RamLedger);
 
-    /// What it has counted.
+    /// Its counters.
     fn counters(&self, _out: &mut Vec<Counter>) {}
 }

@@ -36,7 +36,7 @@ impl ValidityScan {
         self.pages.iter().map(|page| page.seq).max().unwrap_or(0)
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     pub(crate) fn bytes(&self) -> usize {
         self.pages.capacity() * size_of::<StorePage>()
     }
@@ -48,7 +48,7 @@ impl ValidityScan {
     }
 }
 
-/// What the store says of a block.
+/// The store's state of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BlockValidity {
     /// Pages known to be stale.

@@ -55,7 +55,7 @@ impl Deaths {
             (self.known[block], self.sums[block]) = (0, 0);
         }
         self.dies(page);
-        // What is further away than can be waited for is never; so sums do not overflow.
+        // A moment further away than can be waited for is never; so sums do not overflow.
         let Some(death) = death.filter(|death| (1..1 << 48).contains(death)) else { return };
         let block = self.block_of(page);
         self.by_page[page.index()] = death;

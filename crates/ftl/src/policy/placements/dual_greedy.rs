@@ -71,7 +71,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 struct DualGreedy {
     threshold: u32,
     randomness: Option<Randomness>,
-    /// What the victim part sees: how it was when the last block was collected.
+    /// The victim part's view: how it was when the last block was collected.
     shown: PurelyRandom,
     hot_pages: u64,
     unknown_pages: u64,

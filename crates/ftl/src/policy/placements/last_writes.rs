@@ -39,7 +39,7 @@ impl LastWrites {
                 *hand = if *hand + 1 == moments.len() { 0 } else { *hand + 1 };
                 let age = u64::from(moments.age(write.page.index(), now));
                 moments.set(write.page.index(), now);
-                // What is further back than when this began was not seen.
+                // Writes before this began were not seen.
                 (age <= now - since).then_some(age)
             }
         }

@@ -35,7 +35,7 @@ const WINDOW: u64 = 4096;
 /// The square of how many standard deviations a difference may be by chance.
 const BY_CHANCE_SQUARED: f64 = 16.0;
 
-/// What was seen last of a page that is watched.
+/// The last observation of a page that is watched.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Seen {
     #[default]
@@ -105,7 +105,7 @@ impl Randomness {
             *seen = Seen::Written;
             return;
         }
-        // A step up or down, a thirty-second of what it is: it stays where as many go up as down.
+        // A step up or down, a thirty-second of its value: it stays where as many go up as down.
         let is_short = interval < self.median;
         let step = self.median / 32 + 1;
         self.median = if is_short { self.median - step.min(self.median) } else { self.median.saturating_add(step) };

@@ -29,14 +29,14 @@ struct Chain {
     next: u64,
 }
 
-/// What is found of a group.
+/// The findings on a group.
 #[derive(Clone, Copy, Default)]
 struct Group {
     blocks: u32,
     oldest: Option<(u64, Block)>,
 }
 
-/// Of groups with so many blocks, the last being what is left, the one that is over its limit by most.
+/// Of groups with so many blocks, the last being the rest, the one that is over its limit by most.
 fn over_by_most(blocks: &[u32], limits: &[u32]) -> Option<usize> {
     let over = |group: &usize| blocks[*group].saturating_sub(limits[*group]);
     let groups = 0..blocks.len().saturating_sub(1);

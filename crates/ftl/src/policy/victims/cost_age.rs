@@ -58,7 +58,7 @@ struct CostAge {
     score: Score,
 }
 
-/// What it costs to collect a block, over what is gained: the smaller, the better.
+/// The cost of collecting a block, over the gain: the smaller, the better.
 #[derive(Clone, Copy)]
 struct Fraction {
     cost: u64,

@@ -23,7 +23,7 @@ pub(crate) static SPEC: VictimSpec =
 #[derive(Clone, Copy)]
 struct Oracle;
 
-/// What a block is worth: L (1 - u) / u as a fraction. With v of p pages live that have s left together, L is s / v.
+/// The worth of a block: L (1 - u) / u as a fraction. With v of p pages live that have s left together, L is s / v.
 fn worth(live: u32, pages: u32, left: u64) -> (u128, u128) {
     debug_assert!(live <= pages, "a block has more live pages than pages");
     (u128::from(left) * u128::from(pages.saturating_sub(live)), u128::from(live) * u128::from(live))

@@ -60,7 +60,7 @@ impl Victim for StaticQuota {
             if emptiest.is_none_or(|(least, _)| live < least) {
                 emptiest = Some((live, block));
             }
-            // Metadata have no class: where they are collected, it is as what is emptiest.
+            // Metadata have no class: they are collected only as the emptiest block.
             let Some(class) = classes.get_mut(usize::from(stream)).filter(|_| !view.is_metadata(block)) else {
                 continue;
             };
@@ -90,8 +90,8 @@ mod tests {
         Class { blocks, live, writes, emptiest: (blocks > 0).then_some((5, Block(0))) }
     }
 
-    /// Blocks of 10 pages. 80 % of the writes to 20 % of the pages: √(80 · 200) = √(20 · 800), so both get half of what is
-    /// left, whatever they hold.
+    /// Blocks of 10 pages. 80 % of the writes to 20 % of the pages: √(80 · 200) = √(20 · 800). So both get half of the
+    /// rest, whatever they hold.
     #[test]
     fn spare_space_goes_by_the_root_of_rate_and_size() {
         let over = |hot: u64, cold: u64| over_by_most(&[class(hot, 200, 80), class(cold, 800, 20)], 10);

@@ -49,7 +49,7 @@ impl Mapped for Superblocks {
 }
 
 impl Maps {
-    /// Takes over the newest version of each map that reads well: its blocks, and what is live in them. `owners` says
+    /// Takes over the newest version of each map that reads well: its blocks, and the live pages in them. `owners` says
     /// of each block whose pages it holds.
     pub(super) fn load<N: Nand>(
         found: MapScan,
@@ -110,7 +110,7 @@ impl Maps {
             .collect()
     }
 
-    /// Notes what a suspect map says, and the version before.
+    /// Notes the content of a suspect map, and the version before.
     fn suspect(&mut self, ftl: &mut Superblocks, read: ReadPart) {
         let ReadPart { part: superblock, newest: (newest, bytes), is_suspect, older } = read;
         if !is_suspect {
@@ -207,8 +207,8 @@ impl Maps {
         self.named.binary_search(&block).is_ok()
     }
 
-    /// Whether a block counts where a newest version turns bad: as the map block of the older one, as one of its blocks,
-    /// or for what the newest has trimmed.
+    /// Whether a block counts where a newest version turns bad. It does as the map block of the older one, as one of
+    /// its blocks, or for pages that the newest has trimmed.
     pub(super) fn falls_back_on(&self, block: Block) -> bool {
         self.suspects.iter().any(|suspect| {
             suspect.older == Some(block) || suspect.members.contains(&block) || suspect.trimmed.contains(&block)

@@ -45,7 +45,7 @@ use maps::Maps;
 use phelsuma_nand::{Block, Nand, Page};
 use young::YoungPages;
 
-/// What has to be written anew of a superblock before anything else.
+/// The pages of a superblock that have to be written anew before anything else.
 struct Unsure {
     superblock: u32,
     /// Suspect pages that count.
@@ -114,8 +114,8 @@ impl<N: Nand> Session<'_, Superblocks, N> {
                 self.ftl.kept.0 = Vec::new();
                 self.ftl.kept_maps = Vec::new();
             }
-            // Blocks have grown bad faster than collections could make up for: what is there can be read, and what could
-            // not be written anew from where it was read to.
+            // Blocks have grown bad faster than collections could make up for. What is there can be read. Pages that
+            // could not be written anew are read from RAM.
             Err(FtlError::Full { .. }) => self.ftl.pool.phase = Phase::ReadOnly,
             Err(error) => return Err(error),
         }
@@ -125,7 +125,7 @@ impl<N: Nand> Session<'_, Superblocks, N> {
         Ok(())
     }
 
-    /// What the first spare area of every block says; and of each block whose pages it holds.
+    /// The first spare area of every block; and of each block whose pages it holds.
     fn first_pages(&mut self, usable: &[Block]) -> (SpareScan, Vec<Option<u32>>) {
         self.steps.begin("read the first spare area of every block");
         let mut scan = SpareScan::new(self.nand.geometry());
@@ -156,8 +156,8 @@ impl<N: Nand> Session<'_, Superblocks, N> {
         step.programs += now[2] - before[2];
     }
 
-    /// What has to be written anew, superblock by superblock, and blocks in which nothing counts whatever turns bad. What
-    /// is younger than a map is counted, and blocks in which nothing counts are none of the superblock's.
+    /// The pages that have to be written anew, superblock by superblock, and blocks in which nothing counts whatever
+    /// turns bad. Pages younger than a map are counted. Blocks in which nothing counts are none of the superblock's.
     fn find_unsure(&mut self, scan: &SpareScan, maps: &Maps, young: &YoungPages) -> (Vec<Unsure>, Vec<Block>) {
         let mut superblocks: Vec<u32> = maps.suspects().chain(young.superblocks()).collect();
         superblocks.sort_unstable();
@@ -208,7 +208,7 @@ impl<N: Nand> Session<'_, Superblocks, N> {
 }
 
 impl Superblocks {
-    /// Whether a page that was read is what a superblock's map has for its logical page.
+    /// Whether a page that was read is the one that a superblock's map has for its logical page.
     fn counts(&self, superblock: u32, held: u32, page: Page) -> bool {
         let read = self.kept.get(page);
         read.is_some_and(|(_, spare, _)| {
@@ -253,7 +253,7 @@ impl Superblocks {
         if forget {
             unsure.iter_mut().for_each(|unsure| unsure.held.clear());
         }
-        // Where a map page may turn bad, so may what the map block of its older version is needed for.
+        // Where a map page may turn bad, so may the reason to keep the map block of its older version.
         if let Some(last) = unsure.last_mut() {
             last.held.append(&mut falls_back);
         }

@@ -53,7 +53,7 @@ struct Unreadable {
     is_last: bool,
 }
 
-/// What the scan of spare areas gathers.
+/// The findings of the scan of spare areas.
 struct TableScan {
     version_max: u64,
     seq_max: u64,
@@ -123,7 +123,7 @@ impl TableScan {
                 SpareRead::Erased => continue,
                 SpareRead::Written(spare) => {
                     self.note(page, block, &spare);
-                    // What a battery saved stands among translation pages.
+                    // Pages that a battery saved stand among translation pages.
                     let is_saved = spare.kind == Kind::Bitmap && Some(spare.stream) != self.bitmap_stream;
                     is_of_others |= spare.kind != Kind::Translation && !is_saved;
                     for unreadable in &mut self.unreadable[of_others..] {
@@ -160,8 +160,8 @@ impl TableScan {
         }
     }
 
-    /// Leaves those unreadable pages that may hold the newest copy of a translation page, and forgets what was found of
-    /// those that they may be. Whose newest copy is lost.
+    /// Leaves those unreadable pages that may hold the newest copy of a translation page, and forgets the copies that
+    /// were found of those translation pages. It returns the translation pages whose newest copy is lost.
     fn doubt(&mut self) -> Vec<u32> {
         let newest = self.newest.iter().flatten().map(|(_, _, seq)| *seq).max().unwrap_or(0);
         debug_assert!(newest <= self.seq_max, "a translation page was not noted");
@@ -249,7 +249,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
         Ok(u64::from(geometry.blocks()) * 9 + newest as u64 + V::aside_bytes(&geometry))
     }
 
-    /// Enters what the newest translation pages name. The logical pages of entries that cannot be right.
+    /// Enters the entries of the newest translation pages. The logical pages of entries that cannot be right.
     fn read_table(&mut self, scan: &TableScan, live: &mut V::Aside) -> Vec<LogicalPage> {
         let geometry = self.geometry();
         let mut dangling: Vec<LogicalPage> = Vec::new();

@@ -29,7 +29,7 @@ struct Found {
     pages: SavedPages,
     blocks: Vec<BlockFound>,
     version_max: u64,
-    /// The page programmed last, and what it is.
+    /// The page programmed last, and its kind.
     last: Option<(Page, Spare)>,
     /// By number: the newest copy of a saved page, and its seq.
     saved: Vec<Option<(Page, u64)>>,
@@ -90,7 +90,7 @@ impl<V: SavedStore> PageMapped<PagedMapping, V> {
 }
 
 impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
-    /// Takes over what a battery saved. What it took in RAM if all of it was there; if not, this FTL is of no use.
+    /// Takes over the saved structures. It returns their RAM if all of them were there; if not, this FTL is of no use.
     pub(super) fn restore(&mut self, usable: &[Block]) -> Option<u64> {
         let geometry = self.geometry();
         let pages = self.ftl.in_ram().saved_pages();
@@ -136,7 +136,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
                 self.ftl.blocks.release(block);
                 continue;
             }
-            // What a battery saved stands among translation pages, and is not live.
+            // Pages that a battery saved stand among translation pages, and are not live.
             let stream = match held {
                 BlockFound { user: true, .. } => 0,
                 BlockFound { translation: true, .. } => self.ftl.streams.mapping,

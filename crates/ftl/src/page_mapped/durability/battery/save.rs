@@ -32,7 +32,7 @@ use crate::page_mapped::validity::AnyValidity;
 use alloc::vec::Vec;
 use phelsuma_nand::{Geometry, Kind, Nand, Page, Purpose, Time};
 
-/// What a saved page is a part of.
+/// The structure that a saved page is a part of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Section {
     Table,
@@ -100,7 +100,7 @@ impl SavedPages {
     }
 }
 
-/// What a battery saves, or a recovery restores: the parts of a drive with structures that RAM alone has as a whole.
+/// The structures that a battery saves, or a recovery restores: the parts of a drive that RAM alone has as a whole.
 pub(super) struct InRam<'d, V> {
     pub(super) paged: &'d mut PagedMapping,
     pub(super) store: &'d mut V,

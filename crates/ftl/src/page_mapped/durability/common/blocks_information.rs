@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
 
-/// What a block holds.
+/// The content of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Holds {
@@ -224,7 +224,7 @@ impl BlocksInformation {
         before
     }
 
-    /// What it takes in RAM while it is there.
+    /// Its RAM while it is there.
     pub(crate) fn bytes(&self) -> u64 {
         let metadata = (self.translation.capacity() + self.validity.capacity()) * size_of::<BlockInformation>();
         let recent = self.recent.capacity() * size_of::<Reverse<(u64, Block)>>();

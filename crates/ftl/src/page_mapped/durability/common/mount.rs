@@ -21,7 +21,7 @@ pub(crate) struct FoundPage {
     pub(crate) spare: Spare,
 }
 
-/// What is known before anything but the drive's description was read.
+/// The state before anything but the drive's description was read.
 pub(crate) struct Described<'s, N> {
     pub(crate) nand: &'s mut N,
     pub(crate) config: &'s PageConfig,
@@ -74,7 +74,7 @@ impl<'s, N: Nand> Described<'s, N> {
 pub(crate) type Mount<'s, M, V, N> = Session<'s, PageMapped<M, V>, N>;
 
 impl Steps {
-    /// Counts what was done through `io`, and goes on when it has completed.
+    /// Counts the operations through `io`, and goes on when they have completed.
     pub(crate) fn count<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
         self.add(io.take_counts());
         self.now = self.now.max(io.done());
@@ -151,12 +151,12 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         Ok(done)
     }
 
-    /// Passes on what has happened to blocks.
+    /// Passes on events of blocks.
     pub(crate) fn hear_news(&mut self) -> Result<(), FtlError> {
         self.ftl.hear_news(self.nand, self.steps.now)
     }
 
-    /// Passes on what the mapping has done.
+    /// Passes on the changes of the mapping.
     pub(crate) fn settle(&mut self) -> Result<(), FtlError> {
         self.ftl.settle(self.nand, self.steps.now)
     }
@@ -173,7 +173,7 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         self.ftl.blocks.close(&mut self.ftl.durability, block, stream);
     }
 
-    /// No block is left for what must be on flash before anything else is: what is there can be read.
+    /// No block is left for pages that must be on flash before anything else is: what is there can be read.
     pub(crate) fn stop_writing(&mut self) {
         self.ftl.blocks.stop_writing(&mut self.ftl.durability);
     }

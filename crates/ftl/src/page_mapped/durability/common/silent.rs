@@ -42,10 +42,10 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         Silent { page, after: after.unwrap_or(0) }
     }
 
-    /// Whether a silent page had surely completed before the power failed, so that no cut has torn it: in the same session
-    /// a block was begun behind its own. These are blocks of user pages, by when they were begun.
+    /// Whether a silent page had surely completed before the power failed, so that no cut has torn it. It had if in the
+    /// same session a block was begun behind its own. These are blocks of user pages, by when they were begun.
     ///
-    /// Or its program failed, and what it should have held was written again elsewhere.
+    /// Or its program failed, and its data were written again elsewhere.
     pub(crate) fn has_completed(&self, silent: &Silent, user: &[BlockInformation]) -> bool {
         let geometry = self.geometry();
         let block = geometry.block_of(silent.page);
@@ -59,8 +59,8 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         is_one_stream && silent.after > 0 && user.iter().any(behind)
     }
 
-    /// Whether a page is not any more what a translation page names that was synchronized then: an erase that was cut has
-    /// made it blank, or it is another by now.
+    /// Whether a page is no longer the one that a translation page names that was synchronized then. An erase that was
+    /// cut has made it blank, or it is another by now.
     pub(crate) fn holds_another(&mut self, (page, key): (Page, LogicalPage), synchronized: u64) -> bool {
         debug_assert!(self.geometry().contains(page), "the drive has no {page}");
         match self.read_spare(page) {
@@ -90,7 +90,7 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         }
         for (part, version, synchronized) in versions.filter(|(.., synchronized)| *synchronized > oldest) {
             let Some(bytes) = self.read_translation_page(part, version) else { continue };
-            // What was synchronized before a page can have been written names what was in its place.
+            // A translation page synchronized before a page can have been written names the page that was in its place.
             let after = |page: Page| silent.iter().any(|silent| silent.page == page && silent.after < synchronized);
             let paged = &self.ftl.mapping;
             for key in paged.range_of(part).map(LogicalPage) {

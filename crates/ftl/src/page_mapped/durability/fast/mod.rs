@@ -20,10 +20,10 @@ pub(super) use recover::recover;
 
 use alloc::vec::Vec;
 
-/// What is to be flushed before a victim is released.
+/// The flushes that are due before a victim is released.
 #[derive(Clone, Debug)]
 pub(crate) struct FastRecovery {
-    /// Translation pages of what was moved out of victims and is not flushed.
+    /// Translation pages of the pages that were moved out of victims and are not flushed.
     moved: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl FastRecovery {
         }
     }
 
-    /// A translation page of what was moved.
+    /// A translation page of moved pages.
     pub(super) fn next(&self) -> Option<u32> {
         self.moved.last().copied()
     }
@@ -54,7 +54,7 @@ impl FastRecovery {
         self.moved.clear();
     }
 
-    /// What the list takes in RAM.
+    /// RAM of the list.
     pub(super) fn bytes(&self) -> u64 {
         self.moved.capacity() as u64 * 4
     }

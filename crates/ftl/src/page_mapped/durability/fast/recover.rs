@@ -33,7 +33,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.begin("global mapping directory");
     let mut translation = g.scan_translation(&mut drive);
     let mut found = FoundEntries::new(ScanFrom::NOTHING);
-    // What was written behind the first pages of blocks that were open.
+    // Pages behind the first ones of blocks that were open.
     let unseen = u64::from(drive.ftl.shape.open_blocks) * u64::from(geometry.pages_per_block());
     let (version, seq) = g.clocks();
     drive.ftl.blocks.begin_session(version + unseen, seq + unseen);

@@ -36,7 +36,7 @@ impl GeckoGathered {
         drive.hear_news()
     }
 
-    /// Appendix C.2: the buffer is what it was, and more.
+    /// Appendix C.2: the buffer is as it was, and holds more.
     pub(super) fn write_down<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -65,8 +65,8 @@ impl GeckoGathered {
     }
 }
 
-/// What the synchronizations that made `version` out of the one at `before` replaced, as far as it is the same page still:
-/// by what its spare area reads as, the logical page, and since when it is stale. With what was read.
+/// The pages that the synchronizations replaced which made `version` out of the one at `before`, as far as each is the
+/// same page still. It goes by the spare area, the logical page, and since when it is stale. With the reading.
 pub(super) fn stale_by<N: Nand>(
     drive: &mut GeckoDrive<'_, N>,
     (part, before, version): (u32, Page, &ToldVersion),

@@ -21,7 +21,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page};
 
-/// What is known of places that entries may name, page by page.
+/// The state of places that entries may name, page by page.
 pub(super) struct Places {
     /// By block: the seq of its first page where it holds user pages, 0 where it does not.
     user_since: Vec<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Whether what a translation page names that was synchronized then is that page no more.
+    /// Whether the page that a translation page names which was synchronized then is that page no more.
     pub(super) fn is_gone(&self, geometry: &Geometry, page: Page, synchronized: u64) -> bool {
         if !geometry.contains(page) {
             return true;

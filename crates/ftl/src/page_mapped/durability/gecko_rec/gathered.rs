@@ -11,7 +11,7 @@ use phelsuma_nand::{Block, Geometry, LogicalPage, Page};
 /// A drive with a demand-paged mapping and Logarithmic Gecko that is being mounted.
 pub(super) type GeckoDrive<'s, N> = Mount<'s, PagedMapping, LogarithmicGecko, N>;
 
-/// What is gathered on the way.
+/// The findings on the way.
 pub(super) struct GeckoGathered {
     pub(super) bid: BlocksInformation,
     /// Suspect metadata pages that are sound by now.
@@ -24,7 +24,7 @@ pub(super) struct GeckoGathered {
     pub(super) silent: Vec<Silent>,
     /// Others of which nothing can be read, in front of some that can.
     pub(super) unreadable: Vec<Silent>,
-    /// Where entries may name what is gone: what is known of places.
+    /// Where entries may dangle: the state of places.
     pub(super) places: Option<Places>,
     /// The logical pages of such entries, ascending.
     pub(super) dangling: Vec<LogicalPage>,
@@ -39,7 +39,7 @@ pub(super) struct GeckoGathered {
     /// Where translation pages have gone bad that cannot say which ones they were.
     pub(super) lost: Option<Lost>,
     pub(super) scanned: u64,
-    /// Bytes of what the scan had in RAM.
+    /// RAM of the scan, in bytes.
     pub(super) scratch: usize,
 }
 
@@ -64,7 +64,7 @@ impl GeckoGathered {
         }
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     pub(super) fn bytes(&self) -> u64 {
         let founds = (self.older.capacity() + self.suspect_metadata.capacity()) * size_of::<FoundPage>();
         let pages = (self.reports.capacity() + self.fallbacks.capacity() + 2 * self.behind_suspects.capacity())

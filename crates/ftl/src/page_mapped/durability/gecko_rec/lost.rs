@@ -29,11 +29,11 @@ use phelsuma_nand::{Kind, LogicalPage, Nand, Page};
 
 /// The evidence where translation pages are in doubt.
 pub(super) struct Lost {
-    /// What has gone bad was programmed before this.
+    /// The bad pages were programmed before this.
     gone_bad: u64,
     /// By logical page, of those translation pages: the newest user page that is not in the version found.
     learnt: BTreeMap<u32, FoundPage>,
-    /// What is stale by that, and may have been named by nothing but the version that is gone; with the translation page.
+    /// Pages that are stale by that, and that only the lost version may have named; with the translation page.
     reported: Vec<(Page, u32)>,
 }
 
@@ -42,7 +42,7 @@ impl Lost {
         Self { gone_bad, learnt: BTreeMap::new(), reported: Vec::new() }
     }
 
-    /// What has gone bad was programmed before this as well.
+    /// Those bad pages were programmed before this as well.
     pub(super) fn and_before(&mut self, gone_bad: u64) {
         self.gone_bad = self.gone_bad.max(gone_bad);
     }
@@ -101,7 +101,7 @@ impl GeckoGathered {
             }
             for found in pages {
                 let (spare, key) = (&found.spare, LogicalPage(found.spare.key));
-                // What is younger has been looked at.
+                // Younger pages have been looked at.
                 if spare.kind != Kind::User || key.0 >= drive.ftl.shape.logical_pages || spare.seq > after {
                     continue;
                 }

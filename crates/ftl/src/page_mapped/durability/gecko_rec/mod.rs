@@ -39,7 +39,7 @@ pub(crate) struct GeckoRec {
     held: Vec<(Block, bool)>,
     held_max: usize,
     scan_from: ScanFrom,
-    /// While the drive is being mounted: what the flush before the power failed had frozen.
+    /// While the drive is being mounted: the moment that the flush before the power failed had frozen.
     frozen: Option<u64>,
     /// While the pages that a synchronization made stale are not all reported to Gecko: the seq before that. A flush in
     /// between must not claim to cover them.
@@ -117,7 +117,7 @@ impl GeckoRec {
         }
     }
 
-    /// A translation page was synchronized as of `version`; what it made stale is to be reported.
+    /// A translation page was synchronized as of `version`; the pages that it made stale are to be reported.
     pub(super) fn synchronized(&mut self, version: u64) {
         self.synchronizations += 1;
         self.reporting = Some(self.reporting.unwrap_or(u64::MAX).min(version - 1));
@@ -135,7 +135,7 @@ impl GeckoRec {
         self.marks += 1;
     }
 
-    /// What a flush now is to say: what it has frozen, and from where on to scan.
+    /// The moments for a flush now: when it has frozen the buffer, and from where on to scan.
     pub(super) fn flush_marks(&self, blocks: &Blocks) -> (u64, ScanFrom) {
         let reporting = self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard));
         let frozen = self.frozen.unwrap_or(blocks.clock.seq()).min(reporting.unwrap_or(u64::MAX));
@@ -144,7 +144,7 @@ impl GeckoRec {
         (frozen, scan_from)
     }
 
-    /// The buffer is on flash: what was held for it goes to the pool.
+    /// The buffer is on flash: blocks that were held for it go to the pool.
     pub(super) fn flushed(&mut self, blocks: &mut Blocks) {
         if self.frozen.is_some() {
             return;

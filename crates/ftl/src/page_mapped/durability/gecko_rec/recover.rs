@@ -82,13 +82,13 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     g.write(&mut drive, emptied, frozen, &translation, &user)?;
 
     let user = user.capacity() * size_of::<BlockInformation>();
-    // What is stale in each block takes two bytes.
+    // The stale pages of each block take a counter of two bytes.
     let scratch = g.bytes() + translation.bytes() + u64::from(geometry.blocks()) * 2 + user as u64;
     Ok(ftl.mounted(steps, scratch))
 }
 
 impl GeckoGathered {
-    /// Gecko takes its runs for its own: what the last flush had frozen, and from where on to scan.
+    /// Gecko takes its runs for its own: the moment that the last flush had frozen, and from where on to scan.
     fn restore_runs<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
         let geometry = drive.geometry();
         let (frozen, mut scan_from) = drive.validity(|gecko, io| gecko.restore(io, scan.clone()));
@@ -106,7 +106,8 @@ impl GeckoGathered {
         (frozen, scan_from)
     }
 
-    /// Writes what the drive is to go on with. `emptied` are blocks that must not be erased before the copies are on flash.
+    /// Writes the state that the drive is to go on with. `emptied` are blocks that must not be erased before the copies
+    /// are on flash.
     fn write<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

@@ -106,7 +106,8 @@ impl GeckoGathered {
                 LastPage::MayHaveBeenInFlight(data) => self.suspects.push(Suspect { found: last, data }),
             }
         }
-        // What was never written, or is torn, is not live; unless it has gone bad since, which is looked at later.
+        // A page that was never written, or is torn, is not live; unless it has gone bad since, which is looked at
+        // later.
         self.silent.extend(drive.silent_behind(block, pages.last()));
         let end = pages.last().map_or(0, |last| geometry.index_of(last.page) + 1);
         self.reports.extend((end..geometry.pages_per_block()).map(|index| geometry.page(block, index)));

@@ -42,7 +42,7 @@ impl<N: Nand> Drive<'_, N> {
         held
     }
 
-    /// Unmaps what a region's tombstone page says was trimmed after it was written, and takes it for the region's
+    /// Unmaps the pages that a region's tombstone has as trimmed after they were written, and takes it for the region's
     /// newest. The blocks of the pages unmapped.
     pub(super) fn apply_tombstone(&mut self, tombstone: &FoundPage, bitmap: &[u8]) -> Vec<Block> {
         debug_assert_eq!(tombstone.spare.kind, Kind::Tombstone, "it is no tombstone page");

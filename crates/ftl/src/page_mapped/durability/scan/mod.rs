@@ -99,7 +99,7 @@ impl<N: Nand> Drive<'_, N> {
         Ok(())
     }
 
-    /// What the scan takes in RAM.
+    /// RAM of the scan.
     fn scratch_bytes(&self) -> u64 {
         u64::from(self.ftl.blocks.geometry().blocks()) * 9
     }

@@ -20,7 +20,7 @@ pub(super) struct Uncertain {
     part_filled: bool,
 }
 
-/// What the scan gathers besides the mapping.
+/// The findings of the scan besides the mapping.
 pub(super) struct PageScan {
     window: u64,
     pub(super) version_max: u64,
@@ -142,9 +142,9 @@ impl PageScan {
         spare.seq + self.window > self.seq_max || (spare.seq <= before && spare.seq + self.window > before)
     }
 
-    /// A page that is what it says: it wins its logical page, or its region, if it is the newest so far. What it is
-    /// newer than is read again rather than remembered: a version a logical page would double the mapping's RAM. The
-    /// block of the page that it makes stale, if any.
+    /// A page that has the content it says: it wins its logical page, or its region, if it is the newest so far. The
+    /// page that it is newer than is read again rather than remembered: a version a logical page would double the
+    /// mapping's RAM. The block of the page that it makes stale, if any.
     pub(super) fn enter<N: Nand>(&mut self, drive: &mut Drive<'_, N>, found: FoundPage) -> Option<Block> {
         let key = found.spare.key;
         match found.spare.kind {

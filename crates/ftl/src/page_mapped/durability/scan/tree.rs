@@ -19,7 +19,7 @@ use crate::page_mapped::shared_tree::SharedTree;
 use crate::page_mapped::validity::{AnyValidity, BitmapCache, RamBitmap, Validity};
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Purpose};
 
-/// The parts that stand aside while a recovery finds out what is to be in the tree.
+/// The parts that stand aside while a recovery determines the content of the tree.
 pub(super) struct Aside {
     extents: MuMapping,
     /// None where validity is in RAM anyway.
@@ -75,7 +75,7 @@ impl Aside {
 const WRITE_PAGES_MIN: usize = 16;
 
 impl<N: Nand> Drive<'_, N> {
-    /// What the table, the bitmap and the write cache take in RAM.
+    /// RAM of the table, the bitmap and the write cache.
     pub(super) fn tree_bytes(&self) -> u64 {
         let geometry = self.geometry();
         let write_cache = WRITE_PAGES_MIN as u64 * u64::from(geometry.page_bytes());
@@ -116,7 +116,7 @@ impl<N: Nand> Drive<'_, N> {
         pages.div_ceil(u64::from(geometry.pages_per_block())) + 2
     }
 
-    /// Puts what the table and the bitmap say into the tree, and writes it; its write cache has `usual` pages from then on.
+    /// Puts the table and the bitmap into the tree, and writes it; its write cache has `usual` pages from then on.
     /// Tombstones are the extents' from then on.
     fn fill_tree(&mut self, aside: &mut Aside, usual: usize) -> Result<(), FtlError> {
         let geometry = self.geometry();

@@ -42,7 +42,7 @@ impl<L: LiveBy> Gathered<L> {
             Kind::User => is_newest_of_users(copy),
             _ => is_newest(copy),
         });
-        // Of these translation pages the whole range may be another one without what was in flight.
+        // Of these translation pages the whole range may be different without the suspect pages.
         let mut parts: Vec<u32> =
             self.suspect_translation.iter().filter(|s| is_newest(s)).map(|s| s.spare.key).collect();
         let users = self.suspects.iter().map(|suspect| &suspect.found).filter(|s| is_newest_of_users(s));

@@ -48,7 +48,7 @@ pub(super) struct EntryGroup {
     pub(super) oldest: u64,
 }
 
-/// What the scan of user pages gathers.
+/// The findings of the scan of user pages.
 pub(crate) struct FoundEntries {
     pub(super) scan_from: ScanFrom,
     /// By logical page, the newest first.
@@ -60,7 +60,7 @@ pub(crate) struct FoundEntries {
 }
 
 impl FoundEntries {
-    /// Nothing is found yet of what was written from there on.
+    /// Nothing is found yet of the writes from there on.
     pub(crate) fn new(scan_from: ScanFrom) -> Self {
         Self { scan_from, candidates: Vec::new(), entries: Vec::new(), blocks: Vec::new() }
     }
@@ -136,7 +136,7 @@ impl FoundEntries {
         self.entries.iter()
     }
 
-    /// Logical pages whose entries name what is gone, or that were found where they are not any more; ascending.
+    /// Logical pages whose entries dangle, or that were found where they are not any more; ascending.
     pub(crate) fn add_lost(&mut self, keys: &[u32]) {
         debug_assert!(keys.is_sorted_by(|a, b| a < b), "a logical page is lost twice");
         let oldest = self.scan_from.after + 1;

@@ -33,7 +33,7 @@ impl UserSince {
     }
 }
 
-/// What is gathered on the way.
+/// The findings on the way.
 pub(crate) struct Gathered<L> {
     pub(super) bid: BlocksInformation,
     /// All blocks of user pages.
@@ -44,7 +44,7 @@ pub(crate) struct Gathered<L> {
     /// Of the blocks of translation pages those that have room behind their last page.
     pub(super) part_filled: Vec<Block>,
     pub(super) user_since: UserSince,
-    /// Entries that name what is gone: read errors from now on.
+    /// Dangling entries: read errors from now on.
     pub(super) lost: Vec<u32>,
     /// Translation pages have gone bad that cannot say which ones they were: programmed before this seq, the last of them.
     pub(crate) gone_bad: Option<u64>,
@@ -82,7 +82,7 @@ impl<L: LiveBy> Gathered<L> {
         this
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     pub(super) fn bytes(&self) -> u64 {
         let suspects = self.suspects.capacity() * size_of::<Suspect>();
         let translation = self.suspect_translation.capacity() * size_of::<FoundPage>();

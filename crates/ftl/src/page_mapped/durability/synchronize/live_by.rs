@@ -19,7 +19,7 @@ pub(crate) trait LiveBy: Default + Sized {
     /// The step that finds out which pages are live.
     const READS: &'static str;
 
-    /// A recovery of a drive with these parts begins. What is kept for the scheme while it does.
+    /// A recovery of a drive with these parts begins. The state of the scheme while it does.
     fn begin(paged: &mut PagedMapping, store: &mut Self::Store) -> Survival;
 
     /// Finds the store on flash. From where on it may be incomplete; nothing where it is not there.
@@ -105,7 +105,7 @@ pub(crate) trait LiveBy: Default + Sized {
         Ok(())
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     fn bytes(&self) -> u64 {
         0
     }

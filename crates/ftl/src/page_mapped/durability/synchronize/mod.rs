@@ -23,7 +23,7 @@ pub(super) use gathered::Gathered;
 pub(super) use recover::recover;
 pub(crate) use young::{YoungBlocks, young_blocks};
 
-/// The source for which pages are live, and what is kept for it while the drive serves.
+/// The source for which pages are live, and its state while the drive serves.
 #[derive(Clone, Debug)]
 pub(crate) enum Synchronizing {
     /// The translation table: it is read as a whole.

@@ -12,7 +12,7 @@ use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
-/// What is kept of user blocks while reports to a page validity log are missing.
+/// The record of user blocks while reports to a page validity log are missing.
 #[derive(Clone, Debug)]
 pub(crate) struct YoungBlocks {
     /// Those that are closed, with the seq of the last program then.

@@ -47,7 +47,7 @@ struct Tally {
     /// By case of section 4.2.3.
     cases: [u64; 4],
     tombstones_written: u64,
-    /// What is in the tree by length.
+    /// The extents in the tree by length.
     lengths: Lengths,
 }
 
@@ -73,8 +73,8 @@ pub(crate) struct MuMapping {
 /// The error of an operation that met an unreadable page of the tree: it is repeated when the drive has mounted anew.
 pub(crate) const TREE_UNREADABLE: FtlError = FtlError::Unsupported("a page of the µ-Tree cannot be read");
 
-/// A tree's error as one of the drive. A tree that is full has a page that is not what was written: it has room for what
-/// there can be ([`MuMapping::logical_pages_max`]).
+/// A tree's error as one of the drive. A full tree has a page with other content than was written: it has room for
+/// every possible entry ([`MuMapping::logical_pages_max`]).
 pub(crate) fn of_tree(error: TreeError<FtlError>) -> FtlError {
     match error {
         TreeError::Store(error) => error,
@@ -133,7 +133,7 @@ impl MuMapping {
         layout.capacity().saturating_sub(entries_max(geometry, 0))
     }
 
-    /// What the tree says of it, or that it cannot be read.
+    /// The tree's entry for it, or that it cannot be read.
     fn ask<'a, N: Nand, R>(
         &mut self,
         io: &mut MetaIo<'a, N>,
@@ -144,13 +144,13 @@ impl MuMapping {
         answer
     }
 
-    /// What is in the tree at or before `key`.
+    /// The entry in the tree at or before `key`.
     fn floor<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Result<Option<Extent>, FtlError> {
         let found = self.ask(io, |tree, io| tree.floor(io, key))?;
         Ok(found.and_then(|entry| self.records.extent(entry)))
     }
 
-    /// What is in the tree at or behind `key`.
+    /// The entry in the tree at or behind `key`.
     fn ceiling<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Result<Option<Extent>, FtlError> {
         let found = self.ask(io, |tree, io| tree.ceiling(io, key))?;
         Ok(found.and_then(|entry| self.records.extent(entry)))
@@ -270,7 +270,7 @@ impl MuMapping {
         Ok(())
     }
 
-    /// Fills the bitmap with what the tree says of `region`; whether any page of it is trimmed.
+    /// Fills the bitmap with the trims of `region` in the tree; whether any page of it is trimmed.
     fn make_bitmap<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, region: u32) -> Result<bool, FtlError> {
         let pages = self.trims.pages_of(region);
         // An extent in it may begin before it.

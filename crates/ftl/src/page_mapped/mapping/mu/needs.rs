@@ -89,8 +89,8 @@ mod tests {
             Self { nand, ftl, logical_pages, gathers: super::gathers(write_pages), random: 1 }
         }
 
-        /// Programs of metadata so far. Those that only move a page are not what the bounds are about; in a write cache
-        /// they are programmed with the others, some time.
+        /// Programs of metadata so far. The bounds are not about those that only move a page; in a write cache they are
+        /// programmed with the others, some time.
         fn programs(&self) -> u64 {
             let of = |purpose| self.nand.stats().of(purpose).programs;
             let moved = if self.gathers { 0 } else { self.ftl.tally.metadata_pages_moved };
@@ -120,7 +120,7 @@ mod tests {
             let mut look = |drive: &mut Drive, does: &dyn Fn(&mut Drive)| {
                 let (collections, before) = (drive.ftl.tally.collections, drive.programs());
                 does(drive);
-                // What is not a collection may come to as much as one.
+                // Other operations than a collection may come to as much as one.
                 let times = (drive.ftl.tally.collections - collections).max(1);
                 let programs = drive.programs() - before;
                 assert!(programs <= times * stated, "{name}: {programs} in {times}, {stated} are stated");

@@ -171,7 +171,7 @@ impl Mapping for MuMapping {
         self.damaged
     }
 
-    /// Moves what is live in a victim: tombstone pages are written anew, and leaves of the tree with their paths.
+    /// Moves the live pages of a victim: tombstones are written anew, and leaves of the tree with their paths.
     fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
         self.put_all(io)?;
         io.barrier(Barrier::TombstonesAfterRewrites);

@@ -31,7 +31,7 @@ impl Slot {
 #[derive(Clone, Copy)]
 struct Entry {
     key: u32,
-    /// What the mapping says: a physical page, or one of the table's marks.
+    /// The mapping of it: a physical page, or one of the table's marks.
     value: u32,
     newer: u32,
     older: u32,
@@ -329,7 +329,7 @@ impl MappingCache {
         self.link_newest(at);
     }
 
-    /// What the translation page says of the entry is out of date from now on.
+    /// The translation page's entry is out of date from now on.
     #[inline]
     pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
         let entry = &mut self.entries[slot.0 as usize];

@@ -27,7 +27,7 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Of a cache of `capacity` entries; what was written after `scan_from` may be in no translation page.
+    /// Of a cache of `capacity` entries; writes after `scan_from` may be in no translation page.
     pub(super) fn new(capacity: u32, scan_from: ScanFrom) -> Self {
         let interval = capacity.div_ceil(MARKS_PER_TURN);
         let mut marks = VecDeque::with_capacity(MARKS + 1);

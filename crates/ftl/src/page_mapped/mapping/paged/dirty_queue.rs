@@ -75,7 +75,7 @@ pub(super) struct DirtyQueue {
     /// The number of the next update, and of the oldest in the ring.
     next: u64,
     oldest: u64,
-    /// What was written before the mark's update; the first is of the oldest in the ring, or one before.
+    /// The writes before the mark's update; the first is of the oldest in the ring, or one before.
     marks: VecDeque<(u64, ScanFrom)>,
     marks_interval: u64,
     /// The update that came after the last mark was written down.
@@ -172,7 +172,7 @@ impl DirtyQueue {
         self.marks.back().is_none_or(|(update, _)| self.next >= update + self.marks_interval)
     }
 
-    /// What is written from now on belongs to the update that is coming, or to a later one.
+    /// Writes from now on belong to the update that is coming, or to a later one.
     pub(super) fn mark(&mut self, now: ScanFrom) {
         self.drop_marks();
         let rises = |(update, mark): &(u64, ScanFrom)| *update <= self.next && mark.after <= now.after;

@@ -78,7 +78,7 @@ pub(crate) struct PagedMapping {
 /// Translation pages that are fetched together from the host's memory.
 const WARM: usize = 48;
 
-/// What the mapping counts.
+/// Counters of the mapping.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     hits: u64,
@@ -324,14 +324,14 @@ impl PagedMapping {
             }
             put(&mut self.page, index, self.cache.value(slot));
         }
-        // What it names must be on flash before it is: older copies are not looked for then.
+        // The pages that it names must be on flash before it is: older copies are not looked for then.
         io.barrier(Barrier::EntriesAfterPages);
         // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
         // the seq of user pages.
         let version = io.seq() + 1;
         let marks = self.marks(io, version);
         if let Err(error) = self.table.write(io, marks, part, version, &self.page) {
-            // The entries stay dirty, and what they make stale unidentified.
+            // The entries stay dirty, and the pages that they make stale unidentified.
             before.truncate(identified);
             return Err(error);
         }
@@ -341,7 +341,7 @@ impl PagedMapping {
         Ok(())
     }
 
-    /// An update: what the translation page says of the entry is out of date from now on.
+    /// An update: the translation page's entry is out of date from now on.
     #[inline]
     fn set_dirty(&mut self, slot: Slot, value: u32) {
         self.cache.set_dirty(slot, value);
@@ -366,8 +366,9 @@ impl PagedMapping {
 
     /// Writes a translation page of which all entries are lost but the dirty ones.
     ///
-    /// That is a synchronization, since an older copy must not look newer. So it takes the dirty entries along as every one
-    /// does: a recovery takes what was programmed before it for known to it, also what was written after it was lost.
+    /// That is a synchronization, since an older copy must not look newer. So it takes the dirty entries along as every
+    /// one does. A recovery takes user pages that were programmed before it for contained in it, also those written
+    /// after it was lost.
     fn write_as_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Result<(), FtlError> {
         self.load_lost();
         // It names no page, so there is no before-image to find.
@@ -400,12 +401,12 @@ impl PagedMapping {
         matches!(self.table, TranslationTable::Flat(_))
     }
 
-    /// What a recovery has entered is all there is. How many pages were written above it.
+    /// The entries that a recovery has entered are all there are. How many pages were written above it.
     pub(crate) fn build<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         self.table.build(io)
     }
 
-    /// Writes what a cache holds of where translation pages are.
+    /// Writes the cached state of where translation pages are.
     pub(crate) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         self.table.write_dirty_nodes(io)
     }

@@ -154,7 +154,8 @@ impl PagedMapping {
         self.write_loaded(io, part, before)
     }
 
-    /// Writes a translation page anew in which these logical pages of it are read errors, whatever a cache holds of them.
+    /// Writes a translation page anew in which these logical pages of it are read errors, whatever entries a cache has
+    /// of them.
     ///
     /// # Errors
     /// No block is left.
@@ -178,8 +179,8 @@ impl PagedMapping {
         self.write_loaded(io, part, before)
     }
 
-    /// Whether what the translation page in `page` names is still what it was when that was synchronized: `key`'s page,
-    /// stale by now.
+    /// Whether the page that the translation page in `page` names is still the one it was at the synchronization:
+    /// `key`'s page, stale by now.
     fn is_before_image<N: Nand>(&self, io: &mut MetaIo<'_, N>, key: u32, page: Page) -> bool {
         io.is_in_use(page)
             && match io.read_spare(page) {
@@ -193,7 +194,7 @@ impl PagedMapping {
             }
     }
 
-    /// Where `key` is by what a translation page's bytes say.
+    /// Where `key` is by a translation page's bytes.
     pub(crate) fn place_in(&self, bytes: &[u8], key: LogicalPage) -> Place {
         self.place(get(bytes, key.0 % self.entries_per_page))
     }

@@ -35,7 +35,7 @@ pub(crate) fn encode(version: u64, from: ScanFrom) -> SpareMarks {
     SpareMarks::scan_mark(far(from.after) | far(from.oldest_open) << 16)
 }
 
-/// What the spare area of a translation page says.
+/// The mark in the spare area of a translation page.
 pub(crate) fn decode(version: u64, marks: SpareMarks) -> ScanFrom {
     let mark = marks.as_scan_mark();
     ScanFrom { after: moment(version, mark as u16), oldest_open: moment(version, (mark >> 16) as u16) }

@@ -17,15 +17,15 @@ use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
 
-/// What the spare area of a translation page says to a recovery.
+/// The marks in the spare area of a translation page, for a recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Says {
     /// Nothing.
     Nothing,
-    /// From where on to scan, should this page itself be torn. What was written before is on flash when it is.
+    /// From where on to scan, should this page itself be torn. Earlier writes are on flash when it is.
     ScanFrom,
-    /// Whether some translation page could not be read so far. Its entries were read errors from then on: what is
-    /// written in their place never says which page it makes stale.
+    /// Whether some translation page could not be read so far. Its entries were read errors from then on: a page that
+    /// is written in their place never says which page it makes stale.
     Damage,
 }
 
@@ -90,7 +90,7 @@ impl PagedMapping {
         }
     }
 
-    /// What the spare area of a translation page that is synchronized now says to a recovery.
+    /// The marks for the spare area of a translation page that is synchronized now.
     pub(super) fn marks<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> SpareMarks {
         // Of every scheme: the queue counts from here until the next one is due.
         let from = self.queue.as_mut().map(|queue| {
@@ -106,7 +106,7 @@ impl PagedMapping {
         }
     }
 
-    /// What a translation page's spare area says to a recovery.
+    /// The marks in a translation page's spare area.
     pub(crate) fn scan_from(version: u64, marks: SpareMarks) -> ScanFrom {
         scan_mark::decode(version, marks)
     }
@@ -144,7 +144,7 @@ impl PagedMapping {
         }
     }
 
-    /// Brings a translation page up to date with what a recovery has found: entries of its range.
+    /// Brings a translation page up to date with the entries of its range that a recovery has found.
     ///
     /// # Errors
     /// No block is left.

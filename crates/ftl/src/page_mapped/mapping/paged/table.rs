@@ -34,7 +34,7 @@ pub(super) struct NodeNeeds {
     pub(super) battery: u64,
 }
 
-/// What the nodes above a table of so many translation pages cost if `written` of them are synchronized on battery.
+/// The cost of the nodes above a table of so many translation pages if `written` of them are synchronized on battery.
 pub(super) fn node_needs(geometry: &Geometry, directory: DirectoryPart, leaves: u32, written: u64) -> NodeNeeds {
     match directory {
         DirectoryPart::Flat => {
@@ -186,7 +186,7 @@ impl TranslationTable {
         }
     }
 
-    /// What a recovery has entered is all of it. How many pages were written.
+    /// The parts that a recovery has entered are all of it. How many pages were written.
     pub(super) fn build<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         match self {
             Self::Flat(_) => Ok(0),
@@ -194,7 +194,7 @@ impl TranslationTable {
         }
     }
 
-    /// Writes what a cache holds of it.
+    /// Writes the cached part of it.
     pub(super) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         match self {
             Self::Flat(_) => Ok(()),

@@ -41,7 +41,7 @@ impl Tuning {
                 * match self.merge {
                     // Level by level, all that has come so far is written anew.
                     GeckoMerge::TwoWay => merged,
-                    // All at once: what comes of this level is all that is added to what is written.
+                    // All at once: only the result of this level is added to the pages that are written.
                     GeckoMerge::MultiWay => merged - pages.min(merged),
                 };
             pages = merged;
@@ -97,7 +97,7 @@ mod tests {
             Self { nand, ftl, logical_pages, random: 1 }
         }
 
-        /// Programs of metadata so far; those that only move a page are not what the bounds are about.
+        /// Programs of metadata so far; the bounds are not about those that only move a page.
         fn programs(&self, purposes: &[Purpose]) -> u64 {
             purposes.iter().map(|purpose| self.nand.stats().of(*purpose).programs).sum::<u64>()
                 - self.ftl.tally.metadata_pages_moved

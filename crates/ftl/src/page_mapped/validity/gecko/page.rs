@@ -46,7 +46,7 @@ pub(crate) struct GeckoLayout {
     bits_at: usize,
 }
 
-/// What a page says of its run.
+/// A page's statement of its run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RunHeader {
     pub(super) level: u8,
@@ -54,7 +54,7 @@ pub(super) struct RunHeader {
     pub(super) flushes: (u64, u64),
     /// Program order when the last of them froze the buffer.
     pub(super) frozen: u64,
-    /// What a recovery has to scan if this is the last flush.
+    /// From where on a recovery has to scan if this is the last flush.
     pub(super) scan_from: ScanFrom,
     /// Some page of a run could not be read when it was written, or before: stale pages may be taken for live, from then
     /// on for good.
@@ -158,7 +158,7 @@ impl<'a> GeckoPage<'a> {
         (u32_at(self.bytes, HEADER + index * 4) >> FLAGS_AT) as u8
     }
 
-    /// What the page says of its run.
+    /// The page's statement of its run.
     pub(super) fn header(&self) -> RunHeader {
         RunHeader {
             level: self.bytes[2],
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_papers_page_holds_five_hundred_entries() {
-        // The paper's 504, less what the header takes, and more because flags stand in the keys.
+        // The paper's 504, less the header, and more because flags stand in the keys.
         let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
         assert_eq!(GeckoLayout::new(&geometry, 4).unwrap().entries, 506);
         assert_eq!(GeckoLayout::new(&geometry, 1).unwrap().entries, 202);

@@ -65,7 +65,7 @@ impl Validity for LogarithmicGecko {
 
     /// Turns the buffer into a run, even if that is empty but for its header, and merges.
     fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        // What is reported stale must have been replaced on flash, and what is reported erased be erased.
+        // Successors of pages that are reported stale must be on flash, and blocks that are reported erased be erased.
         io.barrier(Barrier::ReportsAfterReplacements);
         self.flushes += 1;
         let frozen = io.flush_marks();

@@ -33,8 +33,8 @@ fn complete_runs(mut scan: ValidityScan) -> Vec<Vec<Page>> {
 }
 
 impl LogarithmicGecko {
-    /// Takes the runs that are on flash for its own, the buffer being empty. What the last flush had frozen, and from
-    /// where on to scan: the beginning of time where there was none.
+    /// Takes the runs that are on flash for its own, the buffer being empty. It returns the moment that the last flush
+    /// had frozen, and from where on to scan. Where there was none that is the beginning of time.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
         debug_assert!(self.buffer.len() == 0 && self.runs.is_empty(), "runs are found again while there are some");
         let gone_bad = scan.gone_bad;

@@ -117,8 +117,8 @@ impl PageValidityLog {
         (self.pages.len() - self.cleaning.cleaned()) as u64
     }
 
-    /// A recovery is going to flush: what it adds is made up for first, so that what is kept is on flash with it. What
-    /// cleaning keeps is lost with the buffer otherwise, and cuts that come soon enough would let the log grow.
+    /// A recovery is going to flush. The room that it adds is made up for first, so that the kept entries are on flash
+    /// with it. They are lost with the buffer otherwise, and cuts that come soon enough would let the log grow.
     pub(crate) fn clean_ahead<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         self.cleaning.inserted(self.entries_per_page);
         self.clean(io)

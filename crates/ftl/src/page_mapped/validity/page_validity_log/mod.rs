@@ -160,7 +160,7 @@ impl PageValidityLog {
         self.heads[block.index()] = NONE;
     }
 
-    /// A recovery is to find out what is stale: pages that have left a victim stand in every flush before the victim is
+    /// A recovery is to find the stale pages: pages that have left a victim stand in every flush before the victim is
     /// freed.
     pub(crate) fn tell_of_leaving(&mut self) {
         self.tells_of_leaving = true;

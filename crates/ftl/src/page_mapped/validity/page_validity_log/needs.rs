@@ -14,8 +14,8 @@ use crate::FtlError;
 use crate::page_mapped::needs::Needs;
 use phelsuma_nand::Geometry;
 
-/// Pages that a flush adds before it cleans, besides what has left a victim: its last, one that came early, and those
-/// that round up.
+/// Pages that a flush adds before it cleans, besides the pages that have left a victim: its last, one that came early,
+/// and those that round up.
 const PAGES_MORE: u64 = 6;
 
 /// How long the log should be, in pages.

@@ -74,7 +74,7 @@ pub(super) struct LogEntry {
     pub(super) at: u64,
 }
 
-/// What a page says of the log.
+/// A page's statement of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Header {
     pub(super) damaged: bool,
@@ -86,7 +86,7 @@ pub(super) struct Header {
     pub(super) made: u64,
     /// Program order when the last complete flush froze the buffer.
     pub(super) frozen: u64,
-    /// What a recovery has to scan if that is the last flush.
+    /// From where on a recovery has to scan if that is the last flush.
     pub(super) scan_from: ScanFrom,
 }
 
@@ -116,8 +116,8 @@ pub(super) fn encode(bytes: &mut [u8], header: &Header, entries: &[LogEntry]) {
         bytes[8 + n * 8..16 + n * 8].copy_from_slice(&number.to_le_bytes());
     }
     for (entry, room) in entries.iter().zip(bytes[HEADER..].chunks_exact_mut(ENTRY)) {
-        // An entry older than four billion programs may pass for one of just that age: whatever happened to its block
-        // before that is known by now.
+        // An entry older than four billion programs may pass for one of just that age: events of its block before that
+        // have been reported by now.
         let age = u32::try_from(header.made.saturating_sub(entry.at)).unwrap_or(u32::MAX);
         room[0..4].copy_from_slice(&entry.stale.word().to_le_bytes());
         room[4..8].copy_from_slice(&entry.distance.to_le_bytes());

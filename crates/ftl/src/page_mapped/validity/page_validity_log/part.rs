@@ -53,7 +53,7 @@ impl Validity for PageValidityLog {
 
     /// Writes the entries that are in RAM alone, even if there is nothing but from where on to scan, and cleans.
     fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        // What is reported stale must have been replaced on flash, and what is void be erased.
+        // Successors of pages that are reported stale must be on flash, and blocks whose entries are void be erased.
         io.barrier(Barrier::ReportsAfterReplacements);
         let seq = io.seq();
         let leaving = self.leaving.len();

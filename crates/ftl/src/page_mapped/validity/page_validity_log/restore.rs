@@ -29,7 +29,7 @@ fn is_sound(header: &Header, geometry: &Geometry) -> bool {
         && header.number.checked_sub(header.oldest).is_some_and(|others| others < longest)
 }
 
-/// The newest page that can be read, what it says, and whether it was the first.
+/// The newest page that can be read, its content, and whether it was the first.
 fn newest_page<N: Nand>(
     io: &mut MetaIo<'_, N>,
     found: &mut impl Iterator<Item = StorePage>,
@@ -51,8 +51,8 @@ fn newest_first(mut scan: ValidityScan) -> Vec<StorePage> {
 }
 
 impl PageValidityLog {
-    /// Takes the log that is on flash for its own, the buffer being empty. What the last flush had frozen, and from
-    /// where on to scan: the beginning of time where there was none.
+    /// Takes the log that is on flash for its own, the buffer being empty. It returns the moment that the last flush
+    /// had frozen, and from where on to scan. Where there was none that is the beginning of time.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
         debug_assert!(self.buffer.is_empty() && self.pages.is_empty(), "a log is found again while there is one");
         let Some((header, pages, whole)) = self.choose(io, scan) else { return Default::default() };
@@ -74,13 +74,13 @@ impl PageValidityLog {
         pages.into_iter().filter(|page| *page != LOST_PAGE).collect()
     }
 
-    /// What the newest page says, the pages that count, oldest first, and whether none of them is missing.
+    /// The newest page's header, the pages that count, oldest first, and whether none of them is missing.
     fn choose<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Option<(Header, VecDeque<Page>, bool)> {
         let mut found = newest_first(scan).into_iter();
         let (header, newest, mut whole) = newest_page(io, &mut found)?;
         let mut pages = VecDeque::from([newest]);
         for number in (header.oldest..header.number).rev() {
-            // What a cut kept from being believed at the last recovery has the number of a newer page.
+            // A page that a cut kept from being believed at the last recovery has the number of a newer page.
             let mut rest = found.clone();
             match rest.find(|found| found.key == number as u32) {
                 Some(page) => {

@@ -29,7 +29,7 @@ pub(super) struct Configuration {
     pub(super) groups: u8,
     /// Pages whose last interval is shorter go to HOT; none with 0.
     pub(super) hot_below: u64,
-    /// By group, HOT first: blocks that it may have. The last has what is left.
+    /// By group, HOT first: blocks that it may have. The last has the rest.
     pub(super) limits: [u32; GROUPS_MAX],
     /// By group, HOT first: the share of a victim's pages that is going to be live.
     pub(super) live_shares: [f64; GROUPS_MAX],
@@ -78,7 +78,7 @@ pub(super) struct Pages<'a> {
     pub(super) live: f64,
 }
 
-/// What a chain comes to.
+/// The prediction for a chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
     /// Pages written to flash for each that the host writes.
@@ -89,7 +89,7 @@ pub(super) struct Outcome {
 }
 
 impl Pages<'_> {
-    /// What is live at an age in the chain: pages of HOT come to it `hot` later.
+    /// The live pages at an age in the chain: pages of HOT come to it `hot` later.
     fn alive(&self, age: f64, hot: f64) -> f64 {
         alive_at(self.others, age) + alive_at(self.hot, hot + age)
     }
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!((outcome.sizes[1], outcome.live_shares[1]), (100.0, 0.5));
         // 4,900 is room for all that is left to die where it is, at 0.5 for each page written.
         assert!((outcome.write_amplification - 1.5).abs() < 0.01, "{outcome:?}");
-        // No room for the groups in front, however little they would move; and none for what is live.
+        // No room for the groups in front, however little they would move; and none for the live pages.
         times.groups[0] = 9_000.0;
         assert!(pages.outcome(&times).is_none());
         times.groups[0] = 100.0;

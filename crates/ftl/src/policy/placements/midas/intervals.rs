@@ -76,12 +76,12 @@ impl Intervals {
         *earlier = step(interval, COARSE) as u8;
     }
 
-    /// What was counted, if it is enough.
+    /// The counts, if there are enough.
     pub(super) fn distribution(&self) -> Option<Distribution<'_>> {
         (self.total >= PAIRS_MIN).then_some(Distribution { pairs: &self.pairs, total: self.total as f64 })
     }
 
-    /// From now on what was counted so far counts half.
+    /// From now on the counts so far count half.
     pub(super) fn begin_epoch(&mut self) {
         self.pairs.iter_mut().for_each(|pair| *pair /= 2);
         self.total = self.pairs.iter().map(|pair| u64::from(*pair)).sum();
@@ -142,7 +142,7 @@ pub(super) fn alive_at(survival: &SurvivalCurve, age: f64) -> f64 {
     survival[at] + (survival[at + 1] - survival[at]) * within
 }
 
-/// The mean of what is left after `age`, of those that live longer: the integral of the survival from there on.
+/// The mean of the life left after `age`, of those that live longer: the integral of the survival from there on.
 pub(super) fn alive_after(survival: &SurvivalCurve, age: f64) -> f64 {
     let mut at = step(age.max(1.0) as u64, FINE);
     let (mut from, mut alive) = (age, alive_at(survival, age));

@@ -102,7 +102,7 @@ struct Midas {
     intervals: Intervals,
     now: Configuration,
     limits: Groups,
-    /// What the victim part sees: how they were when the last block was collected.
+    /// The victim part's view: how they were when the last block was collected.
     shown: Groups,
     epoch_began: Option<u64>,
     checked: u64,
@@ -113,7 +113,7 @@ struct Midas {
     irregular: u64,
 }
 
-/// What the victims of a group held.
+/// The live pages in the victims of a group.
 #[derive(Clone, Copy, Default, Debug)]
 struct Victims {
     blocks: u32,
@@ -187,7 +187,8 @@ impl Midas {
             self.configure(view);
             return view.counters.keys().len() as u32;
         }
-        // After a change what was sorted otherwise has to leave the groups first: half an epoch says nothing of them.
+        // After a change the pages that were sorted otherwise have to leave the groups first: half an epoch says
+        // nothing of them.
         if now - self.checked.max(began) >= self.epoch / 4 {
             self.checked = now;
             if now - began >= self.epoch / 4 * 3 {

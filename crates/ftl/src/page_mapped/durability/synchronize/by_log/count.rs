@@ -51,7 +51,7 @@ impl Gathered<LiveByLog> {
             drive.ftl.blocks.counters.add(geometry.block_of(version.page));
         }
         let mut told = self.what_to_tell(&geometry);
-        // What is stale in each block, here and in the log, takes two bytes.
+        // The stale pages of each block, here and in the log, take a counter of two bytes.
         let told_bytes = told.pages.capacity() * (size_of::<Page>() + size_of::<bool>());
         self.live_by.scratch = self.live_by.scratch.max(told_bytes + 4 * geometry.blocks() as usize);
         let mut stale = vec![0u16; geometry.blocks() as usize];

@@ -33,7 +33,7 @@ use crate::page_mapped::validity::{PageValidityLog, Validity, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Page};
 
-/// A page validity log decides which pages are live. What a recovery gathers for it.
+/// A page validity log decides which pages are live. The findings of a recovery for it.
 #[derive(Default)]
 pub(crate) struct LiveByLog {
     pub(super) scan: ValidityScan,
@@ -55,7 +55,7 @@ pub(crate) struct LiveByLog {
     pub(super) freed: Vec<Block>,
     /// Blocks with user pages that were written since, with the seq of the last of them.
     pub(super) young: Vec<(Block, u64)>,
-    /// Bytes of what was there for a while.
+    /// RAM that was used for a while.
     pub(super) scratch: usize,
     /// Of these, ascending, the ones that must not be erased before the report. Where a recovery that was cut has
     /// copied a page, the copy says the same.
@@ -69,7 +69,7 @@ impl LiveBy for LiveByLog {
 
     fn begin(paged: &mut PagedMapping, store: &mut PageValidityLog) -> Survival {
         point_back(paged, store);
-        // What is closed from now on is not what was written lately.
+        // Blocks closed from now on are not among those written lately.
         Survival::Nothing
     }
 
@@ -166,7 +166,7 @@ impl LiveBy for LiveByLog {
         of.tell_log(drive, kept)
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     fn bytes(&self) -> u64 {
         let pages = self.reports.capacity() + self.unwritten.capacity() + self.freed.capacity() + self.kept.capacity();
         (self.suspects.capacity() * size_of::<FoundPage>()

@@ -101,7 +101,8 @@ impl Gathered<LiveByLog> {
         }
     }
 
-    /// Reports what is named and is still what it is named for, and what such a page names that cannot be believed.
+    /// Reports a named page that is still the one it is named for, and the page that such a page names if it cannot be
+    /// believed.
     fn report_named<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,

@@ -58,7 +58,7 @@ impl Gathered<LiveByLog> {
         let stale = log.reports.iter().map(|page| LogNews::Stale(*page));
         let unwritten = log.unwritten.iter().map(|page| LogNews::Unwritten(*page));
         let freed = log.freed.iter().map(|block| LogNews::Freed(*block));
-        // What was copied is stale as well.
+        // The originals of copies are stale as well.
         let mut is_told = !self.suspects.is_empty();
         for news in stale.chain(unwritten).chain(freed) {
             if matches!(news, LogNews::Freed(block) if drive.ftl.blocks.is_in_use(block)) {

@@ -44,7 +44,7 @@ pub(crate) struct TranslationTree {
     damaged: bool,
     /// Where leaves are, while a recovery finds them.
     found: Vec<u32>,
-    /// What is moved out of a victim.
+    /// The pages that are moved out of a victim.
     moving: Vec<(u32, Page)>,
     reads: u64,
     programs: u64,
