@@ -138,7 +138,7 @@ pub enum Operator {
     Between,
 }
 
-/// What the number that tries a claim is.
+/// The kind of the number that tries a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -161,7 +161,7 @@ impl Kind {
     }
 }
 
-/// What a paper says, and how it is tried.
+/// A statement of a paper, and how it is tried.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -169,11 +169,11 @@ pub struct Claim {
     pub id: String,
     /// Where in the paper.
     pub at: String,
-    /// What the paper says, in our words.
+    /// The paper's statement, in our words.
     pub says: String,
     /// How the measured value comes out of results.
     pub measure: ByScale,
-    /// What the measured value is; none: a formula where all that it stands on are formulas, and else measured.
+    /// The kind of the measured value. None: a formula where all that it stands on are formulas, and else measured.
     pub kind: Option<Kind>,
     /// How it is compared with the paper's number.
     pub operator: Operator,
@@ -220,7 +220,7 @@ pub struct Figure {
     /// The columns that are drawn; none: all but `x`.
     #[serde(default)]
     pub y: Vec<String>,
-    /// What the axis of values says, with its unit, where that is not the name of one column.
+    /// The label of the axis of values, with its unit, where that is not the name of one column.
     pub unit: Option<String>,
     /// Whether that axis is logarithmic.
     #[serde(default)]
@@ -233,7 +233,7 @@ pub struct Figure {
     pub pattern: Vec<String>,
     /// The series by whose values those of the others are divided.
     pub relative_to: Option<String>,
-    /// What a reader reads for a run, a part of its name, or a column.
+    /// The text that a reader sees for a run, a part of its name, or a column.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
 }
@@ -256,7 +256,7 @@ pub struct Document {
     /// Expressions by name.
     #[serde(default)]
     pub values: BTreeMap<String, ByScale>,
-    /// What the paper says.
+    /// The paper's statement.
     #[serde(default)]
     pub claims: Vec<Claim>,
     /// Series.
@@ -338,7 +338,7 @@ impl Document {
                 return Err(format!("figure '{}' is there twice, or is a claim's name", figure.id));
             }
         }
-        // Whatever is wrong at either scale is said at once.
+        // Errors at either scale are reported at once.
         Scale::ALL.iter().try_for_each(|scale| {
             let plan = self.plan(*scale)?;
             self.figures.iter().try_for_each(|figure| {
@@ -355,7 +355,7 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 }
 
 impl fmt::Display for Claim {
-    /// What the paper says, as a number.
+    /// The paper's statement, as a number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = (self.value, if self.unit.is_empty() { "" } else { " " });
         match (self.operator, self.tolerance, self.most) {

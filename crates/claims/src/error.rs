@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What is wrong, where, and what would be right.
+/// The error, where it is, and what would be right.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimsError {
     /// No such paper.
@@ -21,12 +21,12 @@ pub enum ClaimsError {
         /// Why.
         why: String,
     },
-    /// A file that does not say what it should.
+    /// A file with other content than it should have.
     #[error("{path}: {what}", path = path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Its error.
         what: String,
     },
     /// No such claim, and no such figure.

@@ -59,7 +59,7 @@ impl Expression {
     /// Reads an expression.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The expression's error.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut rest = Rest { text, at: 0 };
         let node = rest.sum(0).map_err(|what| format!("'{text}': {what}"))?;
@@ -88,7 +88,7 @@ impl Expression {
     /// Its value, given that of each name.
     ///
     /// # Errors
-    /// What `value_of` says, and what is no number, such as a quotient by zero.
+    /// That of `value_of`, and a result that is no number, such as a quotient by zero.
     pub fn evaluate(&self, value_of: &dyn Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
         fn of(node: &Node, value_of: &dyn Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
             Ok(match node {

@@ -24,7 +24,7 @@ mod reason;
 mod store;
 mod stored;
 
-// What the build script leaves out of the hash is tried here.
+// The omissions of the build script from the hash are tried here.
 #[cfg(test)]
 #[path = "../build/code/mod.rs"]
 mod code;

@@ -26,7 +26,7 @@ impl Reason {
     /// Reads a reason.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason's error.
     pub(crate) fn parse(text: &str, lists: &BTreeMap<String, Vec<String>>) -> Result<Self, String> {
         let (mut parts, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once("{{") {

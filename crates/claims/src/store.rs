@@ -57,7 +57,7 @@ impl Store {
         &self.paper
     }
 
-    /// What the paper states.
+    /// The paper's statements.
     ///
     /// # Errors
     /// As [`Document::load`].
@@ -70,7 +70,7 @@ impl Store {
         self.folder.join(format!("results-{}.json", scale.name()))
     }
 
-    /// What was found at a scale, if anything was.
+    /// The findings at a scale, if there are any.
     ///
     /// # Errors
     /// A file that cannot be read or is none.

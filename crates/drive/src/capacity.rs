@@ -29,7 +29,7 @@ pub fn settle_capacity(
     affordable: impl Fn(&Geometry) -> Result<(), RunError>,
 ) -> Result<u64, RunError> {
     let Some(RunConfig { shape, input, .. }) = configs.first() else { return Ok(CAPACITY_DEFAULT) };
-    // Whatever is wrong with the shape is said before a trace is read for its footprint.
+    // Errors of the shape are reported before a trace is read for its footprint.
     let capacity = match (shape.capacity_bytes, input) {
         (Some(capacity), _) => capacity,
         (None, Input::Workload(_) | Input::Trace { fold: FoldChoice::Wrap, .. }) => CAPACITY_DEFAULT,

@@ -31,7 +31,7 @@ pub enum FoldChoice {
     Wrap,
 }
 
-/// What is written before anything is counted.
+/// The writes before anything is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fill {
     /// Every logical page once, ascending.
@@ -149,7 +149,7 @@ pub struct RunConfig {
     pub timing: Timing,
     /// Where requests come from.
     pub input: Input,
-    /// What is written before anything is counted.
+    /// The writes before anything is counted.
     pub fill: Fill,
     /// Logical capacities written by a workload before anything is counted.
     pub warmup: f64,
@@ -210,7 +210,7 @@ pub enum RunError {
     Stopped,
 }
 
-/// What is wrong with a trace is wrong input.
+/// An error of a trace is wrong input.
 pub(crate) fn input_error(error: TraceError) -> RunError {
     RunError::Input(error.to_string())
 }

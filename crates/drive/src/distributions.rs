@@ -61,7 +61,7 @@ impl Watch {
         watch
     }
 
-    /// Counts from zero; what is known of pages and blocks stays.
+    /// Counts from zero; the state of pages and blocks stays.
     pub(crate) fn count_from_zero(&self) {
         let mut seen = self.seen();
         seen.lifetimes = LogHistogram::default();
@@ -78,7 +78,7 @@ impl Watch {
         });
     }
 
-    /// What was counted.
+    /// The counts.
     pub(crate) fn distributions(&self) -> Distributions {
         let seen = self.seen();
         Distributions {
@@ -119,7 +119,7 @@ fn distribution(histogram: &LogHistogram) -> Distribution {
 }
 
 impl Seen {
-    /// What the host wrote last to a logical page, if anything is there, is stale.
+    /// The last data of a logical page, if there are any, are stale.
     fn invalidate(&mut self, page: usize) {
         let block = std::mem::replace(&mut self.blocks[page], NOWHERE);
         if block == NOWHERE {

@@ -26,7 +26,7 @@ pub struct Drive {
     reads: LatencyHistogram,
     writes: LatencyHistogram,
     unreadable_pages: u64,
-    /// What a recovery is going to be compared with, if there is going to be one.
+    /// The record that a recovery is compared with, if there is going to be one.
     holdings: Option<Holdings>,
     /// The hint for the FTL, if it is an oracle.
     told: Option<Told>,
@@ -34,11 +34,11 @@ pub struct Drive {
     watch: Option<Watch>,
 }
 
-/// What a power cut cost, and what it took to come back.
+/// The losses of a power cut, and the cost of the recovery.
 pub struct PowerCut {
     /// Pages that a battery paid for.
     pub battery_programs: u64,
-    /// Pages that lost their data, of an FTL that keeps no more than what was flushed.
+    /// Pages that lost their data, of an FTL that keeps only flushed writes.
     pub lost_pages: Option<u64>,
     /// The recovery.
     pub recovery: RecoveryReport,
@@ -83,7 +83,7 @@ impl Drive {
         self
     }
 
-    /// What was observed since counting began, if anything was to be.
+    /// The observations since counting began, if there were to be any.
     pub fn distributions(&self) -> Option<Distributions> {
         let mut distributions = self.watch.as_ref()?.distributions();
         let extents = self.ftl.look_at_extents(&mut self.nand.clone());
@@ -146,7 +146,7 @@ impl Drive {
         [self.writes.recorded(), self.reads.recorded()]
     }
 
-    /// Notes what the trace held from which the requests came: requests, and those of them that reach no page.
+    /// Notes the counts of the trace that the requests came from: requests, and those of them that reach no page.
     pub(crate) fn count_trace(&mut self, requests: u64, without_whole_page: u64, outside_footprint: u64) {
         self.counts.trace_requests = requests;
         self.counts.dropped_trims_without_whole_page = without_whole_page;
@@ -303,7 +303,7 @@ impl Drive {
         self.idle = recovery.done;
         let pages = self.ftl.shape().logical_pages;
         let mut found = Differences::default();
-        // What it holds from now on, should it be cut again.
+        // Its content from now on, should it be cut again.
         let mut left = Holdings::none(pages);
         let mut sink = |page: LogicalPage, read: HostPage<'_>| {
             holdings.compare(page.0, read, &mut found);

@@ -40,7 +40,7 @@ impl Holdings {
         }
     }
 
-    /// What a page was found to hold, or not.
+    /// The finding about a page: that it holds data, or not.
     pub(crate) fn note_page(&mut self, page: u32, holds_data: bool) {
         let (word, bit) = (page as usize / 64, 1 << (page % 64));
         match holds_data {
@@ -68,7 +68,7 @@ impl Holdings {
     }
 }
 
-/// How many pages of a recovered drive are not what they should be.
+/// How many pages of a recovered drive are wrong.
 #[derive(Default)]
 pub(crate) struct Differences {
     lost: u64,
@@ -83,7 +83,7 @@ impl Differences {
         core::mem::take(&mut self.lost) + core::mem::take(&mut self.unreadable)
     }
 
-    /// What is wrong, in one line, if anything is.
+    /// The error, in one line, if there is one.
     pub(crate) fn finding(&self) -> Option<String> {
         let kinds = [
             (self.lost, "lost"),

@@ -58,7 +58,7 @@ pub struct GeometryResult {
     pub metadata_programs_per_collection: u32,
 }
 
-/// What the host asked for while it was counted.
+/// The host's requests while they were counted.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
 pub struct HostCounts {
     /// Pages read.
@@ -186,7 +186,7 @@ pub struct SeriesPoint {
     pub simulated_seconds: f64,
 }
 
-/// What it took to find the victims that the policy chose.
+/// The cost of finding the victims that the policy chose.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
 pub struct VictimChoices {
     /// How many were chosen while counted.
@@ -249,7 +249,7 @@ pub struct Distributions {
     pub extent_pages_mean: Option<Vec<f64>>,
 }
 
-/// What a channel did while it was counted.
+/// The operations of a channel while it was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChannelResult {
     /// Pages read for the host.
@@ -277,7 +277,7 @@ pub struct Channels {
 /// One step of a recovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryStepResult {
-    /// What it is for.
+    /// Its purpose.
     pub name: String,
     /// Pages read in full.
     pub reads: u64,
@@ -307,7 +307,7 @@ pub struct RecoveryResult {
     pub steps: Vec<RecoveryStepResult>,
 }
 
-/// What the run cost the machine that simulated it: the one part that differs between runs.
+/// The cost of the run to the machine that simulated it: the one part that differs between runs.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
 pub struct Machine {
     /// From begin to end, in seconds.
@@ -353,7 +353,7 @@ pub struct RunResult {
     /// Write amplification of the second half of the counted part over that of the first, less 1. None where either
     /// half has no figure.
     pub drift: Option<f64>,
-    /// What the host asked for.
+    /// The host's requests.
     pub host: HostCounts,
     /// Flash operations by purpose.
     pub flash: BTreeMap<String, FlashCounts>,
@@ -365,9 +365,9 @@ pub struct RunResult {
     pub ram_bytes: RamBytes,
     /// Erases.
     pub erases: EraseCounts,
-    /// What it took to find victims; none where the policy chose none.
+    /// The cost of finding victims; none where the policy chose none.
     pub victim_choices: Option<VictimChoices>,
-    /// What the FTL counted while it was measured, by name (levels such as free blocks as they stand at the end).
+    /// The FTL's counters while it was measured, by name (levels such as free blocks as they stand at the end).
     pub counters: BTreeMap<String, u64>,
     /// A point every so many host pages written.
     pub series: Vec<SeriesPoint>,
@@ -382,6 +382,6 @@ pub struct RunResult {
     pub simulated_seconds: f64,
     /// The recovery at the end, if the power was cut.
     pub recovery: Option<RecoveryResult>,
-    /// What it cost the machine.
+    /// Its cost to the machine.
     pub machine: Machine,
 }

@@ -81,7 +81,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     let geometry = config.shape.geometry(settle_capacity(&mut settled, |_| Ok(()))?)?;
     let [config] = &settled;
     let logical_pages = config.shape.logical_pages(&geometry);
-    // What is wrong with a trace is said before the drive is filled.
+    // Errors of a trace are reported before the drive is filled.
     let mut trace = match &config.input {
         Input::Workload(_) => None,
         Input::Trace { trace, fold, loops } => Some(open_trace(config, trace, *fold, *loops, logical_pages)?),
@@ -123,7 +123,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     Ok(result)
 }
 
-/// Writes what is written before anything is counted.
+/// Does the writes before anything is counted.
 pub(crate) fn fill(
     drive: &mut Drive,
     config: &RunConfig,

@@ -14,13 +14,13 @@ use phelsuma_nand::{Block, Geometry, Kind, Nand, Op as FlashOp, Purpose, SpareRe
 use phelsuma_trace::{Op, PageRequest};
 use std::time::Instant;
 
-/// What a result says that the requests were.
+/// A result's description of its requests.
 const STEP_BY_STEP: &str = "step by step";
 
 /// The place of a logical page that has no data.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// What is on a physical page, seen from outside.
+/// The content of a physical page, seen from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum PageState {
@@ -36,7 +36,7 @@ pub enum PageState {
     Unreadable = 4,
 }
 
-/// A drive, and what has been counted of it since [`begin_counting`](Self::begin_counting).
+/// A drive, and its counts since [`begin_counting`](Self::begin_counting).
 pub struct Session {
     config: RunConfig,
     geometry: Geometry,
@@ -150,7 +150,7 @@ impl Session {
         self.next_look = self.measurement.next_look();
     }
 
-    /// What has been counted, as a run would give it.
+    /// The counts, as a run would give them.
     pub fn result(&mut self) -> RunResult {
         let counted = self.measurement.clone();
         let mut result = counted.finish(&mut self.drive, &self.config, &self.geometry);
@@ -226,7 +226,7 @@ impl Session {
         Ok(self.seen()?.1)
     }
 
-    /// What is on each physical page, and where the data of each logical page are.
+    /// The content of each physical page, and where the data of each logical page are.
     fn seen(&self) -> Result<(Vec<PageState>, Vec<u32>), RunError> {
         if self.config.composition.is_per_channel() {
             return Err(RunError::Input(format!(

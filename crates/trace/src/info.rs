@@ -105,7 +105,7 @@ pub struct TraceInfo {
     pub write_updates: Vec<UpdateShare>,
     /// How long written pages live.
     pub lifetimes: Lifetimes,
-    /// What the reader skipped.
+    /// Records that the reader skipped.
     pub skipped: Skipped,
 }
 
@@ -142,7 +142,7 @@ struct DeviceState {
     last_write_end: Option<u64>,
     /// Page → how many pages had been written before its latest write, or [`TRIMMED`].
     written: HashMap<u64, u64>,
-    /// Of these, how many hold what was written last.
+    /// Of these, how many hold the last data of their page.
     live: u64,
 }
 
@@ -206,7 +206,7 @@ pub struct WorkloadExtent {
 /// Drives written by an endless workload, by default.
 const DRIVES_WRITTEN: u64 = 4;
 
-/// What has been seen so far.
+/// The counts so far.
 struct Tally {
     page_bytes: u32,
     requests: u64,

@@ -36,7 +36,7 @@
 //! Where skipping would be guessing they stop with file and line.
 
 #![forbid(unsafe_code)]
-// Nothing may panic on what it reads.
+// Nothing may panic on its input.
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::string_slice))]
 
 mod error;

@@ -12,7 +12,7 @@ use crate::reader::{OpenOptions, TraceFile, unusable};
 use crate::request::Op;
 use crate::skipped::Skipped;
 
-/// Requests as columns of the same length; what is absent is 0 throughout.
+/// Requests as columns of the same length; an absent column is 0 throughout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The operations, as [`Op::code`].
@@ -21,7 +21,7 @@ pub struct Columns {
     pub offset_bytes: Vec<u64>,
     /// Length in bytes; of no account for a flush.
     pub size_bytes: Vec<u64>,
-    /// Time in nanoseconds, in whatever epoch.
+    /// Time in nanoseconds, in any epoch.
     pub time_ns: Option<Vec<u64>>,
     /// Which drive.
     pub device: Option<Vec<u32>>,
@@ -130,7 +130,7 @@ pub enum TraceOrigin {
 }
 
 impl TraceOrigin {
-    /// Opens it anew, at its beginning. What is in memory says that its format is `csv`, whose columns it has.
+    /// Opens it anew, at its beginning. One in memory says that its format is `csv`, whose columns it has.
     ///
     /// # Errors
     /// As [`TraceFile::open`]; none where it is in memory.

@@ -2,7 +2,7 @@
 
 use crate::error::excerpt;
 
-/// What is wrong with a line.
+/// The error of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// It is not of the format's shape: wrong columns, words where numbers belong. Before the first

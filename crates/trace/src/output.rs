@@ -31,10 +31,10 @@ impl Compression {
     }
 }
 
-/// An output that is compressed on the way. The same bytes come out of the same bytes: a gzip header has no name and
-/// no time.
+/// An output that is compressed on the way. The same bytes come out of the same bytes: a gzip header has no name and no
+/// time.
 ///
-/// What is compressed is complete only after [`finish`](Self::finish); dropped before, it is cut short, and a reader
+/// A compressed output is complete only after [`finish`](Self::finish). Dropped before, it is cut short, and a reader
 /// notices.
 pub struct Compressed<W: Write>(Stream<W>);
 
@@ -65,7 +65,7 @@ impl<W: Write> Compressed<W> {
         }))
     }
 
-    /// Writes what is still in the compressor and the end of the stream, and flushes the output.
+    /// Writes the rest in the compressor and the end of the stream, and flushes the output.
     ///
     /// # Errors
     /// The output cannot be written.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::TraceError;
 
-/// What a request does.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
@@ -41,7 +41,7 @@ impl Op {
         }
     }
 
-    /// What a number in a column stands for.
+    /// The meaning of a number in a column.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         [Op::Read, Op::Write, Op::Trim, Op::Flush].into_iter().find(|op| op.code() == code)

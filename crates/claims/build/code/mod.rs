@@ -21,7 +21,7 @@ use proc_macro2::{Delimiter, LexError, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
 use written::{attribute, is, is_any, visibility_len, written};
 
-/// The crates whose code decides what a run gives: `options`, which reads its command, and all that stands under it.
+/// The crates whose code decides the result of a run: `options`, which reads its command, and all that stands under it.
 pub(crate) const SIMULATION: [&str; 5] = ["drive", "ftl", "nand", "options", "trace"];
 
 /// The items of all modules that were added.
@@ -183,7 +183,7 @@ mod tests {
             )],
             &[("|page| page.free + 1)", "|page| {\n page.free + 1\n })")],
             &[("Result<(u32,), Error>", "Result<\n (u32,),\n Error,\n >")],
-            // Who may see it, and what the compiler says of it.
+            // Its visibility, and attributes for the compiler's warnings.
             &[("pub(crate) const", "const"), ("fn last", "#[must_use]\n pub fn last")],
             &[("fn last", "#[allow(dead_code)]\n #[expect(clippy::all, reason = \"\")] fn last")],
             // Tests.

@@ -56,8 +56,8 @@ fn all_choices(dies: &[Vec<&InFlight>]) -> u64 {
     dies.iter().fold(1u64, |n, d| n.saturating_mul(1 + d.len() as u64 * (1 + TORN.len() as u64)))
 }
 
-/// Does to `flash` what the combination `choice` says became of the operations. False, with the flash in no state to
-/// use, where the combination cannot be.
+/// Applies the combination `choice` of the operations' fates to `flash`. False, with the flash in no state to use,
+/// where the combination cannot be.
 pub(crate) fn apply(flash: &mut SimNand, beside: &[InFlight], choice: u16, seed: u64) -> bool {
     let dies = by_die(beside);
     let all = all_choices(&dies);

@@ -90,7 +90,8 @@ pub(crate) fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expecta
     if todo.expand {
         nand.watch(recovery_watcher(Arc::clone(shared), step.to(key), depth), 0);
     }
-    // What the branch came to, if it came so far: what fails from there on fails for all that came to the same.
+    // The result of the branch, if it came so far: a failure from there on is one of all branches that came to the
+    // same.
     let mut settled = None;
     let outcome = in_branch(|| {
         let (ftl, took) = bring_up(&mut nand, subject)?;

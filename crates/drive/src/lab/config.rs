@@ -80,7 +80,7 @@ pub(crate) fn what_meets(ftl: &dyn Subject, faults: &[Fault], depth: u32) -> Res
 }
 
 impl LabConfig<Any> {
-    /// What the host does.
+    /// The host's actions.
     pub(crate) fn script(&self) -> Script {
         let subject = self.ftl.as_ref();
         Script::new(&Plan {

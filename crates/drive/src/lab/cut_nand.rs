@@ -86,11 +86,11 @@ pub(crate) struct CutPoint<'a> {
     pub(crate) beside: &'a [InFlight],
     /// The operation.
     pub(crate) change: &'a Change,
-    /// What the host may expect to find.
+    /// The host's expectations.
     pub(crate) expectation: &'a Expectation,
 }
 
-/// The flash as a cut has left it, once the power has failed. What is done to the drive afterwards is of no interest.
+/// The flash as a cut has left it, once the power has failed. Later operations on the drive are of no interest.
 #[derive(Default)]
 pub(crate) struct CutFlash(Arc<Mutex<Option<SimNand>>>);
 
@@ -115,7 +115,7 @@ pub struct CutNand {
     /// This one fails.
     fails: Option<u32>,
     watcher: Option<Watcher>,
-    /// What the host may expect, should the power fail now.
+    /// The host's expectations, should the power fail now.
     pub(crate) expectation: Expectation,
 }
 
@@ -186,7 +186,7 @@ impl CutNand {
         self.operations = 0;
     }
 
-    /// The power is off and on again between two requests, and everything has become what it was to be. Operations are
+    /// The power is off and on again between two requests, when all operations in flight have completed. Operations are
     /// counted on, and watched, through the recovery from it and after.
     pub(crate) fn restart(&mut self) {
         self.settle(|_| true);
@@ -226,7 +226,7 @@ impl CutNand {
         self.settle(|operation| operation.die == die);
     }
 
-    /// An operation is about to begin. What it waits for, and what its own die did before, is done.
+    /// An operation is about to begin. The operations that it waits for, and the earlier ones of its own die, are done.
     fn about_to(&mut self, change: &Change, die: u32, at: Time) {
         self.settle(|operation| operation.done <= at || operation.die == die);
         if let Some(watcher) = &mut self.watcher {

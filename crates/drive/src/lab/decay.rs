@@ -16,7 +16,7 @@ pub(crate) struct Decays {
     pub(crate) decay: Decay,
 }
 
-/// What is written.
+/// The written pages.
 struct Written {
     pages: Vec<(Page, Spare)>,
     /// The last readable page of each block, and pages that are the only readable ones of theirs.

@@ -28,7 +28,7 @@ const CUT_AFTER_FAILURE: u32 = 3;
 const CUT_AFTER_DECAY: u32 = 1;
 /// So many requests are done after it, the one that it meets included.
 pub(crate) const REQUESTS_AFTER: usize = 8;
-/// What a cut behind a defect does to the operation that it meets.
+/// The fault of a cut behind a defect for the operation that it meets.
 const CUTS: [Fault; 4] = [
     Fault::Program(ProgramFault::NotStarted),
     Fault::Program(ProgramFault::TornSeen),

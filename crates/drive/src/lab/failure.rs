@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What was found wrong with a branch.
+/// The kind of a branch's failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FailureKind {
     /// Acknowledged data are gone: an older content, zeros, or a read error in their place.

@@ -37,7 +37,7 @@ pub enum Fault {
     Program(ProgramFault),
     /// Of an erase.
     Erase(EraseFault),
-    /// Of a request, on a drive with a battery: it is done, and so is what the battery pays for.
+    /// Of a request, on a drive with a battery: it is done, and so are the programs that the battery pays for.
     Announced,
     /// No cut.
     Defect(Defect),

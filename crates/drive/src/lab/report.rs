@@ -26,14 +26,14 @@ pub struct Failed {
     pub id: Path,
     /// `lost`, `corrupt`, `stuck` or `panic`.
     pub kind: FailureKind,
-    /// What was found.
+    /// The finding.
     pub message: String,
     /// Requests that lead to the same kind of failure, a line each, as few as were found. It is of the first failure
     /// alone, and on request.
     pub script: Vec<String>,
 }
 
-/// What a crash experiment found, or several of one FTL together.
+/// The findings of a crash experiment, or of several of one FTL together.
 #[derive(Clone, Debug, Serialize)]
 pub struct CrashReport {
     /// `phelsuma.crash/1`.
@@ -104,13 +104,13 @@ impl CrashReport {
     }
 }
 
-/// What the experiments on one FTL found, a workload each; `phelsuma.crash/1`.
+/// The findings of the experiments on one FTL, a workload each; `phelsuma.crash/1`.
 #[derive(Clone, Debug, Serialize)]
 pub struct CrashReports {
     /// All of them together: counts added up, and the longest recovery of all.
     #[serde(flatten)]
     pub sum: CrashReport,
-    /// What was cut, in a line: FTL, flash, logical pages. An id is of this one.
+    /// The subject of the cuts, in a line: FTL, flash, logical pages. An id is of this one.
     pub of: String,
     /// Each alone, in the order in which they were done.
     pub workloads: Vec<CrashReport>,
@@ -159,7 +159,7 @@ impl CrashReport {
     }
 }
 
-/// What a sweep found.
+/// The findings of a sweep.
 pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> CrashReport {
     let (config, counts) = (&shared.config, &shared.counts);
     let promised = |path: &Path| {

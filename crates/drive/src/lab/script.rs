@@ -54,7 +54,7 @@ impl fmt::Display for Request {
     }
 }
 
-/// What a script is drawn for.
+/// The drive and the workload that a script is drawn for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) workload: Workload,
@@ -67,7 +67,7 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// What the host does in an experiment.
+/// The host's actions in an experiment.
 pub(crate) struct Script {
     pub(crate) requests: Vec<Request>,
     /// So many requests come before the workload.

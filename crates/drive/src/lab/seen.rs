@@ -68,13 +68,13 @@ struct Shard {
     expanded: FxHashSet<(Key, u32)>,
     /// Flash and pages shown of branches that mounted.
     settled: FxHashSet<Key>,
-    /// What is wrong with a branch up to there.
+    /// The failure of a branch up to there.
     failed: FxHashMap<Key, Failure>,
-    /// What is wrong from there on.
+    /// The failure from there on.
     failed_settled: FxHashMap<Key, Failure>,
 }
 
-/// What is left to do in a branch.
+/// The work left in a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ToDo {
     pub(crate) check: bool,
@@ -121,7 +121,7 @@ impl Seen {
         failed.and_modify(|known| *known = known.clone().min(failure.clone())).or_insert(failure);
     }
 
-    /// The workload failed although nothing was cut but what it cuts itself.
+    /// The workload failed without any cuts but its own.
     pub(crate) fn fail_uncut(&self, failure: Failure) {
         self.fail(WORKLOAD, None, failure);
     }

@@ -6,7 +6,7 @@ use super::subject::Any;
 use super::taken_back::TakenBack;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// What was done so far.
+/// The work done so far.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) points_done: AtomicU32,

@@ -65,7 +65,7 @@ pub trait Subject: Debug + Send + Sync {
     /// Its name in reports.
     fn name(&self) -> &str;
 
-    /// All that makes it what it is besides name and size, in a line: counts of equal ones add up.
+    /// All that determines it besides name and size, in a line: counts of equal ones add up.
     fn about(&self) -> String {
         format!("{self:?}")
     }
@@ -121,8 +121,8 @@ pub trait Subject: Debug + Send + Sync {
         false
     }
 
-    /// What the host says of its write of `page`, the `number`-th of the experiment. It need not be true: whatever is
-    /// said, nothing may be lost.
+    /// The host's hint with its write of `page`, the `number`-th of the experiment. It need not be true: no hint may
+    /// cause a loss.
     fn hint(&self, _page: u32, _number: u32) -> Hint {
         Hint::None
     }
@@ -132,7 +132,7 @@ pub trait Subject: Debug + Send + Sync {
         None
     }
 
-    /// What it promises where this befalls it. What is not promised is tried all the same, and counted apart.
+    /// Its promise where this befalls it. Unpromised survival is tried all the same, and counted apart.
     fn promise(&self, _fault: Fault) -> Promise {
         if self.may_lose_what_is_not_flushed() { Promise::Flushed } else { Promise::Kept }
     }
@@ -143,7 +143,7 @@ pub trait Subject: Debug + Send + Sync {
 pub enum Promise {
     /// Everything acknowledged reads as it was written, and the drive can be written.
     Kept,
-    /// So does everything that was flushed; what was written since may be as it was at any time since, or a read error
+    /// So does everything that was flushed. Later writes may be as they were at any time since, or a read error
     /// ([`Subject::may_lose_what_is_not_flushed`]).
     Flushed,
     /// Lost data are a read error, for the pages concerned and no others, and the drive can be written. (Of decayed
@@ -198,7 +198,7 @@ impl Subject for Config {
     }
 
     fn reads_table(&self) -> bool {
-        // What is stale stands on flash as well, and recovery goes by that.
+        // Stale pages stand on flash as well, and recovery goes by that.
         self.composition.page_mapped().is_none_or(|parts| parts.validity == ValidityPart::RamBitmap)
     }
 

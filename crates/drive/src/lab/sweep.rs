@@ -36,7 +36,7 @@ pub struct Progress {
     pub branches: u64,
 }
 
-/// A crash experiment with what is not part of every one.
+/// A crash experiment with options that are not part of every one.
 pub struct Sweep<'a, F = Config> {
     config: &'a LabConfig<F>,
     extras: Extras,
@@ -114,7 +114,7 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
             config.depth = path.cuts().max(1);
             config.threads = 1;
             if path.0.len() > 1 {
-                // What is cut again and again are recoveries from the workload's cuts.
+                // The recoveries from the workload's own cuts are cut again and again.
                 again = 0;
             }
         }

@@ -23,7 +23,7 @@ pub(crate) fn bring_up(nand: &mut CutNand, subject: &dyn Subject) -> Checked<(Bo
     }
 }
 
-/// What the flash has counted before a recovery: the recovery need not be believed.
+/// The flash's counters before a recovery: the recovery need not be believed.
 pub(crate) struct Counted {
     operations: OpCounts,
     failed_programs: u64,
@@ -82,7 +82,7 @@ pub(crate) fn verify(
     }
 
     power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
-    // From here on everything follows from the flash and what it showed.
+    // From here on everything follows from the flash and the pages that it showed.
     if seen_before(nand.sim.fingerprint().unwrap_or_default() ^ model.hash()) {
         return Ok(());
     }
@@ -121,7 +121,8 @@ fn after_cut(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, 
     observe(ftl, nand, &expectation, model, when).map(drop)
 }
 
-/// Reads everything after a recovery. What it shows, if that may be, stays from then on. What the cut took back.
+/// Reads everything after a recovery. The content that it shows, if that may be, stays from then on. The data that the
+/// cut took back.
 pub(crate) fn observe(
     ftl: &mut dyn Ftl<CutNand>,
     nand: &mut CutNand,

@@ -88,8 +88,7 @@ impl Values {
         with(self.spec.name, self.all().filter_map(|(param, numbers)| param.shown(numbers, changed)).collect())
     }
 
-    /// The part, then its parameters, with their values. The parameters that it shares with others of its family come
-    /// first.
+    /// The part, then its parameters with their values; those that it shares with others of its family come first.
     pub(crate) fn settings(&self, family: &'static str) -> Vec<(&'static str, String)> {
         let mut settings: Vec<_> = self.all().map(|(param, numbers)| (param.name, param.written(numbers))).collect();
         settings.sort_by_key(|(name, _)| name.split_once('.').is_none_or(|(of, _)| of != family));

@@ -78,7 +78,7 @@ const SUMS: usize = 16;
 
 #[inline]
 fn kind_of(byte: u8) -> Kind {
-    // The columns hold only what was a kind.
+    // Only kinds were put into the columns.
     Kind::from_byte(byte).unwrap_or(Kind::User)
 }
 

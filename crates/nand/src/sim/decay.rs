@@ -4,7 +4,7 @@ use super::SimNand;
 use super::odd::OddPage;
 use crate::{Content, Nand, Op, Page, PageRead, Purpose, Spare, Time};
 
-/// What becomes of a page, past what the chip's ECC mends.
+/// The decay of a page, past what the chip's ECC mends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Decay {
     /// The page, data and spare area, reads as uncorrectable.

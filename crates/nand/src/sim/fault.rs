@@ -12,7 +12,7 @@ pub enum ProgramFault {
     /// The spare area is whole and the chip's ECC is content, yet the data are a prefix or noise: only our CRC can show
     /// it.
     TornUnseen,
-    /// The data are whole; the spare area is not what was written.
+    /// The data are whole; the spare area is not as it was written.
     TornSpare,
     /// The page reads as erased, but is not: programming it without an erase leaves an unreadable page.
     LooksErased,

@@ -14,7 +14,7 @@ pub(crate) struct Fingerprint {
     all: u128,
 }
 
-/// What is hashed of a page that is more, or less, than written for good.
+/// The hashed state of a page that is more, or less, than written for good.
 #[derive(Clone, Copy)]
 pub(crate) enum Oddity {
     /// Left out by an ascending program.

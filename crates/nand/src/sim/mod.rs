@@ -30,7 +30,7 @@ use fingerprint::Fingerprint;
 use odd::OddPage;
 use payload::Payload;
 
-/// What a simulated chip set is made of.
+/// The configuration of a simulated chip set.
 #[derive(Clone, Copy, Debug)]
 pub struct SimConfig {
     /// Its shape.

@@ -54,7 +54,7 @@ pub(crate) struct Written {
 }
 
 impl OddPage {
-    /// What it adds to the chip's fingerprint.
+    /// Its share in the chip's fingerprint.
     pub(crate) fn hash(&self, page: Page) -> u128 {
         match self {
             Self::LooksErased => fingerprint::odd(page, Oddity::LooksErased),
@@ -142,7 +142,7 @@ impl SimNand {
         self.odd.insert(page.0, odd);
     }
 
-    /// What the page adds to the fingerprint now.
+    /// The page's share in the fingerprint now.
     fn hash_of(&self, page: Page) -> u128 {
         let block = self.geometry.block_of(page);
         if let Some(odd) = self.odd.get(&page.0) {

@@ -58,11 +58,11 @@ impl Range {
 /// A drive that is read and written in bytes. It owns the flash and the FTL on it, does one request at a time, and
 /// allocates nothing of its own for one.
 ///
-/// Every method takes the moment at which the request arrives, and returns that at which it is done; without a clock
+/// Every method takes the moment at which the request arrives, and returns that at which it is done. Without a clock
 /// that is [`Time::ZERO`] throughout.
 ///
-/// An FTL that panics is treated as one whose power has failed: the device goes off, and what was acknowledged is for
-/// the next recovery to find.
+/// An FTL that panics is treated as one whose power has failed. The device goes off, and the next recovery finds the
+/// acknowledged data.
 pub struct Device<N: Flash> {
     flash: N,
     ftl: Box<dyn Ftl<N>>,
@@ -124,7 +124,7 @@ impl<N: Flash> Device<N> {
         &mut self.flash
     }
 
-    /// Pulls the plug for good, in whatever state the drive is; what is left is the flash.
+    /// Pulls the plug for good, in whatever state the drive is; the flash is left.
     pub fn into_flash(mut self) -> N {
         self.flash.switch_off();
         self.flash
@@ -155,7 +155,7 @@ impl<N: Flash> Device<N> {
             match fua {
                 false => Ok(done),
                 true if device.ftl.is_safe_when_flushed() => device.flush_all(done),
-                // The FTL acknowledges what is on flash.
+                // The FTL acknowledges data that are on flash.
                 true => device.sync().map(|()| done),
             }
         })
@@ -301,7 +301,7 @@ impl<N: Flash> Device<N> {
         Err(DeviceError::Off(self.off.clone().unwrap_or(Off::Cut(None))))
     }
 
-    /// What has put the flash off.
+    /// The reason why the flash is off.
     fn why_off(&self) -> Off {
         self.flash.failure().map_or(Off::Cut(None), Off::Failed)
     }

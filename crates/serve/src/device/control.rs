@@ -71,7 +71,7 @@ pub fn ask(path: &Path, line: &str) -> io::Result<String> {
     Ok(answer.trim_end().to_string())
 }
 
-/// Its line, of which the end of what it sends is an end as well.
+/// Its line; the end of the connection is an end of the line as well.
 fn line_of(mut client: &UnixStream, served: &Served) -> io::Result<String> {
     let until = Instant::now() + PATIENCE;
     let mut bytes = Vec::with_capacity(LINE_MAX);

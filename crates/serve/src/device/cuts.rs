@@ -11,11 +11,11 @@ use std::str::FromStr;
 /// When the power is cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutPlan {
-    /// Once: after so many programs and erases; and a seed for what is left to chance. `OPS` or `OPS:SEED`.
+    /// Once: after so many programs and erases; and a seed for choices left to chance. `OPS` or `OPS:SEED`.
     After {
         /// Programs and erases before it.
         operations: u64,
-        /// Seed of what a fault leaves open.
+        /// Seed of the choices that a fault leaves open.
         seed: u64,
     },
     /// Again and again, each time after a number of programs and erases drawn between two: `LEAST..MOST:SEED`.
@@ -63,7 +63,7 @@ impl fmt::Display for CutPlan {
     }
 }
 
-/// What a cut can leave of the operation it meets.
+/// The possible faults of the operation that a cut meets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faults {
     programs: Vec<ProgramFault>,
@@ -150,7 +150,7 @@ impl Cuts {
         }
     }
 
-    /// What the next cut leaves. Its operation is for who arms it.
+    /// The fault of the next cut. Its operation is set when it is armed.
     pub(crate) fn fault(&mut self) -> Cut {
         let program = self.random.next_u64() as usize % self.faults.programs.len();
         let erase = self.random.next_u64() as usize % self.faults.erases.len();

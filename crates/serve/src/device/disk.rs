@@ -20,11 +20,11 @@ pub(super) trait Disk: Send {
     fn off(&self) -> Option<Off>;
     /// What its flash has done since the power came on.
     fn flash(&mut self) -> FlashStats;
-    /// What is to be seen of it; of one that is off, nothing.
+    /// Its visible state; of one that is off, nothing.
     fn look(&mut self) -> OfDrive;
     /// The blocks from `first` on. Whether there is anything to be seen of them.
     fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool;
-    /// The power comes back. When it is ready, and what it says of itself.
+    /// The power comes back. When it is ready, and its description of itself.
     fn power_on(&mut self) -> Result<(Time, String), OpenError>;
 }
 

@@ -9,11 +9,12 @@ use thiserror::Error;
 /// Why a device answers no more.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Off {
-    /// The power was cut on request; what a battery had to say about it, if it failed.
+    /// The power was cut on request; with a battery's error, if it failed.
     Cut(Option<String>),
     /// The FTL has panicked. Its RAM is not to be believed any more, so this is a power cut to the flash.
     Panicked(String),
-    /// What the flash stands on has failed (a full disk, say): what was acknowledged is there, and nothing is done any more.
+    /// The storage under the flash has failed (a full disk, say). Acknowledged data are there, and nothing is done any
+    /// more.
     Failed(String),
     /// It was closed in good order.
     Closed,
@@ -53,7 +54,7 @@ pub enum DeviceError {
     /// The FTL refuses.
     #[error(transparent)]
     Ftl(#[from] FtlError),
-    /// What is below the flash (a file) could not be made safe.
+    /// The storage under the flash (a file) could not be made safe.
     #[error("the flash could not be made safe: {0}")]
     Sync(#[source] io::Error),
     /// Zeroes were to be had quickly, and these would have to be written.

@@ -147,7 +147,7 @@ impl Flash for ImageFlash {
 pub struct ImageDrive {
     /// The file.
     pub path: PathBuf,
-    /// What a flushed write survives.
+    /// The failures that a flushed write survives.
     pub durability: Durability,
 }
 
@@ -175,7 +175,7 @@ impl ImageDrive {
     /// FTL; to the image the first is less work.
     fn open_on(&self, file: AnyStorage) -> Result<Opened<ImageFlash>, OpenError> {
         let wrong = |error: ImageError| match &error {
-            // The file is there: it is the machine that does not do what it should.
+            // The file is there: the machine fails to do its work.
             ImageError::Io { .. } => OpenError::Failed(self.named(&error)),
             _ => OpenError::Input(self.named(&error)),
         };

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub enum State {
     /// It does.
     Serving,
-    /// What was to be written last was refused, for the flash is worn out; it can be read.
+    /// The last write was refused, for the flash is worn out; it can be read.
     ReadOnly,
     /// Its power was cut, and it mounts again.
     ComingUp,
@@ -77,7 +77,7 @@ pub struct RequestCounts {
     pub zeroes: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Those of all kinds that failed; what was lost with the power is none of them.
+    /// Those of all kinds that failed; requests that were lost with the power are not among them.
     pub failed: u64,
     /// Bytes that were to be read.
     pub read_bytes: u64,
@@ -107,7 +107,7 @@ impl RequestCounts {
     }
 }
 
-/// What is to be seen of a drive that is on.
+/// The visible state of a drive that is on.
 #[derive(Default)]
 pub(super) struct OfDrive {
     pub(super) flash: FlashStats,
@@ -130,7 +130,7 @@ pub struct Look {
     pub in_progress: u32,
     /// Flash operations by purpose since the power came on; nothing of a drive that is off.
     pub flash: FlashStats,
-    /// What the FTL has counted.
+    /// The FTL's counters.
     pub counters: Vec<Counter>,
     /// Its Logarithmic Gecko, if it has one.
     pub gecko: Option<GeckoLook>,

@@ -17,7 +17,7 @@ pub struct MemoryFlash {
     operations: u64,
     cut: Option<Cut>,
     off: bool,
-    /// What was done before the power came on.
+    /// The operations before the power came on.
     earlier: FlashStats,
 }
 
@@ -136,7 +136,7 @@ impl Flash for MemoryFlash {
     }
 }
 
-/// What a drive in memory is made of.
+/// The configuration of a drive in memory.
 #[derive(Clone, Debug)]
 pub struct MemoryDrive {
     /// The flash's shape.

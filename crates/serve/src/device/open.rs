@@ -17,11 +17,11 @@ pub struct Opened<N> {
     pub battery: bool,
     /// The moment it is ready: requests do not arrive earlier.
     pub ready: Time,
-    /// What it is and how it mounted, in one line for the server's operator.
+    /// Its description and how it mounted, in one line for the server's operator.
     pub about: String,
 }
 
-/// What is to be said where a recovery came to more than its FTL states, which is a defect of the FTL.
+/// The message where a recovery came to more than its FTL states, which is a defect of the FTL.
 pub(crate) fn beyond_its_bound(report: &RecoveryReport) -> &'static str {
     if report.is_within_bound() { "" } else { "; its recovery came to more than its bound" }
 }
@@ -42,14 +42,14 @@ pub trait Open {
     /// The flash that it opens as.
     type Flash: Flash;
 
-    /// Makes the drive, or brings it up again with what is on its flash.
+    /// Makes the drive, or mounts the one on its flash.
     ///
     /// # Errors
     /// [`OpenError`].
     fn open(&self) -> Result<Opened<Self::Flash>, OpenError>;
 
-    /// Brings the drive up again after a power cut; `flash` is what was left of it. Where everything is in a file, that
-    /// is opened anew.
+    /// Mounts the drive again after a power cut; `flash` is as the cut left it. Where everything is in a file, that is
+    /// opened anew.
     ///
     /// # Errors
     /// [`OpenError`].

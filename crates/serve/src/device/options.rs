@@ -24,7 +24,7 @@ pub struct MemoryOptions {
     pub timing: String,
     /// Seed of everything random in the FTL.
     pub seed: u64,
-    /// What is changed of the FTL, by parameter.
+    /// Changes of the FTL, by parameter.
     pub settings: Vec<(String, String)>,
 }
 
@@ -83,7 +83,7 @@ pub enum Backing {
 pub struct Options {
     /// Where the drive is, when that was said.
     pub backing: Option<Backing>,
-    /// What a flushed write survives, of a drive in an image.
+    /// The failures that a flushed write survives, of a drive in an image.
     pub durability: Durability,
     /// Cuts and clock.
     pub serving: Serving,
@@ -121,7 +121,7 @@ impl Options {
     /// Takes one word in.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
+    /// Its error, in one line.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "image" => match &self.backing {

@@ -51,7 +51,7 @@ pub trait Flash: Nand + Plug + Send {
     /// Ends in good order, after the FTL has. Nothing can be done any more.
     ///
     /// # Errors
-    /// What the machine says.
+    /// The system's error.
     fn close(&mut self) -> io::Result<()> {
         self.sync()
     }
@@ -62,7 +62,7 @@ pub trait Flash: Nand + Plug + Send {
     /// How often a block was erased in its life; 0 for one that is not there.
     fn erases_of(&self, block: Block) -> u32;
 
-    /// Why it is off, in one line, where that was not the plug: what it stands on has failed.
+    /// Why it is off, in one line, where that was not the plug: the storage under it has failed.
     fn failure(&self) -> Option<String> {
         None
     }
@@ -71,8 +71,8 @@ pub trait Flash: Nand + Plug + Send {
 /// What unwinds through an FTL when its power fails.
 pub(crate) struct PowerFailed;
 
-/// The power fails in the middle of an operation, and with it whatever the FTL was about to do: unwinds to the device,
-/// without a message. To be called by an armed flash, and by one that cannot go on.
+/// The power fails in the middle of an operation, and ends the FTL's work: unwinds to the device, without a message. To
+/// be called by an armed flash, and by one that cannot go on.
 pub fn power_fails() -> ! {
     resume_unwind(Box::new(PowerFailed))
 }

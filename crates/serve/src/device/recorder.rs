@@ -103,7 +103,7 @@ impl Recorder {
         }
     }
 
-    /// Writes what is left. How many requests the file holds.
+    /// Writes the rest. How many requests the file holds.
     ///
     /// # Errors
     /// Not all of them are in it.

@@ -22,7 +22,7 @@ pub const EXIT_CUT: u8 = 3;
 /// Exit code of a server whose FTL has panicked, or which did not complete its requests.
 pub const EXIT_FAILED: u8 = 1;
 
-/// What a server does for its drive.
+/// A server's services for its drive.
 pub trait Host: Send + Sync {
     /// Reports to the server's operator, in one line.
     fn log(&self, line: &str);
@@ -34,7 +34,7 @@ pub trait Host: Send + Sync {
     fn exit(&self, code: u8);
 }
 
-/// What is behind the lock.
+/// The state behind the lock.
 struct Locked {
     disk: Box<dyn Disk>,
     clock: Clock,
@@ -151,7 +151,7 @@ impl Served {
         &self.name
     }
 
-    /// What it is, in one line.
+    /// Its description, in one line.
     pub fn about(&self) -> &str {
         &self.about
     }
@@ -207,8 +207,8 @@ impl Served {
         })
     }
 
-    /// Makes zeroes; see [`Device::write_zeroes`]. Recorded as what it comes to: a trim of the whole pages and writes
-    /// of what is left at the ends, or a write.
+    /// Makes zeroes; see [`Device::write_zeroes`]. Recorded by its effect: a trim of the whole pages and writes of the
+    /// ends, or a write.
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -275,7 +275,7 @@ impl Served {
         self.state.get()
     }
 
-    /// What is to be seen of it, without its blocks. The lock is held for the time of copying some counters.
+    /// Its visible state, without its blocks. The lock is held for the time of copying some counters.
     pub fn look(&self) -> Look {
         let mut locked = self.lock();
         let (requests, power_ons, drive) = (locked.counts, locked.life, locked.disk.look());
@@ -285,8 +285,8 @@ impl Served {
         Look { since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko }
     }
 
-    /// Looks at all blocks. The lock is held for some of them at a time, so what has happened in between is seen of
-    /// some and not of others. Whether there was anything to see: not of a drive that is off, and not of every FTL.
+    /// Looks at all blocks. The lock is held for some of them at a time, so events in between are seen of some and not
+    /// of others. Whether there was anything to see: not of a drive that is off, and not of every FTL.
     pub fn look_at_blocks(&self, out: &mut Vec<BlockSeen>) -> bool {
         out.resize(self.geometry.blocks() as usize, BlockSeen::default());
         let starts = (0..self.geometry.blocks()).step_by(BlockSeen::AT_ONCE);

@@ -52,14 +52,14 @@ impl Wear {
     }
 }
 
-/// What is in an image.
+/// The content of an image.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Census {
-    /// Blocks by what they hold, in the order of the kinds, those of several kinds last.
+    /// Blocks by their content, in the order of the kinds, those of several kinds last.
     pub blocks: Vec<BlocksOf>,
     /// Blocks in which nothing can be read, bad ones apart.
     pub blank_blocks: u32,
-    /// Bad blocks, whatever they hold.
+    /// Bad blocks, with any content.
     pub bad_blocks: u32,
     /// Blocks whose erase was torn.
     pub torn_blocks: u32,
@@ -72,7 +72,7 @@ pub struct Census {
 }
 
 impl<S: Storage> ImageNand<S> {
-    /// Counts what is in the image. It reads every page record, and the data of pages of runs.
+    /// Counts the content of the image. It reads every page record, and the data of pages of runs.
     ///
     /// # Errors
     /// [`ImageError::Io`], where the image is off.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// What a flushed write survives.
+/// The failures that a flushed write survives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Durability {
     /// The death of the process and of the host: `fdatasync` at [`ImageNand::sync`](super::ImageNand::sync), and before a slot of the file is

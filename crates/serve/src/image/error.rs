@@ -10,9 +10,9 @@ pub enum ImageError {
     /// The operating system refused.
     #[error("{doing}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
     /// An image was to be made where there is a file.
@@ -46,7 +46,7 @@ pub enum ImageError {
         /// Bytes that the header requires.
         expected: u64,
     },
-    /// What was checked when it was closed does not fit any more.
+    /// Content that was checked when it was closed does not fit any more.
     #[error("the image is damaged: {0}")]
     Damaged(String),
     /// The description of the FTL is too long for the header.

@@ -30,7 +30,7 @@ impl ImageFile {
         })?;
         let file = Self::locked(file, FlockOperation::NonBlockingLockExclusive)?;
         if let Err(error) = ftruncate(&file.file, bytes) {
-            // What is half made is taken back; that it cannot be is no better news.
+            // A half-made file is removed; that it cannot be is no better news.
             let _ = std::fs::remove_file(path);
             return Err(io_error("giving the image its length")(error));
         }
@@ -82,7 +82,7 @@ impl ImageFile {
         }
     }
 
-    /// Gives an image its name, once it is made; it may be open. What has that name already stays.
+    /// Gives an image its name, once it is made; it may be open. A file with that name already stays.
     ///
     /// # Errors
     /// [`ImageError::Exists`]; [`ImageError::Io`].
@@ -148,7 +148,7 @@ impl Storage for ImageFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        // Not tried again: after an error the kernel may have dropped what it could not write.
+        // Not tried again: after an error the kernel may have dropped the data that it could not write.
         Ok(fdatasync(&self.file)?)
     }
 }

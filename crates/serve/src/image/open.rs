@@ -42,11 +42,11 @@ impl ImageNand {
         Ok(layout_of(geometry, options)?.file_bytes)
     }
 
-    /// Makes an image of blank flash, in a file that was not there; it takes no room on the disk yet. `config` is what
-    /// the FTL is going to be formatted as.
+    /// Makes an image of blank flash, in a file that was not there; it takes no room on the disk yet. `config` is that
+    /// with which the FTL is going to be formatted.
     ///
     /// # Errors
-    /// [`ImageError`]: a file of this name, a shape that is too large, or what the operating system says.
+    /// [`ImageError`]: a file of this name, a shape that is too large, or the system's error.
     pub fn create(
         path: &Path,
         geometry: &Geometry,
@@ -57,7 +57,7 @@ impl ImageNand {
         let file = ImageFile::create(path, bytes)?;
         let image = Self::create_on(Box::new(file), geometry, config, options);
         if image.is_err() {
-            // What is half made is taken back; that it cannot be is no better news.
+            // A half-made file is removed; that it cannot be is no better news.
             let _ = std::fs::remove_file(path);
         }
         image
@@ -71,14 +71,14 @@ impl ImageNand {
         Self::open_on(Box::new(ImageFile::open(path)?), durability)
     }
 
-    /// What the image at `path` says of itself; it is looked at and not opened, whatever its end was.
+    /// The description in the image at `path`; it is looked at and not opened, whatever its end was.
     ///
     /// # Errors
     /// [`ImageError`].
     pub fn describe(path: &Path) -> Result<(Geometry, Config), ImageError> {
         ImageNand::describe_on(&ImageFile::open_to_read(path)?)
     }
-    /// Opens an image to look at. What is done to it, an unclean end's roll-back included, stays in memory.
+    /// Opens an image to look at. Changes of it, an unclean end's roll-back included, stay in memory.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -106,7 +106,7 @@ impl ImageNand {
 }
 
 impl<S: Storage> ImageNand<S> {
-    /// Makes an image on what is all zeros and [`ImageNand::file_bytes_of`] long.
+    /// Makes an image on storage that is all zeros and [`ImageNand::file_bytes_of`] long.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -146,7 +146,7 @@ impl<S: Storage> ImageNand<S> {
         Ok((header.geometry, header.config))
     }
 
-    /// Opens an image on whatever its bytes are on.
+    /// Opens an image on any storage.
     ///
     /// # Errors
     /// [`ImageError`].

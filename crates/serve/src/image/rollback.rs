@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::record::{PageRecord, RECORD_BYTES, Read, SlotRecord};
 use super::{ImageError, Storage};
 
-/// What was found, and undone, when an image was opened that had not been closed in good order.
+/// The findings, and the operations that were undone, when an image was opened that had not been closed in good order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RollBack {
     /// Operations behind the last durable header that count.
@@ -55,7 +55,7 @@ impl<S: Storage> Rolling<'_, S> {
         if self.forgets.rolling_back {
             return Ok(report);
         }
-        // What is torn goes first, and durably: so there is never more than one torn record of a slot.
+        // Torn records go first, and durably: so there is never more than one torn record of a slot.
         let mut blanked = 0;
         for torn in &torn {
             // One with pages behind it was not being written: it has gone bad, and stays so.
@@ -165,7 +165,7 @@ impl<S: Storage> Rolling<'_, S> {
         Ok(self.begun(slot) <= end && (index + 1..self.pages_per_block).any(counts))
     }
 
-    /// The erase that has begun what is in a slot.
+    /// The erase that has begun the content of a slot.
     fn begun(&self, slot: u32) -> u64 {
         match self.slots.get(slot as usize) {
             Some(Read::Is(record)) => record.begun,

@@ -57,7 +57,7 @@ impl WriteOptions {
     }
 }
 
-/// What was written.
+/// The counts of the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Written {
     /// Requests written.
@@ -127,7 +127,7 @@ impl<W: Write> Writer<W> {
         self.out.flush().map_err(TraceError::Write)
     }
 
-    /// Flushes the output and says what was written.
+    /// Flushes the output and returns its counts.
     ///
     /// # Errors
     /// The output cannot be written.

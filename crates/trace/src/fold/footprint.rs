@@ -144,7 +144,7 @@ impl Footprint {
         Ok(())
     }
 
-    /// Merges what is still waiting. Until then the numbers below are too small.
+    /// Merges the waiting intervals. Until then the numbers below are too small.
     ///
     /// # Errors
     /// The footprint is over [`FOOTPRINT_PAGES_MAX`] pages.

@@ -3,8 +3,8 @@
 use super::address::{HotCold, Zipf};
 use super::{Workload, WorkloadError};
 
-/// The class, of `classes` in all, of the page that is written `rank`-th most often of `pages`, from 0 on. The last class
-/// has half of the pages, the one before it half of the rest, and so on; the first has what is left.
+/// The class, of `classes` in all, of the page that is written `rank`-th most often of `pages`, from 0 on. The last
+/// class has half of the pages, the one before it half of the rest, and so on. The first has the rest.
 #[must_use]
 pub fn class_of_rank(rank: u64, pages: u64, classes: u8) -> u8 {
     let mut class = classes.saturating_sub(1);

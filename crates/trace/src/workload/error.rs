@@ -6,6 +6,6 @@
 pub struct WorkloadError {
     /// The specification.
     pub spec: String,
-    /// What is wrong and what would be right.
+    /// The error and what would be right.
     pub what: String,
 }

@@ -81,12 +81,12 @@ pub enum Workload {
     Media(Media),
     /// A personal computer.
     Desktop {
-        /// Whether what is deleted is trimmed.
+        /// Whether deleted files are trimmed.
         trim: bool,
     },
 }
 
-/// One line for each workload: how it is spelled, what it does.
+/// One line for each workload: its spelling and its effect.
 pub const LIST: &[(&str, &str)] = &[
     ("uniform", "writes of one page, every page equally likely"),
     ("sequential", "writes of one page in ascending order, over and over"),

@@ -50,7 +50,7 @@ pub struct SoakConfig<F = Config> {
     pub threads: usize,
 }
 
-/// What a life has shown to be wrong.
+/// A failure that a life has shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoakFound {
     /// The life's number.
@@ -59,7 +59,7 @@ pub struct SoakFound {
     pub cycle: u64,
     /// `lost`, `corrupt`, `stuck` or `panic`.
     pub kind: String,
-    /// What was found.
+    /// The finding.
     pub message: String,
     /// The shortest way to it that was found, a line a step; after the drive was filled.
     pub script: Vec<String>,
@@ -72,7 +72,7 @@ fn yes() -> bool {
     true
 }
 
-/// Of what a soak keeps.
+/// Of the state that a soak keeps.
 const SCHEMA: &str = "phelsuma.soak/1";
 
 /// How far a soak is; `phelsuma.soak/1`.
@@ -118,7 +118,7 @@ pub struct SoakState {
     pub lives_not_promised: Vec<u64>,
     /// Seconds that it took.
     pub seconds: f64,
-    /// The first of what is wrong.
+    /// The first of the failures.
     pub found: Vec<SoakFound>,
 }
 
@@ -191,7 +191,7 @@ struct Lived {
 }
 
 impl<F: Subject + Clone + 'static> SoakConfig<F> {
-    /// All that makes lives what they are, in a line.
+    /// All that determines lives, in a line.
     fn describe(&self) -> String {
         let Self { geometry, timing, ftl, seed, decay, bad, .. } = self;
         format!("{}, seed {seed}, decay 1/{decay}, bad 1/{bad}", described(ftl, geometry, timing))
@@ -223,7 +223,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
                 lives.into_iter().map(|l| l.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
             });
             for lived in lived {
-                // However many threads there are, what was lived beyond that is left out.
+                // However many threads there are, lives beyond that are left out.
                 if state.cycles < cycles {
                     state.add(lived?);
                 }
@@ -236,7 +236,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         Ok(())
     }
 
-    /// Lives the life with this number once more; what is wrong with it, promised or not.
+    /// Lives the life with this number once more; its failures, promised or not.
     ///
     /// # Errors
     /// As [`SoakConfig::soak`].
@@ -245,7 +245,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         Ok(self.live(number, true)?.found)
     }
 
-    /// `tells_all`: what is wrong is found also where nothing else was promised.
+    /// `tells_all`: failures are found also where nothing else was promised.
     fn live(&self, number: u64, tells_all: bool) -> Result<Lived, LabError> {
         if let Some(why) = self.ftl.why_not_survivable() {
             return Err(LabError::NotPromised(self.ftl.name().into(), why));
@@ -286,7 +286,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
     }
 }
 
-/// What is wrong, and when that was found.
+/// The failure, and when it was found.
 struct Failed {
     cycle: usize,
     failure: Failure,

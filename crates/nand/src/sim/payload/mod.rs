@@ -221,8 +221,8 @@ impl Payload {
         self.begin(page, spare, Arc::from(bytes))
     }
 
-    /// Reads the newest versions among these pages, so that they are at hand: one step for all of them, then the next,
-    /// so that what they wait for is fetched together.
+    /// Reads the newest versions among these pages, so that they are at hand. It takes one step for all of them, then
+    /// the next, so that the memory that they wait for is fetched together.
     pub(crate) fn warm(&self, pages: &[Page]) {
         for pages in pages.chunks(WARM) {
             let mut numbers = [NONE; WARM];
@@ -466,7 +466,7 @@ mod tests {
 
         fn write(&mut self, kind: Kind, key: u32, bytes: &[u8]) {
             if self.index == PAGES {
-                // Over the block after: what is left there goes.
+                // Over the block after: the rest there goes.
                 self.erase((self.block + 1) % BLOCKS);
                 self.block = (self.block + 1) % BLOCKS;
                 self.index = 0;

@@ -74,7 +74,7 @@ fn storm(drive: &Formatted, trial: &Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens an image, recovers what is on it, and crashes at some write of that.
+/// Opens an image, recovers the drive on it, and crashes at some write of that.
 fn crash_of_opening(image: &[u8], forgets: Forgets, crash: Crash, rng: &mut impl RngCore) -> Result<Vec<u8>, String> {
     let opened = up(Recorder::new(image.to_vec()), forgets)?;
     let events = opened.0.into_storage().events;

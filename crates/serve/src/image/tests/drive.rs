@@ -20,7 +20,7 @@ fn fill(tag: u64) -> Vec<u8> {
     page
 }
 
-/// What a request did, and how long the log was before and after it.
+/// The effect of a request, and how long the log was before and after it.
 pub(super) struct Done {
     pub(super) from: usize,
     pub(super) to: usize,
@@ -34,14 +34,14 @@ pub(super) enum What {
     Flush,
 }
 
-/// What a page may read as.
+/// The possible content of a page.
 #[derive(Clone, Default)]
 struct Allowed {
     tags: Vec<u64>,
     trimmed: bool,
 }
 
-/// What the host may find.
+/// The host's expectations.
 pub(super) struct Expected(Vec<Allowed>);
 
 impl Expected {
@@ -156,7 +156,7 @@ fn read((nand, ftl): &mut Drive, logical_pages: u32) -> Result<Vec<u64>, String>
     wrong.map_or(Ok(tags), Err)
 }
 
-/// Requests of chance, one in `flush_each` of them a flush, until the image is off; what they did.
+/// Requests of chance, one in `flush_each` of them a flush, until the image is off; their effects.
 pub(super) fn work(drive: &mut Drive, logical_pages: u32, requests: u32, flush_each: u64, seed: u64) -> Vec<Done> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut tag = 1;

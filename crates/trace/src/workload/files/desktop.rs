@@ -144,7 +144,7 @@ impl Desktop {
         Ok(desktop)
     }
 
-    /// What is on the volume before the first request, and is not written by it.
+    /// The content of the volume before the first request, which requests do not write.
     fn age(&mut self) {
         let clusters = self.volume.clusters();
         let hive_clusters = (clusters / 1024).clamp(HIVE_HOT_PAGES as u32, 1024);

@@ -44,7 +44,7 @@ const DELETED_PER_SECOND: u32 = 100;
 /// How often files are deleted and copied, by default.
 pub(in crate::workload) const ROUNDS: u32 = 10;
 
-/// What is copied.
+/// The kind of the copied files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaKind {
     /// Pictures of 1.9 MB.
@@ -84,9 +84,9 @@ impl MediaKind {
 /// A multimedia workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Media {
-    /// What is copied.
+    /// The kind of the copied files.
     pub kind: MediaKind,
-    /// Whether what is deleted is trimmed; not in the paper.
+    /// Whether deleted files are trimmed; not in the paper.
     pub trim: bool,
     /// How often files are deleted and copied after the first copy; ten in the paper.
     pub rounds: u32,
@@ -151,7 +151,7 @@ impl Scenario {
         })
     }
 
-    /// Does what a second brings, or less.
+    /// Does the work of a second, or less.
     fn step(&mut self) {
         self.doing = match std::mem::replace(&mut self.doing, Doing::Nothing) {
             Doing::Copy(copying) => self.copy(copying),

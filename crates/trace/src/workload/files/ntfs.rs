@@ -27,7 +27,7 @@ const RECORD_BYTES: u64 = 1024;
 const RECORDS_PER_CLUSTER: u32 = (CLUSTER_BYTES / RECORD_BYTES) as u32;
 /// Records that the file system has for itself.
 const SYSTEM_RECORDS: u32 = 24;
-/// What a change of a file's metadata takes in the journal: some records of one to a few hundred bytes.
+/// The journal's bytes for a change of a file's metadata: some records of one to a few hundred bytes.
 const LOGGED_BYTES: u64 = 1200;
 /// The first two pages of the journal say where it begins.
 const RESTART_PAGES: u32 = 2;
@@ -168,7 +168,7 @@ impl NtfsVolume {
         }
     }
 
-    /// Writes what has changed, the journal first.
+    /// Writes the changes, the journal first.
     pub(super) fn write_back(&mut self, out: &mut Requests) {
         if self.journal_at > self.journal_written {
             self.write_journal(out);
@@ -196,7 +196,7 @@ impl NtfsVolume {
         let ring = self.journal.clusters - RESTART_PAGES;
         let first = self.journal_written / CLUSTER_BYTES;
         let after = self.journal_at.div_ceil(CLUSTER_BYTES);
-        // What is older than once round is overwritten already.
+        // Records older than once round are overwritten already.
         for page in first.max(after.saturating_sub(u64::from(ring)))..after {
             let cluster = self.journal.first + RESTART_PAGES + (page % u64::from(ring)) as u32;
             write_run(Some(Run { first: cluster, clusters: 1 }), out);
