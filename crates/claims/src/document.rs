@@ -7,7 +7,7 @@
 //! | `runs` | commands of `phelsuma` that print JSON: `run …` and `limits …`, by name; `each` makes one of each value |
 //! | `values` | expressions with a name |
 //! | `claims` | what the paper says, its number, and the expression that measures it |
-//! | `figures` | series for a CSV file: a line for each run, or for each point of the runs' series; and how it is drawn |
+//! | `figures` | series for a CSV file, a line for each run or point of the runs' series, and how it is drawn |
 //!
 //! Words, commands and expressions may differ from scale to scale (`{ quick = "…", large = "…", full = "…" }`). One
 //! without a value at a scale cannot be run there. But one without a value at the large scale has that of the full one.
@@ -227,8 +227,8 @@ pub struct Figure {
     pub log_y: bool,
     /// From where to where it goes.
     pub range: Option<[f64; 2]>,
-    /// What runs' names are made of, as `r_{series}_{group}`: words between `_`, of which `{series}` may be several, and
-    /// any other in braces is one. The first pattern that fits counts.
+    /// What runs' names are made of, as `r_{series}_{group}`: words between `_`, of which `{series}` may be several,
+    /// and any other in braces is one. The first pattern that fits counts.
     #[serde(default)]
     pub pattern: Vec<String>,
     /// The series by whose values those of the others are divided.

@@ -116,8 +116,8 @@ impl Expression {
     }
 }
 
-/// An expression with its arguments over lists in full: `mean(w | f_{w}.x)` is `mean(f_a.x, f_b.x)` where `w` is the list
-/// of `a` and `b`. Such calls may stand in each other.
+/// An expression with its arguments over lists in full: `mean(w | f_{w}.x)` is `mean(f_a.x, f_b.x)` where `w` is the
+/// list of `a` and `b`. Such calls may stand in each other.
 ///
 /// # Errors
 /// A list that is not there or is empty, a parenthesis that is not closed, more than 64 KiB.

@@ -1,5 +1,5 @@
-//! Why a claim does not hold: prose in which numbers come out of results, as `{{EXPRESSION; FORMAT}}`. A format is how many
-//! digits stand behind the point (`1`), or `%` with them (`%`, `%1`) for a share in percent.
+//! Why a claim does not hold: prose in which numbers come out of results, as `{{EXPRESSION; FORMAT}}`. A format is how
+//! many digits stand behind the point (`1`), or `%` with them (`%`, `%1`) for a share in percent.
 
 use crate::expression::{Expression, spread};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! A paper's stored runs, all in one file: a line of JSON each, compressed.
 //!
-//! The same runs are the same bytes, in whichever order they were stored. Lines are sorted by command, version and sources:
-//! a run done anew stands beside the earlier one. A line stays byte for byte as it was written until its run is replaced or
-//! deleted: to read it and write it again could change a number's last digit.
+//! The same runs are the same bytes, in whichever order they were stored. Lines are sorted by command, version and
+//! sources: a run done anew stands beside the earlier one. A line stays byte for byte as it was written until its run
+//! is replaced or deleted: to read it and write it again could change a number's last digit.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -42,8 +42,8 @@ pub struct GeometryResult {
     pub dies: u32,
     /// Logical over physical pages.
     pub ratio: f64,
-    /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks.
-    /// What metadata and stale pages not identified yet take is within these: no block is held back for them. Of a log-block
+    /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks. What
+    /// metadata and stale pages not identified yet take is within these: no block is held back for them. Of a log-block
     /// FTL they are those of its log blocks and of a block for each logical one.
     pub effective_ratio: f64,
     /// Blocks kept free.

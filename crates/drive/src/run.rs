@@ -26,7 +26,8 @@ pub struct Progress {
 /// The callback for the progress of a run; false stops it.
 pub type Reporter<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
 
-/// Between two looks at the clock, in requests: few enough that the slowest FTL looks often enough to be stopped at once.
+/// Between two looks at the clock, in requests: few enough that the slowest FTL looks often enough to be stopped at
+/// once.
 const REQUESTS_PER_LOOK: u32 = 1 << 8;
 /// Between two reports.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
@@ -174,8 +175,8 @@ fn replay_workload(
     Ok((measurement, thread_cpu_seconds() - cpu))
 }
 
-/// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches. Whether
-/// it has ended before.
+/// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches.
+/// Whether it has ended before.
 fn pump(
     drive: &mut Drive,
     source: &mut Lookahead<'_>,

@@ -218,7 +218,8 @@ impl Session {
     }
 
     /// Where the data of each logical page are: the number of the physical page by block and page in it, as
-    /// [`pages`](Self::pages) counts them, or [`NOWHERE`]. Pages that follow each other there are what an extent can hold.
+    /// [`pages`](Self::pages) counts them, or [`NOWHERE`]. Pages that follow each other there are what an extent can
+    /// hold.
     ///
     /// # Errors
     /// As those of [`pages`](Self::pages).

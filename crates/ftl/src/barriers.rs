@@ -174,8 +174,8 @@ barriers! {
     EraseOverrulesInMerges,
     /// Erase flags stay while there are older runs.
     FlagsKept,
-    /// Where a page of a run cannot be read, what runs say is stale or free is not believed any more: erase flags went with
-    /// it (no paper takes notice).
+    /// Where a page of a run cannot be read, what runs say is stale or free is not believed any more: erase flags went
+    /// with it (no paper takes notice).
     DamagedGeckoDoubted,
     /// A flush is not written before the successors of the pages that it reports are on flash.
     ReportsAfterReplacements,
@@ -249,21 +249,22 @@ barriers! {
     MapAfterData,
     /// No old block is given back before the map page that replaces it is written.
     OldBlocksAfterMap,
-    /// A page of a log block counts only if it is younger than its logical block's merge (no paper has a merge version).
+    /// A page of a log block counts only if it is younger than its logical block's merge (no paper has a merge
+    /// version).
     MergeVersionCompared,
-    /// A trim that was flushed stays one until the page that was written after it is certain: a recovery may write the table
-    /// of trims while that page may still turn bad.
+    /// A trim that was flushed stays one until the page that was written after it is certain: a recovery may write the
+    /// table of trims while that page may still turn bad.
     TrimsOutliveSuspects,
     /// A map page that a recovery writes has the next one scan the log blocks that it holds as well: they count again
     /// if suspect pages turn bad.
     HeldLogBlocksScanned,
     /// A destination of a merge that no map page names is erased.
     OrphansErased,
-    /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at the
-    /// sequential log block alone).
+    /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at
+    /// the sequential log block alone).
     PartialMergesOfNewest,
-    /// A page is in random log blocks or in sequential ones, never in both tables (LAST++ section 4.8 looks into one after the
-    /// other).
+    /// A page is in random log blocks or in sequential ones, never in both tables (LAST++ section 4.8 looks into one
+    /// after the other).
     OneLogPlace,
     /// The last free block is the map's: trims and merges give blocks back only when a map page says so.
     LastBlockForMap,
@@ -297,8 +298,8 @@ impl Barrier {
         Self::FlushSaysWhatItHeard,
     ];
 
-    /// Those that a page validity log stands on besides when cuts follow each other. (That trims point back shows in the
-    /// laboratory's soak, on drives of next to no room.)
+    /// Those that a page validity log stands on besides when cuts follow each other. (That trims point back shows in
+    /// the laboratory's soak, on drives of next to no room.)
     pub const OF_POINTING_BACK: &'static [Self] = &[Self::PagesPointBack, Self::FlushSaysWhatItHeard];
 
     /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.

@@ -51,7 +51,8 @@ pub enum Hint {
     /// Nothing.
     #[default]
     None,
-    /// The pages are of this class, of those that are written equally often; from 0 on, the one written most often first.
+    /// The pages are of this class, of those that are written equally often; from 0 on, the one written most often
+    /// first.
     Class(u8),
     /// So many pages will the host write from the next one on until these are written again or discarded, the one that
     /// does it included. It is [`Hint::NEVER`] where that is not going to happen.
@@ -131,8 +132,8 @@ pub struct Shape {
     pub reserve_blocks: u32,
     /// Blocks open for writing at the most.
     pub open_blocks: u32,
-    /// Those of them that are log blocks, whose pages are the spare space of a log-block FTL: of its other blocks it uses
-    /// one for each logical block and no more. None of other FTLs.
+    /// Those of them that are log blocks, whose pages are the spare space of a log-block FTL: of its other blocks it
+    /// uses one for each logical block and no more. None of other FTLs.
     pub log_blocks: u32,
     /// Blocks that hold no data ever (the drive's description).
     pub fixed_blocks: u32,
@@ -283,8 +284,8 @@ pub trait Ftl<N: Nand>: Send {
         None
     }
 
-    /// The extents of its µ-Tree in the order of their pages, if it has one. For an onlooker: the FTL stays as it is, but this
-    /// reads a great deal of flash, which counts and times it, so `nand` is to be a copy.
+    /// The extents of its µ-Tree in the order of their pages, if it has one. For an onlooker: the FTL stays as it is,
+    /// but this reads a great deal of flash, which counts and times it, so `nand` is to be a copy.
     fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
         let _ = nand;
         None

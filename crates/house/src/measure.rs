@@ -87,7 +87,8 @@ pub(crate) fn functions_with_trio(house: &House) -> usize {
     trios.filter(|function| has(function, &["ftl", "PageMapped", "LogBlock", "Superblocks"])).count()
 }
 
-/// Calls in the write of a page that are of a scheme: how the drive survives a power cut, or when dirty entries are written.
+/// Calls in the write of a page that are of a scheme: how the drive survives a power cut, or when dirty entries are
+/// written.
 pub(crate) fn hooks_of_a_write(house: &House) -> usize {
     let is_in = |function: &&Function, file: &str| function.file.ends_with(file);
     let all: Vec<Function> = house.ftl().files.iter().flat_map(functions).collect();

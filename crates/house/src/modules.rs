@@ -182,8 +182,8 @@ impl Crate {
         found.into_iter().collect()
     }
 
-    /// What the files below `folder` import of another crate, or name of it: file, and name; `*` for the crate itself, which
-    /// gives all of it.
+    /// What the files below `folder` import of another crate, or name of it: file, and name; `*` for the crate itself,
+    /// which gives all of it.
     pub(crate) fn taken_from(&self, other: &str, folder: &str) -> Vec<(&str, String)> {
         let mut found = Vec::new();
         for module in &self.modules {

@@ -2,8 +2,8 @@
 
 use crate::modules::Crate;
 
-/// Files that must not import from others. Paths are those inside the crate's `src`; one stands for all that begins with
-/// it.
+/// Files that must not import from others. Paths are those inside the crate's `src`; one stands for all that begins
+/// with it.
 struct Wall {
     from: &'static [&'static str],
     not: &'static [&'static str],

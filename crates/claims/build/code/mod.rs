@@ -1,7 +1,7 @@
 //! What of the sources is code, and a hash of it.
 //!
-//! A stored run is good as long as the code that it came of stays. Every module is read as the compiler's tokens and cut into
-//! items. This is left out, as it cannot change a figure:
+//! A stored run is good as long as the code that it came of stays. Every module is read as the compiler's tokens and
+//! cut into items. This is left out, as it cannot change a figure:
 //!
 //! - comments, documentation, and how lines are broken ([`written`]);
 //! - items under `#[cfg(test)]` or `#[test]`: modules, in files of their own as well, and single methods;
@@ -11,9 +11,9 @@
 //! - whether a module is `name.rs`, `name/mod.rs` or in braces.
 //!
 //! `tests`, `benches`, `Cargo.toml` and crates from elsewhere are not read. All else counts: a constant, an operator, a
-//! string, the name of a private function, and the module that an item stands in. Only a compiler can tell whether an item
-//! that moved still means the same. If a hash took what moved for the same, it could call a run good that is not. The other
-//! error costs a run.
+//! string, the name of a private function, and the module that an item stands in. Only a compiler can tell whether an
+//! item that moved still means the same. If a hash took what moved for the same, it could call a run good that is not.
+//! The other error costs a run.
 
 mod written;
 

@@ -1,7 +1,8 @@
 //! Tokens in one line, the same for all ways to break it that `rustfmt` has.
 //!
-//! Blanks go, but for one between two signs: `a && b` is not `a & &b`. What `rustfmt` adds to a line that it breaks goes too:
-//! the comma behind the last of several, braces around what an arm or a closure gives, a semicolon behind a lone `return`.
+//! Blanks go, but for one between two signs: `a && b` is not `a & &b`. What `rustfmt` adds to a line that it breaks
+//! goes too: the comma behind the last of several, braces around what an arm or a closure gives, a semicolon behind a
+//! lone `return`.
 
 use proc_macro2::{Delimiter, Group, Punct, Spacing, TokenTree};
 

@@ -7,8 +7,8 @@ use super::subject::Subject;
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Block, Content, Kind, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time};
 
-/// A page decays: the one with this number among those that are written and of metadata, or of the host (modulo how many
-/// there are).
+/// A page decays: the one with this number among those that are written and of metadata, or of the host (modulo how
+/// many there are).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Decays {
     pub(crate) metadata: bool,
@@ -61,8 +61,8 @@ impl Written {
         !others.any(|(_, spare)| self.newest_of(spare.key) == Some((spare.version, spare.seq)))
     }
 
-    /// Where this page is one of a block of translation pages, or of what a battery saved, which stands among them: when
-    /// the readable one behind it was programmed, in program order, and the latest if there is none.
+    /// Where this page is one of a block of translation pages, or of what a battery saved, which stands among them:
+    /// when the readable one behind it was programmed, in program order, and the latest if there is none.
     fn among_translation_pages(&self, sim: &SimNand, page: Page) -> Option<u64> {
         let geometry = sim.geometry();
         let of_block = || self.pages.iter().filter(|(other, _)| geometry.block_of(*other) == geometry.block_of(page));

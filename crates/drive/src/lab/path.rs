@@ -50,7 +50,8 @@ impl Fault {
         programs.chain(EraseFault::ALL.iter().map(|f| Self::Erase(*f))).collect()
     }
 
-    /// All that can befall a drive: of programs and erases, of requests, and defects, in the order in which they are listed.
+    /// All that can befall a drive: of programs and erases, of requests, and defects, in the order in which they are
+    /// listed.
     pub fn every() -> impl Iterator<Item = Self> {
         Self::all().into_iter().chain([Self::Announced]).chain(Self::defects())
     }

@@ -21,8 +21,8 @@ pub struct Failed {
     pub workload: &'static str,
     /// With this seed.
     pub seed: u64,
-    /// What replays it, with this workload; `uncut` is the workload itself. It takes the same factory-bad blocks, and where
-    /// recoveries were cut again and again the same number of times.
+    /// What replays it, with this workload; `uncut` is the workload itself. It takes the same factory-bad blocks, and
+    /// where recoveries were cut again and again the same number of times.
     pub id: Path,
     /// `lost`, `corrupt`, `stuck` or `panic`.
     pub kind: FailureKind,
@@ -117,7 +117,8 @@ pub struct CrashReports {
 }
 
 impl CrashReports {
-    /// Of one workload or several, on what [`LabConfig::describe`](super::LabConfig::describe) says; none at all gives none.
+    /// Of one workload or several, on what [`LabConfig::describe`](super::LabConfig::describe) says; none at all gives
+    /// none.
     pub fn of(of: String, workloads: Vec<CrashReport>) -> Option<Self> {
         let (first, others) = workloads.split_first()?;
         let sum = others.iter().fold(first.clone(), |mut sum, other| {

@@ -71,8 +71,8 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
         Self { again, ..self }
     }
 
-    /// Finds a short way to the first failure, if there is one ([`Failed::script`]). That takes a few hundred experiments
-    /// more.
+    /// Finds a short way to the first failure, if there is one ([`Failed::script`]). That takes a few hundred
+    /// experiments more.
     #[must_use]
     pub fn shortening(self) -> Self {
         Self { shortest: true, ..self }

@@ -106,9 +106,9 @@ fn pages_are_worth_sorting_by_what_can_be_inferred_of_them() {
     }
 }
 
-/// The drives of two public simulators, of 1,024 blocks of 256 pages, logical pages taking 0.9313 of these, overwritten 25
-/// times. What is printed is what docs/results/garbage-collection.md has: write amplification without and with the fill,
-/// with open blocks beside those 1,024 and among them.
+/// The drives of two public simulators, of 1,024 blocks of 256 pages, logical pages taking 0.9313 of these, overwritten
+/// 25 times. What is printed is what docs/results/garbage-collection.md has: write amplification without and with the
+/// fill, with open blocks beside those 1,024 and among them.
 #[test]
 fn the_drives_of_public_simulators() {
     if std::env::var_os("PHELSUMA_THOROUGH").is_none() {

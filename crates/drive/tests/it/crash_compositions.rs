@@ -165,7 +165,8 @@ fn geckoftl_that_sorts_pages_by_age_survives_cuts_on_several_dies() {
     sweep_all("dies", SORTED, (1, 40), (200, 300), 1, (2, 2));
 }
 
-/// Of a drive of the laboratory it takes a short epoch and many writes until MiDAS has groups, which a cut makes it forget.
+/// Of a drive of the laboratory it takes a short epoch and many writes until MiDAS has groups, which a cut makes it
+/// forget.
 #[test]
 fn midas_that_has_chosen_its_groups_survives_cuts() {
     let geometry = Geometry::new(512, 32, 128, 1, 1).unwrap();

@@ -28,8 +28,8 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
 }
 
 /// The FTLs that any cut may meet, but for oracles, which no data are kept with; of these the one that `PHELSUMA_FTL`
-/// names, if it does. Not in the long mode `page` and `dac` alone stand for those with a table of pages: the others recover by
-/// the same code, and `crash_workloads` cuts each of them.
+/// names, if it does. Not in the long mode `page` and `dac` alone stand for those with a table of pages: the others
+/// recover by the same code, and `crash_workloads` cuts each of them.
 fn scanned() -> impl Iterator<Item = &'static Preset> {
     let only = std::env::var("PHELSUMA_FTL").ok();
     let wanted = move |preset: &&Preset| match only.as_deref() {

@@ -57,8 +57,8 @@ fn assert_sound(report: &CrashReport) {
     assert!(report.cuts > 0);
 }
 
-/// Every FTL that survives power cuts, but for oracles, which no data are kept with; with what a branch of it costs here:
-/// one of those with a table of pages in RAM is one.
+/// Every FTL that survives power cuts, but for oracles, which no data are kept with; with what a branch of it costs
+/// here: one of those with a table of pages in RAM is one.
 ///
 /// On one channel an FTL for each is the one that it is made of: it is tried there in the long mode alone.
 fn survivors((channels, _): (u32, u32)) -> impl Iterator<Item = (&'static str, u32)> {
@@ -75,8 +75,9 @@ fn has_battery(name: &str) -> bool {
     Preset::named(name).unwrap().composition.has_battery()
 }
 
-/// `cuts` of each, or fewer where they cost more, and four times as many in the long mode. Not in the long mode it is a sample: each FTL under a fifth of the
-/// workloads, and each workload with a fifth of the FTLs; an eleventh where recoveries are cut as well.
+/// `cuts` of each, or fewer where they cost more, and four times as many in the long mode. Not in the long mode it is a
+/// sample: each FTL under a fifth of the workloads, and each workload with a fifth of the FTLs; an eleventh where
+/// recoveries are cut as well.
 fn sweep_all(cuts: u32, writes: u32, depth: u32, dies: (u32, u32)) {
     let part = if depth > 1 { 11 } else { 5 };
     for (number, (name, cost)) in survivors(dies).enumerate() {
@@ -327,8 +328,8 @@ mod mutants {
         }
     }
 
-    /// A finding is shown by few of the thousand requests that led there. Where a collection has to be at work, those that
-    /// fill the drive are among them.
+    /// A finding is shown by few of the thousand requests that led there. Where a collection has to be at work, those
+    /// that fill the drive are among them.
     #[test]
     fn findings_are_shortened() {
         for (name, barrier, workload) in

@@ -289,7 +289,8 @@ fn image(config: Config, geometry: Geometry) -> (Value, Value) {
     (image, ram)
 }
 
-/// The report of a crash sweep; the same on every number of threads. In the usual mode one number is tried with each FTL.
+/// The report of a crash sweep; the same on every number of threads. In the usual mode one number is tried with each
+/// FTL.
 fn crash(config: &Config, geometry: Geometry) -> Value {
     let sweep = |threads| {
         let config = LabConfig {

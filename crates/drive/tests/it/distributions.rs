@@ -36,7 +36,8 @@ fn lifetimes_are_the_workloads_own_whatever_the_ftl_and_however_it_copies() {
             let mut config = config(preset.name, spec);
             (config.fill, config.warmup, config.passes) = (Fill::None, 0.0, 4.0);
             let result = done(&config);
-            // Those have so many of the hot pages apart, this one all by when they die: the blocks they collect are stale.
+            // Those have so many of the hot pages apart, this one all by when they die: the blocks they collect are
+            // stale.
             let copies = match preset.name {
                 "dac" | "static-quota" => spec.starts_with("mixed"),
                 name => name != "oracle",

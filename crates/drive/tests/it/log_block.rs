@@ -185,7 +185,8 @@ fn the_association_degree_of_fast_falls_with_more_log_blocks() {
     assert!(few > 25.0 && many < few, "{few}, {many}");
 }
 
-/// µ-FTL's tables and Dual Greedy's figure 7 (c): a player's films are written in order, on a drive with few log blocks.
+/// µ-FTL's tables and Dual Greedy's figure 7 (c): a player's films are written in order, on a drive with few log
+/// blocks.
 #[test]
 fn films_are_switch_merges() {
     let all = std::env::var_os("PHELSUMA_THOROUGH").is_some();

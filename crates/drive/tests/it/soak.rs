@@ -134,8 +134,8 @@ fn pages_that_decay() {
     }
 }
 
-/// An older map page names blocks that were written anew since, for another superblock or the map: lives 4, 5 and 6 among
-/// these once had blocks with two uses, and a free one with live pages. What is lost then is not promised.
+/// An older map page names blocks that were written anew since, for another superblock or the map: lives 4, 5 and 6
+/// among these once had blocks with two uses, and a free one with live pages. What is lost then is not promised.
 #[test]
 fn a_superblock_whose_map_page_decayed_takes_no_block_of_anothers() {
     let state = soak(&SoakConfig { decay: 3, ..config("superblock", (1, 1)) }, 4_000);

@@ -160,8 +160,8 @@ impl Blocks {
         &self.geometry
     }
 
-    /// A recovery is at work from now on. Its copies are labelled and spread like this; without, it writes as a drive does
-    /// that serves.
+    /// A recovery is at work from now on. Its copies are labelled and spread like this; without, it writes as a drive
+    /// does that serves.
     pub(crate) fn begin_mounting(&mut self, copies: Option<Spread>) {
         debug_assert!(self.phase == Phase::Serving, "a drive is mounted twice");
         self.phase = Phase::Mounting;

@@ -75,7 +75,8 @@ impl Wants {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Notes {
     any: bool,
-    /// Pages that the host has written since the drive was formatted; after a power cut the version of the last, and more.
+    /// Pages that the host has written since the drive was formatted; after a power cut the version of the last, and
+    /// more.
     pub(super) now: u64,
     pub(super) times: Option<BlockTimes>,
     pub(super) lists: Option<MultiLri>,

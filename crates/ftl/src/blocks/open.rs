@@ -244,8 +244,8 @@ impl Blocks {
         self.close(watch, block, stream);
     }
 
-    /// The stream to write a user page to that is meant for `stream`: where next to nothing is free, no further block is
-    /// opened as long as any of the users' streams has one.
+    /// The stream to write a user page to that is meant for `stream`: where next to nothing is free, no further block
+    /// is opened as long as any of the users' streams has one.
     #[inline]
     pub(crate) fn stream_with_room(&self, stream: u8) -> u8 {
         if !self.emergency() {

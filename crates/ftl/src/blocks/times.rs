@@ -85,8 +85,8 @@ impl BlockTimes {
     pub(crate) fn begun(&mut self, block: Block, now: u64) {
         self.first_write.set(block.index(), now);
         self.last_loss.set(block.index(), now);
-        // As many blocks are begun as hold the pages that the host writes, at least. Two at a time, all are visited while
-        // half the drive's pages are written, of which there are at most 2^32.
+        // As many blocks are begun as hold the pages that the host writes, at least. Two at a time, all are visited
+        // while half the drive's pages are written, of which there are at most 2^32.
         for _ in 0..2 {
             self.first_write.visit(self.hand, now);
             self.last_loss.visit(self.hand, now);

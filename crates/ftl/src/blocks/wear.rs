@@ -54,8 +54,8 @@ struct Sums {
     min: u32,
     max: u32,
     erases: u64,
-    /// Blocks of user data that are written to the end, the programs since their erases, and the versions since those of
-    /// their first pages.
+    /// Blocks of user data that are written to the end, the programs since their erases, and the versions since those
+    /// of their first pages.
     user_blocks: u32,
     ages: u64,
     page_ages: u64,

@@ -12,8 +12,8 @@ use phelsuma_nand::{Block, Geometry};
 
 /// No block.
 const NOWHERE: u32 = u32::MAX;
-/// Bytes of a map page's header: when the oldest log block was begun (u64), little-endian. What recovery scans is as old,
-/// or younger.
+/// Bytes of a map page's header: when the oldest log block was begun (u64), little-endian. What recovery scans is as
+/// old, or younger.
 const HEADER_BYTES: usize = 8;
 /// Bytes of an entry of a map page: block (u32), merge version (48 bits), little-endian.
 const ENTRY_BYTES: usize = 10;

@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Time};
 
 impl<I: LogIndex> Ground<I> {
-    /// Copies the newest version of every page of each of these logical blocks to a fresh block, which nothing names yet:
-    /// none where a logical block has no page.
+    /// Copies the newest version of every page of each of these logical blocks to a fresh block, which nothing names
+    /// yet: none where a logical block has no page.
     ///
     /// # Errors
     /// [`FtlError::Full`]: then nothing of it is left.

@@ -6,8 +6,8 @@ use super::pool::Pool;
 use crate::FtlError;
 use phelsuma_nand::{Block, Nand, Time};
 
-/// After a swap, so many host pages for each page moved before the next one: levelling stays a small part of the drive's
-/// work.
+/// After a swap, so many host pages for each page moved before the next one: levelling stays a small part of the
+/// drive's work.
 const REST: u64 = 4;
 
 impl Pool {

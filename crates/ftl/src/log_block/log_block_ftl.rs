@@ -16,8 +16,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand};
 
-/// An FTL of this family that has its flash to itself: all of a drive, or a channel of one. Which one it is is decided once,
-/// and behind that all calls are static.
+/// An FTL of this family that has its flash to itself: all of a drive, or a channel of one. Which one it is is decided
+/// once, and behind that all calls are static.
 #[derive(Clone)]
 pub(super) enum LogBlockFtl {
     Block(Box<Hybrid<Plain>>),
@@ -109,8 +109,8 @@ impl LogBlockFtl {
         of_each!(self, ftl => ftl.pool())
     }
 
-    /// RAM against itself and against the flash; blocks and pages are named as the drive counts them of which `lane` is a
-    /// channel, or all.
+    /// RAM against itself and against the flash; blocks and pages are named as the drive counts them of which `lane` is
+    /// a channel, or all.
     pub(super) fn findings<N: Nand>(&self, nand: &mut N, lane: &Lane) -> Vec<Finding> {
         // The check changes counters and caches: it is left to a copy.
         of_each!(self, ftl => ftl.clone().findings(nand, lane))

@@ -1,7 +1,8 @@
-//! Where the newest versions of logical pages stand in log blocks: the part in which the tables of log-block FTLs differ.
+//! Where the newest versions of logical pages stand in log blocks: the part in which the tables of log-block FTLs
+//! differ.
 //!
-//! BAST, FAST and plain block mapping have one hash table ([`HashIndex`]). LAST++ has two tables for its two kinds of log
-//! blocks, and one of what a merge of each would cost ([`Tables`](super::last::Tables)).
+//! BAST, FAST and plain block mapping have one hash table ([`HashIndex`]). LAST++ has two tables for its two kinds of
+//! log blocks, and one of what a merge of each would cost ([`Tables`](super::last::Tables)).
 
 use super::log_state::LogBlock;
 use super::pool::Role;
@@ -43,8 +44,8 @@ pub(super) trait LogIndex: Clone + Send {
         let _ = (slot, role, logical_block);
     }
 
-    /// The first live page of a log block from page `from` on: where it stands, and which logical page it is. `live_at` says
-    /// of a page which logical page is live there.
+    /// The first live page of a log block from page `from` on: where it stands, and which logical page it is. `live_at`
+    /// says of a page which logical page is live there.
     fn live_in(&self, log_block: &LogBlock, from: u32, live_at: impl Fn(u32) -> Option<u32>) -> Option<(u32, u32)> {
         (from..log_block.next).find_map(|index| Some((index, live_at(index)?)))
     }

@@ -242,7 +242,8 @@ impl<I: LogIndex> Ground<I> {
             && (newest || !self.barriers.keeps(Barrier::PartialMergesOfNewest))
     }
 
-    /// The map names a log block as its owner's data block: it is none of the log any more. Whether nothing had to be copied.
+    /// The map names a log block as its owner's data block: it is none of the log any more. Whether nothing had to be
+    /// copied.
     fn became_data_block(&mut self, slot: u32, is_switch: bool) {
         self.tally.merged(self.log.get(slot).used);
         let block = self.log.close(slot);
@@ -254,7 +255,8 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Merges every logical block that has live pages in a log block, one after the other, and gives the log block back.
+    /// Merges every logical block that has live pages in a log block, one after the other, and gives the log block
+    /// back.
     pub(super) fn merge_shared<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
         let (mut done, mut from, mut degree) = (at, 0, 0);
         while let Some((index, key)) = self.log.live_in(slot, from) {

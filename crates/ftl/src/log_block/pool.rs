@@ -1,7 +1,7 @@
 //! The blocks of a log-block FTL: which are free, how one is opened and programmed, what becomes of one that fails.
 //!
-//! Free blocks are in a [`FreePool`], as with page-mapped FTLs. What differs from these is who says where a page goes: here
-//! it is the caller, page by page, because a page of a data block stands at its own offset.
+//! Free blocks are in a [`FreePool`], as with page-mapped FTLs. What differs from these is who says where a page goes:
+//! here it is the caller, page by page, because a page of a data block stands at its own offset.
 
 use super::wear::SwapLevelling;
 use crate::barriers::{Barrier, Barriers};

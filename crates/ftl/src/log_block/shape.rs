@@ -12,9 +12,9 @@ use phelsuma_nand::Geometry;
 /// An FTL of this family.
 pub(super) type LogConfig = crate::Config<LogParts>;
 
-/// Free blocks that a merge may take before it gives any back: its destination, a map block, and one more where a program
-/// fails in either. With no more than these free no log block is opened. Where segments are over several channels, a merge
-/// has a destination on each.
+/// Free blocks that a merge may take before it gives any back: its destination, a map block, and one more where a
+/// program fails in either. With no more than these free no log block is opened. Where segments are over several
+/// channels, a merge has a destination on each.
 pub(super) const MERGE_BLOCKS: u32 = 3;
 
 /// How many blocks are what.

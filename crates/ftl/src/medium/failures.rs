@@ -1,8 +1,8 @@
 //! Blocks that failed, and those that are bad.
 //!
-//! A block that failed a program is emptied before it is marked bad. A recovery does not read bad blocks, so it is marked
-//! when what replaced its pages is on flash. A power cut before that forgets the failure, and the next erase or program
-//! meets it again.
+//! A block that failed a program is emptied before it is marked bad. A recovery does not read bad blocks, so it is
+//! marked when what replaced its pages is on flash. A power cut before that forgets the failure, and the next erase or
+//! program meets it again.
 
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};

@@ -9,8 +9,8 @@ pub(crate) enum Phase {
     Mounting,
     /// The host is served.
     Serving,
-    /// The host is served, but nothing is written until the drive is mounted anew: a recovery had no block for what must be
-    /// on flash before anything else is.
+    /// The host is served, but nothing is written until the drive is mounted anew: a recovery had no block for what
+    /// must be on flash before anything else is.
     ReadOnly,
 }
 

@@ -87,8 +87,8 @@ impl Layout {
         (self.slots >> level) / 2
     }
 
-    /// Entries for which there is room however they came. All nodes are half full, but for the root and the last of each
-    /// level.
+    /// Entries for which there is room however they came. All nodes are half full, but for the root and the last of
+    /// each level.
     pub fn capacity(&self) -> u64 {
         let height = self.height_max();
         let below: u64 = (1..height).map(|level| self.entries_min(level) as u64).product();

@@ -45,9 +45,9 @@ pub trait PageStore {
     /// Reads a page of the tree to `out`, which is as long as a page; whether it is there and sound.
     fn read(&mut self, at: u32, out: &mut [u8]) -> bool;
 
-    /// Programs a page; where it is. `is_root` is said of a page with the root of a tree all of whose pages are programmed:
-    /// it makes everything before it durable, and must not be found on flash without it. `key` is the lowest key in the
-    /// page's leaf.
+    /// Programs a page; where it is. `is_root` is said of a page with the root of a tree all of whose pages are
+    /// programmed: it makes everything before it durable, and must not be found on flash without it. `key` is the
+    /// lowest key in the page's leaf.
     ///
     /// # Errors
     /// There is no room, or the flash refused.

@@ -8,8 +8,8 @@ impl MuTree {
     /// Sets the record of a key, of as many bits as the layout has; the one that it had.
     ///
     /// # Errors
-    /// As [`TreeError`]. Where the write cache could not be flushed, the record is set all the same, in RAM; otherwise nothing has
-    /// changed.
+    /// As [`TreeError`]. Where the write cache could not be flushed, the record is set all the same, in RAM; otherwise
+    /// nothing has changed.
     pub fn insert<S: PageStore>(
         &mut self,
         store: &mut S,
@@ -189,8 +189,8 @@ impl MuTree {
         height: usize,
     ) -> Result<(), TreeError<S::Error>> {
         let layout = self.caches.layout;
-        // Behind the last key of all comes the next one, as a rule: what stays is full. An inner node has two children at
-        // least, so that one of them that grows too small has another beside it.
+        // Behind the last key of all comes the next one, as a rule: what stays is full. An inner node has two children
+        // at least, so that one of them that grows too small has another beside it.
         let at = match self.path[level - 1].len() {
             entries if self.is_last => layout.entries_max(level, height).min(entries - level.min(2)),
             entries => entries / 2,
@@ -305,7 +305,8 @@ impl MuTree {
         Ok(())
     }
 
-    /// Programs a page of the write cache whose highest node that counts is of this level, and before it those that it names.
+    /// Programs a page of the write cache whose highest node that counts is of this level, and before it those that it
+    /// names.
     fn flush_page<S: PageStore>(&mut self, store: &mut S, at: u32, level: usize) -> Result<u32, TreeError<S::Error>> {
         let layout = self.caches.layout;
         let index = (at & !CACHED) as usize;

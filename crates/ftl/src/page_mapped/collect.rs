@@ -34,9 +34,9 @@ impl Why {
     }
 }
 
-/// Collections in a row, with a tree, after which no more blocks are free than before; then the emptiest is taken. Without
-/// one they are as many as there are blocks: a policy that goes round all of them has come to those with stale pages by
-/// then, and any other would go on for ever.
+/// Collections in a row, with a tree, after which no more blocks are free than before; then the emptiest is taken.
+/// Without one they are as many as there are blocks: a policy that goes round all of them has come to those with stale
+/// pages by then, and any other would go on for ever.
 const GAINLESS_MAX: u32 = 16;
 
 impl PageMapped {
@@ -48,7 +48,8 @@ impl PageMapped {
         let mut unidentified_from = Some(0);
         let reserve = if self.blocks.keeps(Barrier::ReserveKept) { self.shape.reserve_blocks } else { 1 };
         let (mut most_free, mut turns) = (self.blocks.free(), 0);
-        // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come to.
+        // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come
+        // to.
         let gainless_max = if self.tree.is_some() { GAINLESS_MAX } else { self.blocks.geometry().blocks() };
         while self.blocks.free() < reserve {
             let known = self.look_for_victims(nand, at);
@@ -111,8 +112,8 @@ impl PageMapped {
             || self.blocks.counters.live_total() <= usable + set_aside * u64::from(geometry.pages_per_block())
     }
 
-    /// With a tree in which each trim leaves stale pages: a block of which more is gained than its pages and the tree take,
-    /// however much is live elsewhere. Else a drive that is full could not take the trims that make room.
+    /// With a tree in which each trim leaves stale pages: a block of which more is gained than its pages and the tree
+    /// take, however much is live elsewhere. Else a drive that is full could not take the trims that make room.
     fn emptied_victim(&self) -> Option<(Block, Why)> {
         let least = self.blocks.counters.least_by_scan().filter(|_| self.tree.is_some())?;
         let live = u32::from(self.blocks.counters.live(least));

@@ -77,8 +77,8 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Whether pages were dropped because the table does not name them that the next start may find in it again: the log is
-    /// to say so first.
+    /// Whether pages were dropped because the table does not name them that the next start may find in it again: the
+    /// log is to say so first.
     fn gives_up_pages(&mut self) -> bool {
         let gives_up = self.durability.points_back() && self.mapping.is_damaged();
         if gives_up {

@@ -145,7 +145,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         Ok(to)
     }
 
-    /// Erases free blocks in advance, as long as too few are blank (`blocks/blank.rs`); nothing starts before that is done.
+    /// Erases free blocks in advance, as long as too few are blank (`blocks/blank.rs`); nothing starts before that is
+    /// done.
     pub(crate) fn keep_blank(&mut self) -> Result<(), FtlError> {
         self.now = self.blocks.keep_blank(self.nand, self.durability, self.purpose, self.now)?;
         Ok(())

@@ -125,8 +125,8 @@ impl PageMapped {
 }
 
 impl<M, V> PageMapped<M, V> {
-    /// Counts a sample alone from now on, if that is what there is RAM for and all blocks are counted so far. `total` as in
-    /// [`Blocks::keep_sample`](crate::blocks::Blocks::keep_sample).
+    /// Counts a sample alone from now on, if that is what there is RAM for and all blocks are counted so far. `total`
+    /// as in [`Blocks::keep_sample`](crate::blocks::Blocks::keep_sample).
     pub(super) fn keep_sample(&mut self, total: Option<u64>) {
         if let Some(sampling) = self.collecting.sampling.filter(|_| self.blocks.counters.sample().is_none()) {
             self.blocks.keep_sample(sampling.blocks, total);

@@ -1,5 +1,5 @@
-//! Values of parts as numbers, and the forms in which parts of this crate are stated: an enum of words, a part, and a group of
-//! parameters. Each states a type; by the same words its documentation, its defaults, and its parameters.
+//! Values of parts as numbers, and the forms in which parts of this crate are stated: an enum of words, a part, and a
+//! group of parameters. Each states a type; by the same words its documentation, its defaults, and its parameters.
 
 use super::param::Param;
 use alloc::string::String;

@@ -180,8 +180,8 @@ fn what_was_not_flushed_is_as_it_was_and_what_was_is_there() {
     }
 }
 
-/// Page 7 is written again and not flushed, and the block that its translation page names is erased and written anew; then
-/// the power is cut. How many entries were found to name what is gone.
+/// Page 7 is written again and not flushed, and the block that its translation page names is erased and written anew;
+/// then the power is cut. How many entries were found to name what is gone.
 fn page_seven_is_erased(drive: &mut Drive) -> u64 {
     for first in (0..5 * ENTRIES).step_by(16) {
         drive.write(first, 16);
@@ -194,8 +194,8 @@ fn page_seven_is_erased(drive: &mut Drive) -> u64 {
     drive.flush();
     assert!(drive.share_a_block(7, 600));
     drive.write(7, 1);
-    // All that is beside it is written again, until its block is collected. The flushes before victims are released take
-    // along what is dirty of their translation pages: those of the last alone.
+    // All that is beside it is written again, until its block is collected. The flushes before victims are released
+    // take along what is dirty of their translation pages: those of the last alone.
     for _ in 0..40 {
         for page in 600..615 {
             drive.write(page, 1);

@@ -7,8 +7,8 @@ use phelsuma_nand::{Purpose, Time};
 /// Pages of a segment.
 const SEGMENT: u32 = 16;
 
-/// A drive of eight segments, all of them written: seven stand in data blocks, the last one in sequential log blocks. There
-/// is room for one segment of those, and for three random log blocks on each channel.
+/// A drive of eight segments, all of them written: seven stand in data blocks, the last one in sequential log blocks.
+/// There is room for one segment of those, and for three random log blocks on each channel.
 fn filled(settings: &[(&str, &str)]) -> Host {
     filled_as(config("last++", 8 * SEGMENT), settings)
 }
@@ -52,8 +52,8 @@ fn the_segment_of_figure_7_is_merged_in_three_ways_with_one_map_page() {
     // Pages 1 to 13. What the filling has left is switched; there were no data blocks of it before.
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(1, 13, true).unwrap());
     assert_eq!((kinds, costs), ([4, 0, 0], [0, 0, 1]));
-    // Channel 0 lacks page 0 at the beginning, channel 1 nothing, channels 2 and 3 lack pages 14 and 15 at the end. Four data
-    // blocks and the log block of channel 0 are given back.
+    // Channel 0 lacks page 0 at the beginning, channel 1 nothing, channels 2 and 3 lack pages 14 and 15 at the end.
+    // Four data blocks and the log block of channel 0 are given back.
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());
     assert_eq!((kinds, costs), ([1, 2, 1], [4 + 2, 5, 1]));
 }
@@ -88,8 +88,8 @@ fn several_streams_are_switched_where_there_are_log_blocks_for_them() {
     assert_eq!((kinds, costs), ([4, 0, 0], [0, 4, 1]));
 }
 
-/// Four victims of figure 10, a random log block on each channel, that are associated with six data blocks; other random log
-/// blocks with more each.
+/// Four victims of figure 10, a random log block on each channel, that are associated with six data blocks; other
+/// random log blocks with more each.
 fn figure_10(host: &mut Host) {
     let victims = [
         [page(0, 0), page(0, 1), page(1, 0), page(1, 1)],
@@ -110,8 +110,8 @@ fn the_victims_of_figure_10_are_merged_together() {
     figure_10(&mut host);
     let degrees = ["log_blocks_fully_merged", "associated_logical_blocks", "full_merges"];
     let (degrees, costs) = cost(&mut host, degrees, |host| host.write(page(20, 3), 1, true).unwrap());
-    // Each victim is associated with two data blocks, all with six: 24 pages, 10 blocks. Four at a time are named by one
-    // map page.
+    // Each victim is associated with two data blocks, all with six: 24 pages, 10 blocks. Four at a time are named by
+    // one map page.
     assert_eq!((degrees, costs), ([4, 8, 6], [24, 10, 2]));
     // Now each channel has a free one.
     let (degrees, _) = cost(&mut host, ["last_cold_victims"; 3], |host| {
@@ -130,7 +130,8 @@ fn the_newest_of_a_random_and_a_sequential_log_block_is_read() {
 }
 
 fn written_both_ways(host: &mut Host) {
-    // Corner: section 4.8 looks into random log blocks first. What was written there and then sequentially would be read old.
+    // Corner: section 4.8 looks into random log blocks first. What was written there and then sequentially would be
+    // read old.
     host.write(5, 1, true).unwrap();
     host.write(0, SEGMENT, true).unwrap();
     host.compare_all();
@@ -341,8 +342,8 @@ fn of_one_channel(random: u32, settings: &[(&str, &str)]) -> Host {
 
 const FIGURE_11: [&str; 3] = ["last_hot_victims", "last_cold_victims", "full_merges"];
 
-/// Twelve random log blocks. Of the cold partition there are eight dead ones, of the hot one two with a page each of four
-/// logical blocks.
+/// Twelve random log blocks. Of the cold partition there are eight dead ones, of the hot one two with a page each of
+/// four logical blocks.
 fn two_hot_log_blocks() -> Host {
     let mut host = of_one_channel(12, &[("last.background", "none")]);
     (0..5).for_each(|_| (0..8).for_each(|n| host.write(4 * n, 1, true).unwrap()));

@@ -236,8 +236,8 @@ fn a_plain_tree_programs_a_page_for_each_of_its_levels() {
     assert!(programs as f64 > 2.0 * micro.counts().programs as f64, "{programs} and {:?}", micro.counts());
 }
 
-/// Found by the soak: a collection looks at stale pages, which the read cache then held in place of what was written there
-/// next.
+/// Found by the soak: a collection looks at stale pages, which the read cache then held in place of what was written
+/// there next.
 #[test]
 fn a_page_that_was_looked_at_when_it_was_stale_is_not_taken_for_the_next_one_there() {
     /// Two pages, written over in turn as if they had been erased.

@@ -297,8 +297,8 @@ fn an_older_version_of_a_map_page_takes_no_block_that_is_another_s_by_now() {
             let own = part * per_part..(part + 1) * per_part;
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             host.overwrite().unwrap();
-            // Blocks that the older version names are given back and taken for other logical blocks, and no page of this part
-            // is written anew.
+            // Blocks that the older version names are given back and taken for other logical blocks, and no page of
+            // this part is written anew.
             for _ in 0..writes {
                 let page = below(&mut rng, u64::from(logical_pages)) as u32;
                 if !own.contains(&page) {

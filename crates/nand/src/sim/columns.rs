@@ -66,8 +66,8 @@ pub(crate) struct Columns {
     aux: Vec<u32>,
     /// A bit for each page that was passed over; empty until it is needed.
     left_out: Vec<u64>,
-    /// Of a few blocks, the page whose gaps were summed up last, and their sum: who reads a block from front to back pays
-    /// for each gap once, though he looks elsewhere in between.
+    /// Of a few blocks, the page whose gaps were summed up last, and their sum: who reads a block from front to back
+    /// pays for each gap once, though he looks elsewhere in between.
     summed: [Cell<(u32, u32)>; SUMS],
     pub(crate) blocks: Vec<BlockState>,
 }

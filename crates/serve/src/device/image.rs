@@ -171,8 +171,8 @@ impl ImageDrive {
         format!("{}: {error}", self.path.display())
     }
 
-    /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to the
-    /// FTL; to the image the first is less work.
+    /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to
+    /// the FTL; to the image the first is less work.
     fn open_on(&self, file: AnyStorage) -> Result<Opened<ImageFlash>, OpenError> {
         let wrong = |error: ImageError| match &error {
             // The file is there: the machine fails to do its work.
@@ -184,7 +184,8 @@ impl ImageDrive {
         let nand = ImageNand::open_on(file, self.durability).map_err(wrong)?;
         let about = self.about(&nand);
         let mut flash = ImageFlash::new(nand);
-        // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the server.
+        // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the
+        // server.
         let recovered = catch_unwind(AssertUnwindSafe(|| recover(&mut flash, &config, Time::ZERO)));
         let failed = |what: &dyn std::fmt::Display| Err(OpenError::Failed(self.named(what)));
         match (recovered, flash.failure()) {

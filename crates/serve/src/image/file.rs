@@ -95,7 +95,8 @@ impl ImageFile {
         }
     }
 
-    /// Makes a file durable with its name, once it has been made: `fsync` of it, and of the folder it is in. It may be open.
+    /// Makes a file durable with its name, once it has been made: `fsync` of it, and of the folder it is in. It may be
+    /// open.
     ///
     /// # Errors
     /// [`ImageError::Io`].

@@ -333,7 +333,8 @@ impl<S: Storage> ImageNand<S> {
                         match record.state {
                             // The remains of a torn erase on a page that was blank.
                             _ if record.number == 0 => next,
-                            // A page that a torn program has left so can still be programmed; one of a torn erase cannot.
+                            // A page that a torn program has left so can still be programmed; one of a torn erase
+                            // cannot.
                             PageState::LooksErased if state.flags & DIRTY == 0 => index,
                             _ => index + 1,
                         }

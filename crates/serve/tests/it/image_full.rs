@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex};
 const PAGE: usize = 512;
 const LOGICAL: u32 = 1000;
 
-/// A file on a disk that has room for so many writes, which may end in the middle of one, and whose `fdatasync`s then fail.
+/// A file on a disk that has room for so many writes, which may end in the middle of one, and whose `fdatasync`s then
+/// fail.
 #[derive(Clone)]
 struct Disk {
     bytes: Arc<Mutex<Vec<u8>>>,

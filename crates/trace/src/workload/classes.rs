@@ -17,9 +17,9 @@ pub fn class_of_rank(rank: u64, pages: u64, classes: u8) -> u8 {
 }
 
 impl Workload {
-    /// The class of each of `logical_pages` pages, of at most `classes`, those written most often being of class 0. The hot
-    /// and the cold pages of `hotcold` are two classes, those of `zipf` are divided by [`class_of_rank`], and those of
-    /// `uniform` and `sequential` are one. None for workloads of files, whose definition does not say it.
+    /// The class of each of `logical_pages` pages, of at most `classes`, those written most often being of class 0. The
+    /// hot and the cold pages of `hotcold` are two classes, those of `zipf` are divided by [`class_of_rank`], and those
+    /// of `uniform` and `sequential` are one. None for workloads of files, whose definition does not say it.
     ///
     /// # Errors
     /// The workload cannot run on such a drive.

@@ -7,8 +7,8 @@
 //! | `zipf:THETA` | writes of one page, the k-th most popular page with probability proportional to k^-THETA |
 //! | `hotcold:WRITES/SPACE` | WRITES percent of the writes to SPACE percent of the pages |
 //! | `mixed:OPTIONS:INNER` | any of the above with reads, trims, flushes and larger requests |
-//! | `media:KIND,OPTIONS` | 6 GB of files (`pic`, `mp3` or `mov`) copied to a FAT32-like volume of 8 GB, then ten times 2 GB deleted and 2 GB copied; ends |
-//! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume: metadata, temporary and cached files, documents, downloads |
+//! | `media:KIND,OPTIONS` | files (`pic`, `mp3` or `mov`) are copied to a FAT32-like volume and deleted; ends |
+//! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume |
 //!
 //! Popular pages are scattered over the drive by a seeded permutation, so that popularity does not mean adjacency.
 //! `OPTIONS` are separated by commas:
@@ -19,9 +19,10 @@
 //!
 //! A request that would run past the end of the drive is moved back to end there (`sequential` starts over instead).
 //!
-//! `media` and `desktop` are workloads of files, which only write (`files` says what and why). Their option `trim`
-//! trims deleted files. `media` also has `rounds=N` instead of ten. `media` ends after its rounds: by default a run of
-//! it counts all of it. `desktop` has times ([`Workload::is_timed`]).
+//! `media` copies 6 GB to a volume of 8 GB, then ten times deletes 2 GB and copies 2 GB. `desktop` has metadata,
+//! temporary and cached files, documents and downloads. Both are workloads of files, which only write (`files` says
+//! what and why). Their option `trim` trims deleted files. `media` also has `rounds=N` instead of ten. `media` ends
+//! after its rounds: by default a run of it counts all of it. `desktop` has times ([`Workload::is_timed`]).
 //!
 //! Same spec, drive and seed: the same requests on any machine. Floating point is only used through operations that are
 //! exact or implemented in Rust.

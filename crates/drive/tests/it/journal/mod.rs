@@ -79,7 +79,8 @@ impl Journal {
     fn layout(&self, nand: &CutNand) -> Result<Layout, FtlError> {
         let geometry = *nand.geometry();
         let layout = Layout::new(geometry, self.logical_pages);
-        // Beside the reserve, the block that is written, and a block that a cut has cut short. A quarter is for collection.
+        // Beside the reserve, the block that is written, and a block that a cut has cut short. A quarter is for
+        // collection.
         let user_blocks = u64::from(geometry.blocks().saturating_sub(RESERVE_BLOCKS + 2));
         let usable_pages = layout.map_or(0, |layout| {
             let group = u64::from(layout.group);

@@ -1,5 +1,5 @@
-//! Bringing a drive up from flash: the last block by binary search, the last group in it, and what of that group a cut may
-//! have met written once more.
+//! Bringing a drive up from flash: the last block by binary search, the last group in it, and what of that group a cut
+//! may have met written once more.
 
 use super::layout::{Checkpoint, Group, Layout};
 use super::{Journal, JournalFtl, TORN_GROUP};

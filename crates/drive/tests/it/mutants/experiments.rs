@@ -59,7 +59,8 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         faults: &[],
         failing: 8,
     };
-    // A stream of its own for what is moved: of what was overwritten in order hardly anything is, and its block stays open.
+    // A stream of its own for what is moved: of what was overwritten in order hardly anything is, and its block stays
+    // open.
     let open_for_long = Trap::Sweep {
         drive: Drive { ftl: "geckoftl", set: &[("placement", "host-gc")], ..LARGER },
         workload: Workload::Slow,

@@ -146,8 +146,8 @@ impl FtlMm {
     }
 }
 
-// None of the FTLs here has work of its own, a cache to warm, or a battery: of `due` and the like the trait's own answers
-// hold.
+// None of the FTLs here has work of its own, a cache to warm, or a battery: of `due` and the like the trait's own
+// answers hold.
 impl<N: Nand> Ftl<N> for FtlMm {
     fn shape(&self) -> Shape {
         self.shape

@@ -4,7 +4,8 @@ use crate::ftl::Shape;
 use crate::{Counter, RamLedger, RecoveryBound, RecoveryReport};
 use alloc::vec::Vec;
 
-/// How the flash is divided, all channels together. What bounds a single collection, or a battery, is the largest of them.
+/// How the flash is divided, all channels together. What bounds a single collection, or a battery, is the largest of
+/// them.
 pub(super) fn shape(each: impl Iterator<Item = Shape>, logical_pages: u32) -> Shape {
     let mut all = Shape {
         logical_pages,

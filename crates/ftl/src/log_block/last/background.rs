@@ -42,7 +42,8 @@ impl Last {
         is_on.then_some(Time(self.idle_since.0.saturating_add(u64::from(self.parts.idle_ms) * 1_000_000)))
     }
 
-    /// Merges one log block of the cold partition, if there is one that is worth it. That there is none is found out once.
+    /// Merges one log block of the cold partition, if there is one that is worth it. That there is none is found out
+    /// once.
     pub(super) fn merge_in_background<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,
@@ -108,8 +109,8 @@ mod tests {
     fn the_victim_of_figures_13_and_14_is_log_block_d() {
         // Figure 13, sequence 98: A, B, C, D and E in this order, with these latest update IDs.
         assert_eq!(conservative([98, 98, 98, 95, 98].into_iter(), 98), None);
-        // The 99th merge takes A; B and E get cheaper; the 100th takes B, and C gets cheaper. Then the host is idle: of C, D
-        // and E, D has position 2 and distance 5, E position 3 and distance 1.
+        // The 99th merge takes A; B and E get cheaper; the 100th takes B, and C gets cheaper. Then the host is idle: of
+        // C, D and E, D has position 2 and distance 5, E position 3 and distance 1.
         assert_eq!(conservative([100, 95, 99].into_iter(), 100), Some(1));
         // Position and distance alike is not enough.
         assert_eq!(conservative([100, 98, 99].into_iter(), 100), None);

@@ -1,5 +1,5 @@
-//! The merge-cost table (LAST++ section 4.4 and figure 9): of each random log block the data blocks that it is associated
-//! with, each with its valid pages there. How many there are is the association degree: what a merge costs.
+//! The merge-cost table (LAST++ section 4.4 and figure 9): of each random log block the data blocks that it is
+//! associated with, each with its valid pages there. How many there are is the association degree: what a merge costs.
 //!
 //! Reduced, a row has room for 32 data blocks (or as many as a block has pages) and an overflow flag. What comes when
 //! it is full is not entered, and sets the flag for good: the log block may be associated with more than the row says.
@@ -20,7 +20,8 @@ struct Row {
     overflow: bool,
     /// The merge sequence ID when the degree was reduced last: the latest update ID.
     latest_update: u64,
-    /// Where the log block stands in the order of those that may be merged, if it does: its group, and when it was begun.
+    /// Where the log block stands in the order of those that may be merged, if it does: its group, and when it was
+    /// begun.
     offered: Option<(u32, u64)>,
 }
 
@@ -159,9 +160,9 @@ impl MergeCostTable {
         self.rows[slot as usize].latest_update
     }
 
-    /// As table I counts it, for so many log blocks: the number of data blocks, the overflow flag, the latest update ID,
-    /// and of each data block its number and its valid pages. (The table has five bits for the number, which cannot say
-    /// 32.)
+    /// As table I counts it, for so many log blocks: the number of data blocks, the overflow flag, the latest update
+    /// ID, and of each data block its number and its valid pages. (The table has five bits for the number, which cannot
+    /// say 32.)
     pub(super) fn ram(&self, log_blocks: u32, layout: &LogicalLayout, logical_blocks: u32, ledger: &mut RamLedger) {
         let bits = |n: u64| u64::from(n.max(2).next_power_of_two().trailing_zeros());
         let pages = bits(layout.pages_per_block().into());

@@ -17,9 +17,9 @@ pub(super) enum Need {
 }
 
 impl Last {
-    /// Merges until there is room for a log block, or nothing is left to merge: then merges have given back all that there
-    /// was. A segment is merged for a sequential one, random log blocks for a random one, and the others where there is none
-    /// of these.
+    /// Merges until there is room for a log block, or nothing is left to merge: then merges have given back all that
+    /// there was. A segment is merged for a sequential one, random log blocks for a random one, and the others where
+    /// there is none of these.
     pub(super) fn make_room<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,

@@ -129,8 +129,8 @@ impl Segments {
         was.then(|| self.geometry.page(self.members[at].block, offset))
     }
 
-    /// Whether a logical block can be given a sequential log block: its segment has an entry, or there is room for one; and
-    /// it has none yet.
+    /// Whether a logical block can be given a sequential log block: its segment has an entry, or there is room for one;
+    /// and it has none yet.
     pub(in super::super) fn can_open(&self, logical_block: u32) -> bool {
         match self.at(logical_block) {
             Some(at) => self.members[at].slot == NONE,
@@ -138,8 +138,8 @@ impl Segments {
         }
     }
 
-    /// A logical block has a sequential log block, of which nothing is written yet. Its segment is allocated where it has no
-    /// entry.
+    /// A logical block has a sequential log block, of which nothing is written yet. Its segment is allocated where it
+    /// has no entry.
     pub(in super::super) fn open(&mut self, logical_block: u32, slot: u32, block: Block) {
         let channels = self.layout.channels();
         let segment = logical_block / channels;

@@ -82,8 +82,8 @@ impl Last {
         }
     }
 
-    /// Whether a request of so many pages is taken for a part of a sequential stream (section 4.2). Figure 6 has requests as
-    /// long as the threshold among them.
+    /// Whether a request of so many pages is taken for a part of a sequential stream (section 4.2). Figure 6 has
+    /// requests as long as the threshold among them.
     pub(super) fn is_sequential(&self, pages: u32) -> bool {
         pages >= self.parts.threshold
     }

@@ -94,8 +94,8 @@ fn read_summary<I: LogIndex, N: Nand>(
 }
 
 impl Ground<Tables> {
-    /// Writes a log block's summary behind its pages, of which these are the versions. Where that fails there is none, and
-    /// the block is closed.
+    /// Writes a log block's summary behind its pages, of which these are the versions. Where that fails there is none,
+    /// and the block is closed.
     pub(super) fn write_summary<N: Nand>(
         &mut self,
         nand: &mut N,

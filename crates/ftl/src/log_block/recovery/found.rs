@@ -8,8 +8,8 @@ use phelsuma_nand::Block;
 pub(in super::super) struct FoundLogBlock<'s> {
     /// Its purpose when it was opened, as far as it says.
     pub(in super::super) label: Option<Role>,
-    /// Of each page that counts in it the block, the logical page and where it stands; none where the scheme does not go by
-    /// pages ([`TAKES_UP_BY_PAGES`](super::super::scheme::Scheme::TAKES_UP_BY_PAGES)).
+    /// Of each page that counts in it the block, the logical page and where it stands; none where the scheme does not
+    /// go by pages ([`TAKES_UP_BY_PAGES`](super::super::scheme::Scheme::TAKES_UP_BY_PAGES)).
     pub(super) pages: &'s [(Block, u32, u32)],
 }
 

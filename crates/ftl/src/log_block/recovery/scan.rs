@@ -65,8 +65,8 @@ impl SpareScan {
         (self.seen.len() * (size_of::<Seen>() + 8)) as u64
     }
 
-    /// Reads a block's first spare area. A block whose first is blank is blank: no page is written to a block before its
-    /// first. Where it cannot be read, the next that can is as good: that one is given back.
+    /// Reads a block's first spare area. A block whose first is blank is blank: no page is written to a block before
+    /// its first. Where it cannot be read, the next that can is as good: that one is given back.
     pub(in super::super) fn first<F, N: Nand>(
         &mut self,
         session: &mut Session<'_, F, N>,

@@ -95,8 +95,8 @@ impl Scheme for Bast {
         }
     }
 
-    /// Each log block is that of the logical block whose pages it holds. Log blocks of which nothing says whose they are,
-    /// or that are one too many, are merged.
+    /// Each log block is that of the logical block whose pages it holds. Log blocks of which nothing says whose they
+    /// are, or that are one too many, are merged.
     fn recovered<N: Nand>(&mut self, ground: &mut Ground<HashIndex>, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut at = at;
         let slots: Vec<u32> = ground.log.slots().collect();

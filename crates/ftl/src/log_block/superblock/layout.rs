@@ -101,8 +101,8 @@ fn in_flight(geometry: &Geometry) -> u32 {
 }
 
 impl SuperblockSizes {
-    /// How many blocks are what on a drive of this shape, `described` of which hold its description, whether they fit or
-    /// not.
+    /// How many blocks are what on a drive of this shape, `described` of which hold its description, whether they fit
+    /// or not.
     ///
     /// # Errors
     /// As [`SuperblockLayout::of`].

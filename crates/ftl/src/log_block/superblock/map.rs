@@ -230,8 +230,8 @@ impl Superblocks {
         self.committed(nand, done)
     }
 
-    /// A map page was written. A recovery empties no map block before it has written anew all map pages that may have been
-    /// in flight.
+    /// A map page was written. A recovery empties no map block before it has written anew all map pages that may have
+    /// been in flight.
     fn committed<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.pool.phase.is_mounting() { Ok(at) } else { self.empty_map_blocks(nand, at) }
     }

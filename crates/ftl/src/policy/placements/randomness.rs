@@ -173,8 +173,8 @@ mod tests {
         assert!(windows > 90 && random == windows, "{random} of {windows}");
     }
 
-    /// 80 % of the writes to 20 % of the pages, and 70 % to 30 %: in the second, a page of the hot part is written 5.4 times
-    /// as often as another. Hardly any window takes them for random.
+    /// 80 % of the writes to 20 % of the pages, and 70 % to 30 %: in the second, a page of the hot part is written 5.4
+    /// times as often as another. Hardly any window takes them for random.
     #[test]
     fn skewed_writes_are_not() {
         for (writes, space) in [(80, 20), (70, 30)] {

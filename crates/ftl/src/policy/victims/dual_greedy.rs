@@ -206,8 +206,8 @@ mod scale {
         assert!(most > 1 << 12, "DAC's policy scores all blocks: {most}");
     }
 
-    /// The same for drives of up to four million blocks, which take half a gigabyte and a while, and DAC's policy beside
-    /// it: `PHELSUMA_THOROUGH=1 cargo test -p phelsuma-ftl --lib -- --nocapture four_million`.
+    /// The same for drives of up to four million blocks, which take half a gigabyte and a while, and DAC's policy
+    /// beside it: `PHELSUMA_THOROUGH=1 cargo test -p phelsuma-ftl --lib -- --nocapture four_million`.
     #[test]
     fn blocks_examined_do_not_grow_up_to_four_million_blocks() {
         if std::env::var_os("PHELSUMA_THOROUGH").is_none_or(|value| value != "1") {

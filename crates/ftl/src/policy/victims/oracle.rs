@@ -57,7 +57,8 @@ impl Victim for Oracle {
 mod tests {
     use super::*;
 
-    /// Blocks of 8 pages. A has 2 live with 30 left each: 30 * 0.75 / 0.25 = 90. B has 4 with 100 each: 100 * 0.5 / 0.5.
+    /// Blocks of 8 pages. A has 2 live with 30 left each: 30 * 0.75 / 0.25 = 90. B has 4 with 100 each: 100 * 0.5 /
+    /// 0.5.
     #[test]
     fn a_fuller_block_is_worth_more_if_its_pages_stay() {
         let (a, b) = (worth(2, 8, 60), worth(4, 8, 400));

@@ -107,7 +107,8 @@ pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
     PRESETS.iter().filter(in_ram).collect()
 }
 
-/// A larger drive where metadata on flash takes space for itself, or many streams have a block open on each of several dies.
+/// A larger drive where metadata on flash takes space for itself, or many streams have a block open on each of several
+/// dies.
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let parts = parts_of(preset);
     let of_pages = parts.page_mapped();

@@ -170,7 +170,8 @@ impl Scenario {
             }
         };
         let (written, copying) = self.volume.write(copying, COPIED_PER_SECOND - self.copied_bytes, &mut self.out);
-        // In whole clusters: the end of one file is no reason for the next one to be written in pieces that begin inside a page.
+        // In whole clusters: the end of one file is no reason for the next one to be written in pieces that begin
+        // inside a page.
         self.copied_bytes += written.next_multiple_of(CLUSTER_BYTES);
         if self.copied_bytes >= COPIED_PER_SECOND {
             self.copied_bytes = 0;

@@ -13,8 +13,8 @@ use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
 pub(super) type BatteryDrive<'s, V, N> = Mount<'s, PagedMapping, V, N>;
 
 impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
-    /// The first page and the last one of a full block that begins with a user page: all between them are user pages, for a
-    /// block is written by one stream. Two spare areas are read.
+    /// The first page and the last one of a full block that begins with a user page: all between them are user pages,
+    /// for a block is written by one stream. Two spare areas are read.
     pub(super) fn ends_of_user_block(&mut self, block: Block) -> Option<[(Page, Spare); 2]> {
         let geometry = self.geometry();
         let ends = [0, geometry.pages_per_block() - 1].map(|index| geometry.page(block, index));

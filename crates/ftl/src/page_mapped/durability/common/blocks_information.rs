@@ -44,8 +44,8 @@ pub(crate) struct BlocksInformation {
     recent_max: usize,
     /// The highest such seq of those that are not.
     left_out: u64,
-    /// Pages of user blocks in front of the first that can be read: an erase that was cut, or a page that has gone bad. When
-    /// the block was begun is not known.
+    /// Pages of user blocks in front of the first that can be read: an erase that was cut, or a page that has gone bad.
+    /// When the block was begun is not known.
     pub(crate) unreadable_in_front: Vec<Page>,
     window: u64,
     pub(crate) version_max: u64,

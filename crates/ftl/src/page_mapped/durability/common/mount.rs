@@ -184,7 +184,8 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         self.ftl.drop_count(page);
     }
 
-    /// Keeps the bytes of a page of metadata where parts read theirs: it may have been the last time that it reads well.
+    /// Keeps the bytes of a page of metadata where parts read theirs: it may have been the last time that it reads
+    /// well.
     pub(crate) fn keep(&mut self, found: &FoundPage, data: Owned) {
         if let (Owned::Bytes(bytes), Some(mounting)) = (data, self.ftl.durability.mounting()) {
             mounting.keep(found.page, found.spare, bytes);

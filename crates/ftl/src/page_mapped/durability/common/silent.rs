@@ -9,8 +9,8 @@ use crate::page_mapped::validity::Validity;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
 
-/// A page of which nothing can be read, in a block of user pages: some cut has torn it, or the erase of its block, or it
-/// has gone bad since.
+/// A page of which nothing can be read, in a block of user pages: some cut has torn it, or the erase of its block, or
+/// it has gone bad since.
 #[derive(Clone, Copy)]
 pub(crate) struct Silent {
     pub(crate) page: Page,
@@ -49,7 +49,8 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
     pub(crate) fn has_completed(&self, silent: &Silent, user: &[BlockInformation]) -> bool {
         let geometry = self.geometry();
         let block = geometry.block_of(silent.page);
-        // On each die a stream has one block open, and there is one of user pages. At a recovery the seq skips an epoch.
+        // On each die a stream has one block open, and there is one of user pages. At a recovery the seq skips an
+        // epoch.
         let is_one_stream = self.ftl.streams.mapping == 1;
         let behind = |other: &BlockInformation| {
             geometry.die_of(other.block) == geometry.die_of(block)
@@ -75,8 +76,8 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
     /// them. `versions` gives of each translation page the newest version and when that was synchronized; some entries
     /// may be `overruled` by a newer page.
     ///
-    /// Reads the translation pages that were synchronized after the oldest of them can have been programmed. Where a cut
-    /// has just torn a page that is hardly any.
+    /// Reads the translation pages that were synchronized after the oldest of them can have been programmed. Where a
+    /// cut has just torn a page that is hardly any.
     pub(crate) fn named_among(
         &mut self,
         silent: &[Silent],
@@ -106,8 +107,9 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         named
     }
 
-    /// Whether a translation page names a user page, where `synchronized` gives of each the newest version and when that
-    /// was synchronized. Then it had completed before that: if it cannot be read, no cut has torn it, it has gone bad since.
+    /// Whether a translation page names a user page, where `synchronized` gives of each the newest version and when
+    /// that was synchronized. Then it had completed before that: if it cannot be read, no cut has torn it, it has gone
+    /// bad since.
     pub(crate) fn is_named(&mut self, found: &FoundPage, synchronized: impl Fn(u32) -> Option<(Page, u64)>) -> bool {
         if found.spare.kind != Kind::User || found.spare.key >= self.ftl.shape.logical_pages {
             return false;

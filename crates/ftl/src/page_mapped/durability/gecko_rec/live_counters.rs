@@ -112,8 +112,8 @@ impl GeckoGathered {
         named
     }
 
-    /// Blocks with live pages become candidates, the others go into the pool or wait. Blocks of metadata among them that
-    /// must not be erased yet.
+    /// Blocks with live pages become candidates, the others go into the pool or wait. Blocks of metadata among them
+    /// that must not be erased yet.
     fn enter_blocks<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

@@ -68,8 +68,8 @@ impl GeckoGathered {
             self.suspect_metadata.extend(suspect);
         }
         translation.sort();
-        // What counts should they turn bad: nothing that is older than the newest that is sure. Were that held as well, a
-        // run of cuts would leave no block free.
+        // What counts should they turn bad: nothing that is older than the newest that is sure. Were that held as well,
+        // a run of cuts would leave no block free.
         let counts =
             |found: &FoundPage| translation.newest_of(found.spare.key).is_none_or(|sure| sure.is_before(found));
         for suspect in suspects.iter().filter(|suspect| counts(suspect)) {

@@ -79,8 +79,8 @@ impl GeckoRec {
         self.frozen = None;
     }
 
-    /// Whether the buffer should be flushed although it is not full: blocks wait for it, or a recovery would have to look
-    /// back too far.
+    /// Whether the buffer should be flushed although it is not full: blocks wait for it, or a recovery would have to
+    /// look back too far.
     #[inline]
     pub(super) fn wants_checkpoint(&self, blocks: &Blocks) -> bool {
         // A flush during a recovery would let nothing go, and be requested again at once.

@@ -137,8 +137,8 @@ impl GeckoGathered {
 }
 
 impl<N: Nand> GeckoDrive<'_, N> {
-    /// How many user blocks hold the pages that a recovery usually looks at: those of the last 2 C updates, and of the marks
-    /// in between; and the blocks that were open.
+    /// How many user blocks hold the pages that a recovery usually looks at: those of the last 2 C updates, and of the
+    /// marks in between; and the blocks that were open.
     fn recent_blocks(&self) -> usize {
         let geometry = self.geometry();
         let pages = u64::from(self.ftl.mapping.cache_entries()) * 9 / 4;

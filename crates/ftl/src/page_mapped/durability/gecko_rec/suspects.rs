@@ -33,8 +33,8 @@ impl GeckoGathered {
             let is_suspect = |page: &Page| self.suspect_metadata.iter().any(|found| found.page == *page);
             let behind = self.behind_suspects.iter().filter(|(suspect, _)| is_suspect(suspect));
             self.fallbacks.extend(behind.map(|(_, page)| *page));
-            // And what those name: a trim has made it stale. What else a synchronization made stale has a newer copy that
-            // the scan has met.
+            // And what those name: a trim has made it stale. What else a synchronization made stale has a newer copy
+            // that the scan has met.
             for (page, behind) in core::mem::take(&mut self.behind_suspects) {
                 let found = self.suspect_metadata.iter().find(|found| found.page == page);
                 let Some((part, version)) = found.and_then(|found| {

@@ -175,8 +175,8 @@ impl GeckoGathered {
         })
     }
 
-    /// What translation pages that were synchronized since the last flush do not name any more. Should such a one turn bad,
-    /// it was not trimmed.
+    /// What translation pages that were synchronized since the last flush do not name any more. Should such a one turn
+    /// bad, it was not trimmed.
     fn report_what_was_trimmed<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

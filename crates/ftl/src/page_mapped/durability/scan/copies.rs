@@ -31,9 +31,9 @@ impl<N: Nand> Drive<'_, N> {
             let mut copies: Vec<(FoundPage, Option<&Owned>)> = uncertain.chain(part_filled).collect();
             copies.retain(|(found, _)| self.is_newest(found));
             for (found, data) in &copies {
-                // Since the cut that may have met it, a recovery has come to its end and copied it, unless a recovery wrote
-                // it. Streams that sort pages leave many part-filled blocks, and each recovery that is cut would take one
-                // block more for a few of them.
+                // Since the cut that may have met it, a recovery has come to its end and copied it, unless a recovery
+                // wrote it. Streams that sort pages leave many part-filled blocks, and each recovery that is cut would
+                // take one block more for a few of them.
                 let is_sure = data.is_none() && found.spare.stream != RECOVERY_STREAM;
                 if is_sure && self.ftl.blocks.emergency() {
                     continue;

@@ -74,8 +74,8 @@ impl<L: LiveBy> Gathered<L> {
         blocks
     }
 
-    /// The versions of a translation page that may come to count: the newest that is sure, or none where there is none, and
-    /// others.
+    /// The versions of a translation page that may come to count: the newest that is sure, or none where there is none,
+    /// and others.
     fn versions_that_may_count(
         &self,
         part: u32,

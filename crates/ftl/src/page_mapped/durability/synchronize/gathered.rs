@@ -46,7 +46,8 @@ pub(crate) struct Gathered<L> {
     pub(super) user_since: UserSince,
     /// Dangling entries: read errors from now on.
     pub(super) lost: Vec<u32>,
-    /// Translation pages have gone bad that cannot say which ones they were: programmed before this seq, the last of them.
+    /// Translation pages have gone bad that cannot say which ones they were: programmed before this seq, the last of
+    /// them.
     pub(crate) gone_bad: Option<u64>,
     /// In these blocks.
     pub(super) gone_bad_in: Vec<Block>,

@@ -34,8 +34,8 @@ impl<L: LiveBy> Gathered<L> {
         }
     }
 
-    /// The newest version of each translation page is the table's. Nothing rests on the nodes of a tree above them: every
-    /// recovery makes them anew.
+    /// The newest version of each translation page is the table's. Nothing rests on the nodes of a tree above them:
+    /// every recovery makes them anew.
     ///
     /// # Errors
     /// No block is left.

@@ -113,8 +113,8 @@ impl Extent {
         Some(Self { first, place: self.place_of(first)?, pages })
     }
 
-    /// Whether the page `key` at `to` goes on where it ends: it is the next one, in the same partition, and there it is the
-    /// next one of the same block; or both are trimmed, or lost.
+    /// Whether the page `key` at `to` goes on where it ends: it is the next one, in the same partition, and there it is
+    /// the next one of the same block; or both are trimmed, or lost.
     pub(crate) fn goes_on(&self, geometry: &Geometry, partition: u32, key: LogicalPage, to: Place) -> bool {
         let goes_on = match (self.place, to) {
             (Place::At(page), Place::At(to)) => {

@@ -127,8 +127,8 @@ impl MuMapping {
         }
     }
 
-    /// Logical pages of a drive of this shape at the most: in the worst case each is an extent of its own, and the tree has
-    /// room for that however they came.
+    /// Logical pages of a drive of this shape at the most: in the worst case each is an extent of its own, and the tree
+    /// has room for that however they came.
     pub(crate) fn logical_pages_max(geometry: &Geometry, layout: Layout) -> u64 {
         layout.capacity().saturating_sub(entries_max(geometry, 0))
     }

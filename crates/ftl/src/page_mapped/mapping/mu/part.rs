@@ -98,8 +98,8 @@ impl Mapping for MuMapping {
         in_ram.filter_map(|extent| holds(extent).map(|index| LogicalPage(extent.first + index))).next()
     }
 
-    /// As [`RamMapping::trim_reach`](super::RamMapping::trim_reach), and no more updates of the tree at a time than a collection
-    /// makes.
+    /// As [`RamMapping::trim_reach`](super::RamMapping::trim_reach), and no more updates of the tree at a time than a
+    /// collection makes.
     fn trim_reach(&self, key: LogicalPage) -> u32 {
         let end = self.trims.pages_of(self.trims.region_of(key)).end;
         (end - key.0).min(trim_reach(&self.geometry)).min(self.geometry.pages_per_block())

@@ -186,7 +186,8 @@ impl DirtyQueue {
         }
     }
 
-    /// From where on a recovery has to scan for all entries that are dirty now; `now` where none is. To be written down.
+    /// From where on a recovery has to scan for all entries that are dirty now; `now` where none is. To be written
+    /// down.
     pub(super) fn scan_from(&mut self, cache: &MappingCache, now: ScanFrom) -> ScanFrom {
         self.written_down = self.next;
         if self.oldest(cache).is_none() {

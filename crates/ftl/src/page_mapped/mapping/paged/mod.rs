@@ -326,8 +326,8 @@ impl PagedMapping {
         }
         // The pages that it names must be on flash before it is: older copies are not looked for then.
         io.barrier(Barrier::EntriesAfterPages);
-        // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
-        // the seq of user pages.
+        // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds
+        // against the seq of user pages.
         let version = io.seq() + 1;
         let marks = self.marks(io, version);
         if let Err(error) = self.table.write(io, marks, part, version, &self.page) {

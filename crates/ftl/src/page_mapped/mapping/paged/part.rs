@@ -179,8 +179,8 @@ impl Mapping for PagedMapping {
             None => Judgement::Live,
             Some(slot) if self.cache.value(slot) == page.0 => Judgement::Live,
             Some(slot) => {
-                // The unidentified invalid page itself, most likely. It dies with the victim. After a recovery it may be
-                // another one, and the mark is looked into anyway.
+                // The unidentified invalid page itself, most likely. It dies with the victim. After a recovery it may
+                // be another one, and the mark is looked into anyway.
                 if self.barriers.keeps(Barrier::VictimClearsUip) && !self.cache.is_unsure(slot) {
                     self.cache.set_uip(slot, false);
                 }

@@ -150,8 +150,8 @@ impl MergeBuffers {
         }
     }
 
-    /// Shows every entry that `runs`, newest first, come to, in the order of their keys. The first block of each page of
-    /// each run, and whether some page could not be read.
+    /// Shows every entry that `runs`, newest first, come to, in the order of their keys. The first block of each page
+    /// of each run, and whether some page could not be read.
     pub(super) fn visit<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,

@@ -17,8 +17,8 @@ impl Tuning {
         let entries = self.buffer_entries() as u64;
         // A buffer that was nearly full when it began, and one that blocks erased meanwhile fill up.
         let flushes = reports / entries + 2 + synchronizations.map_or(0, |n| n / entries + 3);
-        // The longest run; and of the levels below it, full ones, each has at the most 1/T of the one above it: together
-        // they have no more than twice the pages of the longest, which is the case of T = 2.
+        // The longest run; and of the levels below it, full ones, each has at the most 1/T of the one above it:
+        // together they have no more than twice the pages of the longest, which is the case of T = 2.
         let live_pages = 3 * u64::from(self.longest_run()) + 2;
         Needs { live_pages, programs: self.programs(flushes), ..Needs::default() }
     }

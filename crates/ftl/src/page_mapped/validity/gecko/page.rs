@@ -56,8 +56,8 @@ pub(super) struct RunHeader {
     pub(super) frozen: u64,
     /// From where on a recovery has to scan if this is the last flush.
     pub(super) scan_from: ScanFrom,
-    /// Some page of a run could not be read when it was written, or before: stale pages may be taken for live, from then
-    /// on for good.
+    /// Some page of a run could not be read when it was written, or before: stale pages may be taken for live, from
+    /// then on for good.
     pub(super) damaged: bool,
 }
 

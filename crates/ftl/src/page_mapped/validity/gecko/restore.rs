@@ -103,8 +103,8 @@ impl LogarithmicGecko {
         let key = if pages.len() == 1 { LAST } else { 0 };
         let bytes = io.read(*pages.first()?, Kind::Gecko, key)?;
         let header = GeckoPage::new(self.tuning.layout, bytes).header();
-        // Flushes are counted from 1, and each is a program or more, which have numbers of 48 bits. What else has a checksum
-        // that fits is no header.
+        // Flushes are counted from 1, and each is a program or more, which have numbers of 48 bits. What else has a
+        // checksum that fits is no header.
         (1..=CLOCK_MAX).contains(&header.flushes.0).then_some(())?;
         (header.flushes.0..=CLOCK_MAX).contains(&header.flushes.1).then_some(header)
     }

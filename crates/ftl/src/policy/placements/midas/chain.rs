@@ -147,8 +147,8 @@ impl Pages<'_> {
             return None;
         }
         let comes = self.alive(age, hot);
-        // It cannot take longer than until it is filled with what comes. Of several times for which there is room, which
-        // there can be where many pages live equally long, the longest is looked for: there the least is moved.
+        // It cannot take longer than until it is filled with what comes. Of several times for which there is room,
+        // which there can be where many pages live equally long, the longest is looked for: there the least is moved.
         let mut longest = left / comes.max(1e-12);
         let mut shortest = longest;
         while self.held(age, hot, shortest) > room {

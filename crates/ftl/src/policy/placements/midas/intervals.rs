@@ -109,7 +109,8 @@ impl Distribution<'_> {
         begin(earlier_steps, COARSE) as u64
     }
 
-    /// Of pages that go to HOT, whose last interval is below the threshold, and of the others. Together they begin with 1.
+    /// Of pages that go to HOT, whose last interval is below the threshold, and of the others. Together they begin with
+    /// 1.
     pub(super) fn split(&self, earlier_steps: usize) -> (SurvivalCurve, SurvivalCurve) {
         let survival = |rows: core::ops::Range<usize>| {
             let mut survival = [0.0; STEPS + 1];

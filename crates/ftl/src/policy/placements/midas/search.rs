@@ -163,7 +163,8 @@ mod tests {
         let one = one.write_amplification(&Times::of_one_group(0.0));
         let best = best(uid, &drive, 6).unwrap();
         assert!(best.write_amplification < 0.5 * one, "{best:?} for {one}");
-        // Whether by HOT or by the first group of the chain: those that live for 1,000 are to die where they were written.
+        // Whether by HOT or by the first group of the chain: those that live for 1,000 are to die where they were
+        // written.
         let first = usize::from(best.hot_below == 0);
         assert!((800.0..2_000.0).contains(&(f64::from(best.limits[first]) * 64.0)), "{best:?}");
     }

@@ -161,8 +161,8 @@ impl TranslationTree {
         self.unreadable += 1;
     }
 
-    /// Caches an inner node, and those above it if that writes nothing. Nothing where there is no room but in place of dirty nodes, and those
-    /// must not be written.
+    /// Caches an inner node, and those above it if that writes nothing. Nothing where there is no room but in place of
+    /// dirty nodes, and those must not be written.
     fn fetch<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
