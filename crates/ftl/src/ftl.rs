@@ -284,8 +284,8 @@ pub trait Ftl<N: Nand>: Send {
         None
     }
 
-    /// The extents of its µ-Tree in the order of their pages, if it has one. For an onlooker: the FTL stays as it is,
-    /// but this reads a great deal of flash, which counts and times it, so `nand` is to be a copy.
+    /// The extents of its µ-Tree in the order of their pages, if it has one. For an onlooker: the FTL stays as it is.
+    /// But this reads a great deal of flash, which counts and times it, so `nand` is to be a copy.
     fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
         let _ = nand;
         None

@@ -36,7 +36,7 @@ fn with_victims(house: &House) -> impl Iterator<Item = &Source> {
     crates.flat_map(|(_, all)| &all.files).filter(|source| !source.path.ends_with("/presets.rs"))
 }
 
-/// What is to be there and is not counts as too much: it has another name now, and the count is to follow.
+/// A missing thing counts as too much: it has another name now, and the count is to follow.
 fn found(count: usize) -> usize {
     if count == 0 { usize::MAX } else { count }
 }

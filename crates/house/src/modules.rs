@@ -21,10 +21,10 @@ struct Module {
     parent: usize,
     root: usize,
     children: BTreeMap<String, usize>,
-    /// What it defines itself.
+    /// Its own definitions.
     defined: BTreeMap<String, Kind>,
     uses: Vec<Use>,
-    /// The paths in what it holds besides imports and modules.
+    /// The paths in its content besides imports and modules.
     paths: Vec<Vec<String>>,
 }
 
@@ -37,7 +37,7 @@ enum Kind {
 
 /// One name of a `use`.
 struct Use {
-    /// What it is called here; none of a glob.
+    /// Its name here; none of a glob.
     name: Option<String>,
     path: Vec<String>,
     is_public: bool,
@@ -167,7 +167,7 @@ impl Crate {
             });
             let imported = imports.filter_map(|import| self.follow(here, &import.path));
             let named = module.paths.iter().filter_map(|path| match &path[..] {
-                // What has its name here does not come through a glob.
+                // A name that is defined here does not come through a glob.
                 [name] if module.defined.contains_key(name) => None,
                 [name] if module.uses.iter().any(|import| import.name.as_ref() == Some(name)) => None,
                 [name] => self.through_globs(here, name, &mut Vec::new()),
@@ -220,7 +220,7 @@ impl Crate {
         Some(at)
     }
 
-    /// What a module calls `name`: where `goes_on`, something that may stand before `::`.
+    /// A module's meaning of `name`: where `goes_on`, something that may stand before `::`.
     fn named(&self, module: usize, name: &str, goes_on: bool, seen: &mut Seen) -> Option<Target> {
         let asked = (module, name.to_string(), goes_on);
         if seen.contains(&asked) {

@@ -147,7 +147,7 @@ fn end_of(word: &str, before: End) -> End {
     }
 }
 
-/// The tokens one after another, each with its line; what is in brackets stands between its brackets.
+/// The tokens one after another, each with its line; the content of brackets stands between its brackets.
 pub(crate) fn flat(tokens: TokenStream) -> Vec<(Token, usize)> {
     let mut all = Vec::new();
     push_flat(tokens, &mut all);

@@ -34,9 +34,10 @@ pub(crate) fn drop_all(address: &Address<'_>) {
     let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return };
     for entry in descriptors.flatten() {
         let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok()) else { continue };
-        // SAFETY: the descriptor is nbdkit's, and is never closed here. It may be closed meanwhile: then nothing comes
-        // of asking what it is. Were it another one by now, opened in the moment since it was asked, that one would be
-        // dropped: a client who has just come, or one of the control socket; the drive's own files are open throughout.
+        // SAFETY: the descriptor is nbdkit's, and is never closed here. It may be closed meanwhile: then the queries
+        // about it fail. Were it another one by now, opened in the moment since the query, that one would be dropped.
+        // It could be that of a client who has just come, or one of the control socket; the drive's own files are open
+        // throughout.
         let mut descriptor = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
         if getpeername(&*descriptor).is_ok() && getsockname(&*descriptor).is_ok_and(|own| is(&own, address)) {
             drop_one(&mut descriptor);

@@ -73,7 +73,7 @@ pub(crate) fn requests_wait() -> bool {
     with_options(|options| options.serving.realtime.is_some())
 }
 
-/// What the plugin does for the drive.
+/// The plugin's services for the drive.
 struct Plugin {
     socket: Option<PathBuf>,
     port: Option<u16>,
@@ -113,7 +113,7 @@ fn remove(sockets: [&Option<PathBuf>; 2]) {
     }
 }
 
-/// Opens the drive. What is wrong ends the process here, with its own exit code.
+/// Opens the drive. An error ends the process here, with its own exit code.
 pub(crate) fn get_ready() -> Told {
     // A file that may not grow any further is an error of a write, as on a full disk. It must not end the process.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|error| error.to_string())?;
@@ -224,7 +224,7 @@ fn drain(served: &Served, plugin: &Plugin) {
     }
 }
 
-/// What is served, and how to connect.
+/// The served drive, and how to connect.
 fn ready(served: &Served, uri: &str, url: Option<&str>, options: &Options) -> String {
     let mut text = format!("{}\n{uri}\n", served.about());
     for (what, command) in [

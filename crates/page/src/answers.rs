@@ -25,7 +25,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What is the same whatever the drive does.
+/// The answers that never change.
 const ASSETS: [(&str, &str, &str); 5] = [
     ("/", HTML, include_str!("assets/index.html")),
     ("/page.css", STYLE, include_str!("assets/page.css")),
@@ -120,7 +120,7 @@ fn cells(query: Option<&str>) -> Option<u32> {
     }
 }
 
-/// Whether a request was made to this machine by its address or as localhost, whatever the port.
+/// Whether a request was made to this machine by its address or as localhost, at any port.
 fn names_this_machine(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = match host.strip_prefix('[') {

@@ -49,7 +49,7 @@ async fn accept(listener: tokio::net::TcpListener, answers: Arc<Answers>) {
     }
 }
 
-/// One request and its answer. A body is not read, and what is no HTTP gets what hyper has for that.
+/// One request and its answer. A body is not read, and for a request that is no HTTP hyper has an answer.
 async fn connection(stream: TcpStream, answers: &Answers) {
     let service = service_fn(async |request| Ok::<_, Infallible>(answers.answer(&request).await));
     let _ = http1::Builder::new()

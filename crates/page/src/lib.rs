@@ -53,7 +53,7 @@ impl Page {
     /// Shows `served` from now on. To be called where threads stay: after a process has forked.
     ///
     /// # Errors
-    /// What the machine says: there is no thread to be had.
+    /// The system's error: there is no thread to be had.
     pub fn start<S>(self, served: S) -> io::Result<Running>
     where
         S: Borrow<Served> + Clone + Send + Sync + 'static,

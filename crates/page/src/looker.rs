@@ -12,12 +12,12 @@ pub(crate) const EVERY: Duration = Duration::from_millis(500);
 const SHARE: u32 = 20;
 /// How long after a request another one is expected.
 const WANTED_FOR: Duration = Duration::from_secs(3);
-/// What was seen longer ago is not shown before it was looked for again.
+/// An older look is not shown before a new one was tried.
 const FRESH: Duration = Duration::from_millis(1500);
 /// How long a new look is waited for; then the one before does.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What was seen of a drive at a moment.
+/// A look at a drive at a moment.
 #[derive(Clone)]
 pub(crate) struct Seen {
     /// Looks until then, this one included.
@@ -36,7 +36,7 @@ struct Wanted {
     stop: bool,
 }
 
-/// What the looking thread and those that answer share.
+/// The state that the looking thread and those that answer share.
 pub(crate) struct Looker {
     wanted: Mutex<Wanted>,
     knock: Condvar,

@@ -110,8 +110,8 @@ pub trait Subject: Debug + Send + Sync {
         false
     }
 
-    /// Whether it mounts from pages of metadata alone. Where one does not say any more which it was, there is no other
-    /// record, and every page that it may have mapped is a read error.
+    /// Whether it mounts from pages of metadata alone. If one does not say any more which it was, there is no other
+    /// record. Then every page that it may have mapped is a read error.
     fn recovers_from_metadata_alone(&self) -> bool {
         self.has_battery()
     }

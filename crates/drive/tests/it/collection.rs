@@ -24,7 +24,7 @@ fn measured(ftl: &str, sets: &[(&str, &str)], spec: &str, shape: (u64, u32, f64)
         (config.warmup, config.passes) = passes;
         config
     };
-    // What is set aside does not depend on how large the rest is.
+    // The space set aside does not depend on how large the rest is.
     let mut small = at(usable);
     small.shape.ratio = 0.1;
     (small.warmup, small.passes) = (0.0, 0.01);
@@ -107,8 +107,8 @@ fn pages_are_worth_sorting_by_what_can_be_inferred_of_them() {
 }
 
 /// The drives of two public simulators, of 1,024 blocks of 256 pages, logical pages taking 0.9313 of these, overwritten
-/// 25 times. What is printed is what docs/results/garbage-collection.md has: write amplification without and with the
-/// fill, with open blocks beside those 1,024 and among them.
+/// 25 times. The output is that of docs/results/garbage-collection.md: write amplification without and with the fill,
+/// with open blocks beside those 1,024 and among them.
 #[test]
 fn the_drives_of_public_simulators() {
     if std::env::var_os("PHELSUMA_THOROUGH").is_none() {

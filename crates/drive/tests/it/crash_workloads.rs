@@ -57,7 +57,7 @@ fn assert_sound(report: &CrashReport) {
     assert!(report.cuts > 0);
 }
 
-/// Every FTL that survives power cuts, but for oracles, which no data are kept with; with what a branch of it costs
+/// Every FTL that survives power cuts, but for oracles, which are for no data. Each has the cost of a branch of it
 /// here: one of those with a table of pages in RAM is one.
 ///
 /// On one channel an FTL for each is the one that it is made of: it is tried there in the long mode alone.
@@ -226,7 +226,7 @@ mod mutants {
             cuts: 12,
             mixed_misses: true,
         },
-        // What was written before the pages became hot rests in the cache, dirty, and would never be synchronized.
+        // Entries from before the pages became hot rest in the cache, dirty, and would never be synchronized.
         Trap {
             workload: Workload::Hot,
             ftl: "geckoftl",
@@ -234,7 +234,7 @@ mod mutants {
             cuts: 12,
             mixed_misses: true,
         },
-        // Of what was overwritten in order hardly anything is moved: the block of moved pages stays open.
+        // Hardly any page that was overwritten in order is moved: the block of moved pages stays open.
         Trap {
             workload: Workload::Slow,
             ftl: "geckoftl",
@@ -271,7 +271,7 @@ mod mutants {
             mixed_misses: false,
         },
         Trap { workload: Workload::Wiped, ftl: "geckoftl", barrier: Barrier::EraseFlag, cuts: 12, mixed_misses: false },
-        // What was written behind a snapshot is not noticed.
+        // Writes behind a snapshot are not noticed.
         Trap {
             workload: Workload::Closes,
             ftl: "last++",
@@ -295,7 +295,7 @@ mod mutants {
             let points = Points::Some(self.cuts);
             let mut config = LabConfig { points, ..config(self.ftl, workload, 400, 1, (1, 1)) };
             if self.barrier == Barrier::OldestOpenListed {
-                // A stream of its own for what is moved.
+                // A stream of its own for moved pages.
                 config.ftl.composition.set("placement", "host-gc").unwrap();
             }
             config.ftl.forgets = forgets;

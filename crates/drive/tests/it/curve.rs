@@ -20,7 +20,7 @@ struct Case {
 }
 
 impl Case {
-    /// Measured write amplification and what the model says.
+    /// Measured write amplification and the model's.
     fn measure(self) -> (f64, f64) {
         let mut config = RunConfig::new(self.ftl, Input::Workload(Workload::Uniform)).unwrap();
         config.shape.ratio = self.ratio;

@@ -102,7 +102,7 @@ impl Nand for Plug {
 
     fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
         self.about_to(|sim, fault, _, seed| {
-            // What the chip refuses changes nothing.
+            // An operation that the chip refuses changes nothing.
             let _ = sim.cut_program(page, content, spare, fault, seed);
         });
         self.sim.program(page, content, spare, op)
@@ -245,7 +245,7 @@ impl Drive {
         self.at = self.ftl.read(&mut self.nand, LogicalPage(0), pages, Purpose::Host, self.at, &mut sink).unwrap();
     }
 
-    /// What this flash has done so far goes into the course. A copy has the statistics of what it is a copy of.
+    /// The operations of this flash so far go into the course. A copy has the statistics of its original.
     fn count(&mut self) {
         let total = self.nand.sim.stats().total();
         self.operations = [total.reads, total.spare_reads, total.programs, total.erases];
@@ -253,7 +253,7 @@ impl Drive {
     }
 }
 
-/// What a drive's life comes to, and what it takes in RAM.
+/// The result of a drive's life, and its RAM.
 fn image(config: Config, geometry: Geometry) -> (Value, Value) {
     let survives = config.composition.why_not_survivable().is_none();
     let mut drive = Drive::new(config, geometry);
@@ -316,7 +316,7 @@ fn crash(config: &Config, geometry: Geometry) -> Value {
     one
 }
 
-/// The result of a run, hashed: everything but what it takes of the machine.
+/// The result of a run, hashed: everything but its cost to the machine.
 fn figures(preset: &Preset) -> Value {
     let workload = phelsuma_trace::Workload::parse("mixed:read=30,trim=5,flush=1,bytes=512-20480:zipf:0.9").unwrap();
     let mut config = RunConfig::new(preset.name, Input::Workload(workload)).unwrap();
@@ -337,7 +337,7 @@ fn figures(preset: &Preset) -> Value {
     json!(format!("{:016x}", course.0))
 }
 
-/// The key of what is stored for this size of a word alone, and how such keys begin.
+/// The key of the values stored for this size of a word alone, and how such keys begin.
 const RAM: &str = "RAM, words of ";
 
 fn ram_key() -> String {
@@ -348,7 +348,7 @@ fn is_of_other_machines(key: &str) -> bool {
     key.starts_with(RAM) && key != ram_key()
 }
 
-/// What is stored of one FTL.
+/// The stored values of one FTL.
 fn computed_of(preset: &Preset) -> Value {
     let (mut of, mut ram) = (Map::new(), Map::new());
     for (name, (channels, dies), blocks, logical_pages) in

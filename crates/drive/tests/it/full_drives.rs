@@ -70,7 +70,7 @@ fn largest(error: &RunError) -> f64 {
 
 fn assert_rewritten(ftls: impl IntoIterator<Item = (&'static str, u64)>) {
     for (ftl, capacity) in ftls {
-        // What does not fit is refused, and what is said to fit does.
+        // A drive that does not fit is refused, and one that is said to fit does.
         let mut result = rewritten_after_trims(ftl, capacity, 0.9990);
         if let Err(refused @ RunError::Input(_)) = &result {
             result = rewritten_after_trims(ftl, capacity, largest(refused));

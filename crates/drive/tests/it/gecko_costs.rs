@@ -56,7 +56,7 @@ impl Case {
         Self { blocks, pages_per_block: 128, partitions: 4, size_ratio: 2, merge }
     }
 
-    /// What the formulas say, at T = 2, of whole pages: that ours have a header is for the measurement to show.
+    /// The figures of the formulas, at T = 2, of whole pages: that ours have a header is for the measurement to show.
     fn formula(&self) -> GeckoCosts {
         let Self { blocks, pages_per_block, partitions, merge, .. } = *self;
         let paper = Gecko::paper(partitions, merge);

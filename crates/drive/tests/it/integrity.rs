@@ -87,8 +87,8 @@ fn what_cuts_take_back_is_counted_and_less_where_it_is_flushed_more_often() {
     }
 }
 
-/// The first spare area of a block that an erase has met in part may be what it was: its pages are named, and blank.
-/// Where only what was flushed is promised they are read errors, and nothing is wrong for good.
+/// The first spare area of a block that an erase has met in part may be as before: its pages are named, and blank.
+/// Where only flushed writes are promised they are read errors, and nothing is wrong for good.
 #[test]
 fn a_block_that_is_erased_in_part_is_taken_for_what_it_was_where_one_page_of_it_is_read() {
     let config = LabConfig {

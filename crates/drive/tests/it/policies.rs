@@ -33,7 +33,7 @@ fn under_uniform_writes_with_much_spare_space_sorting_by_age_costs_little() {
     }
 }
 
-/// What the paper says of its PC workload (section V-B, figure 7 (a)).
+/// The paper's figures for its PC workload (section V-B, figure 7 (a)).
 #[test]
 fn on_a_desktop_dual_greedy_writes_less_than_greedy_with_moved_pages_apart_and_that_less_than_greedy() {
     // At 0.90: 1.19, 1.54 and 1.85.

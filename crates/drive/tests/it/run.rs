@@ -29,7 +29,7 @@ fn done(config: &RunConfig) -> RunResult {
     run(config, &|_| true).unwrap()
 }
 
-/// Everything but what it cost the machine.
+/// Everything but its cost to the machine.
 fn but_machine(config: &RunConfig) -> String {
     let mut value = serde_json::to_value(done(config)).unwrap();
     value.as_object_mut().unwrap().remove("machine").unwrap();
@@ -107,7 +107,7 @@ fn a_partial_page_is_read_before_it_is_written() {
     assert_eq!(result.host.partial_pages, 1 + 1 + 2);
     assert_eq!((result.flash["rmw"].reads, result.flash["host"].reads), (4, 0));
     assert_eq!(result.host.write_pages, 1 + 2 + 3 + 1);
-    // A page is read in 100 µs and written in 1 ms; first and last page are read one after the other by the one die.
+    // A page is read in 100 µs and written in 1 ms. The one die reads first and last page one after the other.
     let latency = result.latency_us.write.unwrap();
     assert_eq!((latency.mean, latency.max), ((1100.0 + 2100.0 + 3200.0 + 1000.0) / 4.0, 3200.0));
 }
@@ -170,7 +170,7 @@ fn a_random_fill_writes_every_page_once() {
     let pages = result.geometry.logical_bytes / u64::from(result.geometry.page_bytes);
     assert_eq!((result.host.read_pages, result.flash["host"].reads), (pages, pages));
     assert_eq!(but_machine(&config), but_machine(&config));
-    // In another order than a sequential fill: what is then overwritten in order was not written in order.
+    // In another order than a sequential fill: pages that are then overwritten in order were not written in order.
     let filled = |fill| {
         let mut config = workload("sequential");
         (config.fill, config.warmup) = (fill, 0.0);

@@ -134,8 +134,8 @@ fn pages_that_decay() {
     }
 }
 
-/// An older map page names blocks that were written anew since, for another superblock or the map: lives 4, 5 and 6
-/// among these once had blocks with two uses, and a free one with live pages. What is lost then is not promised.
+/// An older map page names blocks that were written anew since, for another superblock or the map. Lives 4, 5 and 6
+/// among these once had blocks with two uses, and a free one with live pages. For data lost then nothing is promised.
 #[test]
 fn a_superblock_whose_map_page_decayed_takes_no_block_of_anothers() {
     let state = soak(&SoakConfig { decay: 3, ..config("superblock", (1, 1)) }, 4_000);
@@ -233,7 +233,7 @@ mod mutants {
     use super::*;
     use phelsuma_ftl::Barrier;
 
-    /// A soak sees what it is for, shortens it, and shows it again.
+    /// A soak finds the failure that it is for, shortens it, and shows it again.
     #[test]
     fn what_an_ftl_forgets_is_found_and_a_life_can_be_lived_again() {
         for (name, barrier) in [

@@ -21,7 +21,7 @@ const PAGES: u32 = 128;
 const RATIO: f64 = 0.90;
 const SIXTEENTHS: usize = 16;
 
-/// Collections, and what they moved and gained.
+/// Collections, and the pages that they moved and gained.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
     collections: u64,
@@ -51,7 +51,7 @@ impl Sum {
     }
 }
 
-/// What is seen of collections.
+/// The observations of collections.
 #[derive(Clone, Default)]
 struct Seen {
     geometry: Option<Geometry>,
@@ -148,7 +148,7 @@ impl Observer for Watch {
 }
 
 /// Fills a drive of so many bytes, writes it over twice, and counts while it is written over once more. Programs per
-/// page that the host wrote, and what was seen.
+/// page that the host wrote, and the observations.
 fn watched(settings: &[(&str, &str)], workload: &str, bytes: u64) -> (f64, Seen) {
     let geometry = Geometry::new(4096, PAGES, bytes / (u64::from(PAGES) * 4096), 1, 1).unwrap();
     let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));

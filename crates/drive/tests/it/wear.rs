@@ -10,7 +10,7 @@ use phelsuma_nand::{Block, Geometry, Nand, SimNand, Timing};
 use phelsuma_trace::{Op, PageRequest, Workload};
 use std::collections::BTreeMap;
 
-/// What is written after every page was written once.
+/// The writes after every page was written once.
 #[derive(Clone, Copy, Debug)]
 enum Writes {
     /// The first half of the logical pages, each equally likely.

@@ -252,8 +252,8 @@ impl Sample {
         None
     }
 
-    /// The first block at or after `from`, in the order of slots, that `wanted` takes and that may be emptier than the
-    /// member of its slot. Slots that have been passed are sure. Begin with `(0, 0)`.
+    /// The first block at or after `from`, in the order of slots, that `wanted` takes and that may be emptier than its
+    /// slot's member. Slots that have been passed are sure. Begin with `(0, 0)`.
     pub(crate) fn next_unsure(
         &mut self,
         from: (u32, u32),

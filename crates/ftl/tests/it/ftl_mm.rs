@@ -16,7 +16,7 @@ fn request(first: u32, pages: u32, data: HostData<'_>) -> WriteRequest<'_> {
     WriteRequest { first: LogicalPage(first), pages, data, hint: Hint::None }
 }
 
-/// Every user page on flash: its block, its key, what it holds.
+/// Every user page on flash: its block, its key, its content.
 fn user_pages(nand: &mut Plug) -> Vec<(Block, u32, u64)> {
     let geometry = *nand.geometry();
     let op = Op::new(Time::ZERO, Purpose::Recovery);
@@ -209,7 +209,7 @@ fn off_and_on(host: &mut Host) {
     host.recover().unwrap();
 }
 
-/// Old and new pages of a request side by side, whatever their order.
+/// Old and new pages of a request side by side, in any order.
 #[test]
 fn a_cut_in_the_middle_of_a_request_leaves_each_page_old_or_new() {
     for (ftl, of) in presets() {
@@ -340,7 +340,7 @@ fn findings_and_looks_have_the_drives_numbers() {
         let mut host = Host::new(chips(geometry), config(ftl, 200), 3);
         host.write(0, 200, false).unwrap();
         host.write(0, 200, false).unwrap();
-        // In pieces whatever their borders, looks are the same.
+        // In pieces with any borders, looks are the same.
         let drive = host.ftl.as_ref().unwrap();
         let mut looks = vec![Default::default(); 129];
         assert!(drive.look_at_blocks(Block(0), &mut looks));

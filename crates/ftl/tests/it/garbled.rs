@@ -36,7 +36,7 @@ fn last_seq(host: &mut Host) -> u64 {
 }
 
 /// So many newer versions of the first translation page, with some bytes of each changed. The last is newer than all
-/// that was written, if it `knows_all`; the others are older than what was written since it was synchronized.
+/// writes, if it `knows_all`. The others are older than the writes since it was synchronized.
 fn write_newer_versions(host: &mut Host, times: u64, knows_all: bool, change: impl Fn(u64, &mut [u8])) {
     let last = last_seq(host);
     let (spare, mut bytes) = newest(host, Kind::Translation, |spare| spare.key == 0);

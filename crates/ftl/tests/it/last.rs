@@ -28,7 +28,7 @@ fn page(logical_block: u32, offset: u32) -> u32 {
     logical_block / 4 * SEGMENT + offset * 4 + logical_block % 4
 }
 
-/// Counters, and what it has cost: pages copied, blocks given back to be erased, map pages written.
+/// Counters, and the cost so far: pages copied, blocks given back to be erased, map pages written.
 fn cost(host: &mut Host, counters: [&str; 3], act: impl FnOnce(&mut Host)) -> ([u64; 3], [u64; 3]) {
     let all = |host: &mut Host| {
         let map_pages = host.plug.sim().stats().of(Purpose::Map).programs;
@@ -49,7 +49,7 @@ const KINDS: [&str; 3] = ["switch_merges", "partial_merges", "full_merges"];
 #[test]
 fn the_segment_of_figure_7_is_merged_in_three_ways_with_one_map_page() {
     let mut host = filled(&[]);
-    // Pages 1 to 13. What the filling has left is switched; there were no data blocks of it before.
+    // Pages 1 to 13. The segment that the filling has left is switched; there were no data blocks of it before.
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(1, 13, true).unwrap());
     assert_eq!((kinds, costs), ([4, 0, 0], [0, 0, 1]));
     // Channel 0 lacks page 0 at the beginning, channel 1 nothing, channels 2 and 3 lack pages 14 and 15 at the end.
@@ -130,8 +130,8 @@ fn the_newest_of_a_random_and_a_sequential_log_block_is_read() {
 }
 
 fn written_both_ways(host: &mut Host) {
-    // Corner: section 4.8 looks into random log blocks first. What was written there and then sequentially would be
-    // read old.
+    // Corner: section 4.8 looks into random log blocks first. Pages written there and then sequentially would be read
+    // old.
     host.write(5, 1, true).unwrap();
     host.write(0, SEGMENT, true).unwrap();
     host.compare_all();
@@ -320,7 +320,7 @@ fn what_was_hot_once_leaves_the_hot_partition() {
     // Pages that are written once each. Where there is nothing dead in the hot partition and it is as large as its
     // share of the valid pages, it gives a block.
     (0..8).for_each(|n| (0..SEGMENT).for_each(|p| host.write((n * SEGMENT + p * 5) % 128, 1, true).unwrap()));
-    // What is left is open: one on each channel.
+    // The blocks that are left are open: one on each channel.
     assert!(host.counter("last_hot_log_blocks") <= 4);
     assert!(host.counter("last_hot_victims") > 0);
     host.compare_all();
@@ -397,7 +397,7 @@ fn figure_11_a_hot_partition_at_its_largest_gives_up_what_is_not_dead() {
 fn a_page_that_the_merge_for_it_evicts_begins_in_the_cold_partition_again() {
     let mut host = two_hot_log_blocks();
     (0..40).for_each(|n| host.write(4 * (n % 20 + 8) + 1 + n / 20, 1, true).unwrap());
-    // The hot partition is at its largest, and what it needs a block for is in its own victim.
+    // The hot partition is at its largest, and the page that it needs a block for is in its own victim.
     let counters = ["last_hot_victims", "last_hot_pages", "last_cold_pages"];
     let (counts, _) = cost(&mut host, counters, |host| host.write(0, 1, true).unwrap());
     assert_eq!(counts, [1, 0, 1]);

@@ -99,7 +99,7 @@ fn a_snapshot_tells_of_a_page_that_was_trimmed_and_written_again() {
             host.compare_all();
             host.check();
         }
-        // What is trimmed still, is.
+        // Pages that are still trimmed, are.
         host.write(6, 1, true).unwrap();
         host.flush().unwrap();
         assert!(!is_from_snapshot(&start(&mut host)));

@@ -40,7 +40,7 @@ fn every_block_is_seen_as_what_it_is() {
         };
         let composition = &preset.composition;
         match composition.names()[0].contains("lazy") {
-            // Those of data blocks are not counted: what is in log blocks is at the most all that was written.
+            // Those of data blocks are not counted: log blocks hold at most all that was written.
             _ if composition.page_mapped().is_none() => {
                 assert!((1..=LOGICAL.into()).contains(&live(Kind::User)), "{}: {}", preset.name, live(Kind::User));
                 let of_map = looks.iter().filter(|look| look.kind == Some(Kind::Map));

@@ -13,7 +13,7 @@ fn filled(ftl: &str) -> Host {
     host
 }
 
-/// What a merge has cost: pages copied, blocks given back to be erased, map pages written.
+/// The cost of a merge: pages copied, blocks given back to be erased, map pages written.
 fn cost(host: &mut Host, counters: [&str; 3], act: impl FnOnce(&mut Host)) -> ([u64; 3], [u64; 3]) {
     let map_pages = |host: &mut Host| host.plug.sim().stats().of(Purpose::Map).programs;
     let all = |host: &mut Host| {
@@ -127,7 +127,7 @@ fn pages_in_front_of_the_first_written_one_are_no_data() {
 }
 
 /// Resurrection: log block A holds an old version of a page, log block B the newest. B is merged and erased, and the
-/// power fails. Without a merge version what A holds would be the newest that recovery finds.
+/// power fails. Without a merge version a recovery would take A's version for the newest.
 #[test]
 fn an_old_version_in_another_log_block_does_not_come_back() {
     let mut host = filled("fast");

@@ -13,7 +13,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What the host does between power cuts.
+/// The host's actions between power cuts.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
     /// Anything.
@@ -65,7 +65,7 @@ fn step(habit: Habit, n: u32, pages: u32, rng: &mut Xoshiro256PlusPlus) -> Step 
     }
 }
 
-/// Power cuts on one drive, until it goes wrong or there were enough. Panics at what is wrong.
+/// Power cuts on one drive, until it goes wrong or there were enough. Panics at an error.
 fn suffer(ftl: &str, cuts: Cuts, prepare: &dyn Fn(&mut Config), seed: u64) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut host = drive(ftl, cuts, prepare, seed);
@@ -102,7 +102,7 @@ fn suffer(ftl: &str, cuts: Cuts, prepare: &dyn Fn(&mut Config), seed: u64) {
     host.check();
 }
 
-/// What is tried, the shortest first.
+/// The runs that are tried, the shortest first.
 fn trials() -> Vec<Cuts> {
     let usual =
         Cuts { habit: Habit::Anything, operations_max: 60, cuts: 150, share: 0.9, placement: "one-stream", cache: 24 };

@@ -99,8 +99,8 @@ fn a_log_of_stale_pages_is_recovered_too() {
     host.check();
 }
 
-/// The policy may change from one start to the next. What a battery saved of a sample is not enough for one that needs
-/// all counters; what it saved of all is enough for a sample.
+/// The policy may change from one start to the next. The saved counters of a sample are not enough for a policy that
+/// needs all of them. The saved counters of all blocks are enough for a sample.
 #[test]
 fn a_sample_may_begin_and_end_with_any_start() {
     for preset in ["page", "dftl", "mu-ftl-pvb", "lazyftl", "geckoftl"] {
@@ -141,7 +141,7 @@ fn where_the_sample_has_nothing_to_gain_all_blocks_are_asked_about() {
     let mut config = config("page+sample", 10_000);
     config.composition.set("victim.looks", "1").unwrap();
     let mut host = Host::new(chips(geometry), config, 1);
-    // Every second page of a sixteenth of what is written is stale, and nothing else.
+    // Every second page of a sixteenth of the written ones is stale, and nothing else.
     host.overwrite().unwrap();
     for _ in 0..40 {
         for page in (0..600).step_by(2) {
@@ -201,7 +201,7 @@ fn a_sample_takes_as_much_less_ram_as_it_says() {
     }
 }
 
-/// What is counted besides the sample is what is being written, and metadata.
+/// Open blocks and metadata are counted besides the sample.
 #[test]
 fn few_blocks_are_counted_besides_the_sample() {
     let geometry = small(64, 2_048, 1, 1);

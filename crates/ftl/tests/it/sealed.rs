@@ -39,7 +39,7 @@ fn work(host: &mut Host, rng: &mut Xoshiro256PlusPlus, steps: u32) {
     }
 }
 
-/// What the battery wrote at the last failure of the power, the seal last.
+/// The pages that the battery wrote at the last failure of the power, the seal last.
 fn saved(host: &mut Host) -> Vec<(Page, Spare)> {
     let mut pages: Vec<(Page, Spare)> =
         [Kind::Bitmap, Kind::Translation].into_iter().flat_map(|kind| host.plug.pages_of(kind)).collect();

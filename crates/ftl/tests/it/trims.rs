@@ -210,9 +210,9 @@ fn a_flushed_trim_stays_where_the_page_written_after_it_turns_bad() {
     }
 }
 
-/// All of a drive is trimmed, a twentieth written on, and all tombstone pages go bad: what was trimmed comes back
-/// wherever it stands. Whether the drive can be written over then. That may need blocks that were kept blank, but not
-/// here: the laboratory has a drive that does (`BlankKept`, docs/MUTANTS.md).
+/// All of a drive is trimmed, a twentieth written on, and all tombstones go bad: trimmed pages come back wherever they
+/// stand. Whether the drive can be written over then. That may need blocks that were kept blank, but not here: the
+/// laboratory has a drive that does (`BlankKept`, docs/MUTANTS.md).
 fn lose_tombstones(preset: &str, dies: u32) -> Result<(), FtlError> {
     let geometry = with_metadata(preset, small(32, 24 + 32 * u64::from(dies), 1, dies));
     let config = config(preset, most_pages(preset, geometry) * 9 / 10);
@@ -225,7 +225,7 @@ fn lose_tombstones(preset: &str, dies: u32) -> Result<(), FtlError> {
     }
     host.trim(0, logical)?;
     host.flush()?;
-    // Blocks that were free before are written anew, and those that take their place hold what was trimmed.
+    // Blocks that were free before are written anew, and those that take their place hold trimmed pages.
     for _ in 0..physical / 2 {
         host.write(below(&mut rng, u64::from(written_on)) as u32, 1, false)?;
     }

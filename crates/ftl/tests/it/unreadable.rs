@@ -195,8 +195,8 @@ fn what_was_lost_in_a_collection_stays_lost_after_a_power_cut() {
     }
 }
 
-/// The table is lost while the drive is full: every block seems to be full of what is live, though nothing is that the
-/// table names.
+/// The table is lost while the drive is full: every block seems to be full of live pages, though the table names none
+/// of them.
 #[test]
 fn a_drive_that_has_lost_its_table_can_be_written() {
     let geometry = small(32, 200, 1, 1);

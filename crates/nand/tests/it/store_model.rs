@@ -6,7 +6,7 @@ use phelsuma_nand::{Block, CLOCK_MAX, Content, Kind, Nand, Page, SimNand, Spare,
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What the next program carries, relative to the one before it.
+/// The data of the next program, relative to the one before it.
 #[derive(Clone, Debug)]
 struct Next {
     block: u32,

@@ -23,11 +23,11 @@ pub fn device(drive: &MemoryDrive) -> Device<MemoryFlash> {
     Device::new(drive.open().unwrap())
 }
 
-/// What a host may expect: bytes, and pages whose trim a power cut may undo.
+/// The host's expectations: bytes, and pages whose trim a power cut may undo.
 #[derive(Clone)]
 pub struct Model {
     pub bytes: Vec<u8>,
-    /// Pages trimmed since the last flush, with what they may come back as.
+    /// Pages trimmed since the last flush, with the content that may come back.
     trimmed: BTreeMap<usize, Vec<u8>>,
 }
 

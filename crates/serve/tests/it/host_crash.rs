@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 
 const PAGE: usize = 512;
 const PAGES: usize = 400;
-/// What a host writes to its disk at once.
+/// The unit that a host writes to its disk at once.
 const SECTOR: usize = 512;
 
 /// Something that was done to the file.
@@ -33,7 +33,7 @@ enum Event {
     Sync,
 }
 
-/// A file in memory that notes what is done to it.
+/// A file in memory that notes its operations.
 #[derive(Clone)]
 struct File {
     inner: Arc<Mutex<(Vec<u8>, Vec<Event>)>>,
@@ -42,7 +42,7 @@ struct File {
     deaf: Arc<AtomicBool>,
 }
 
-/// What a drive does that this is to notice.
+/// A drive's misbehaviour that this is to notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Forgets {
     Nothing,
@@ -132,8 +132,8 @@ fn made(ftl: &str) -> Vec<u8> {
 
 type Content = [u8; PAGE];
 
-/// A request: what was done to the file before it and when it was acknowledged, what it made of which page, and what
-/// it has made durable.
+/// A request: the operations on the file before it and when it was acknowledged. Also the content that it gave which
+/// page, and the pages that it has made durable.
 struct Asked {
     from: usize,
     to: usize,
@@ -228,8 +228,8 @@ fn allowed(asked: &[Asked], events: usize) -> Vec<Vec<Content>> {
     may
 }
 
-/// What the machine's crash leaves of the file: everything up to the last `fdatasync` that was done, and of each sector
-/// written since whatever chance leaves of it.
+/// The remains of the file after the machine's crash. That is everything up to the last `fdatasync` that was done, and
+/// of each sector written since whatever chance leaves of it.
 fn crashed(base: &[u8], events: &[Event], rng: &mut impl RngCore) -> Vec<u8> {
     let synced = events.iter().rposition(|event| matches!(event, Event::Sync)).map_or(0, |at| at + 1);
     let mut file = base.to_vec();

@@ -120,7 +120,7 @@ fn content(step: u64) -> Vec<u8> {
     step.to_le_bytes().repeat(PAGE / 8)
 }
 
-/// Writes until that fails. What each page may hold, the last of it what was in progress.
+/// Writes until that fails. The possible content of each page, the last of it that of the request in progress.
 fn load(served: &Served, connection: &Connection) -> (Vec<Vec<u64>>, DeviceError) {
     let mut may = vec![vec![0]; LOGICAL as usize];
     for step in 1.. {
@@ -151,7 +151,7 @@ fn a_full_disk_puts_the_drive_off_with_a_line_and_takes_nothing_that_was_acknowl
             let host = Kept::default();
             let served = Served::open(disk.clone(), &Serving::default(), Box::new(host.clone())).unwrap();
             let connection = served.connect();
-            // What the loads before have left is gone, so that zeroes are to be found where nothing is acknowledged.
+            // The content of the loads before is gone, so that zeroes are to be found where nothing is acknowledged.
             for page in 0..u64::from(LOGICAL) {
                 served.write(&connection, page * PAGE as u64, &content(0), false).unwrap();
             }

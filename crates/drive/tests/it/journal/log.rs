@@ -104,7 +104,7 @@ impl JournalFtl {
         self.append(nand, (held.content(), crc), meta, purpose)
     }
 
-    /// Ends the group: from here on a recovery finds what is in it. Slots that nothing was written to are left out.
+    /// Ends the group: from here on a recovery finds its pages. Slots that nothing was written to are left out.
     pub(super) fn checkpoint<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.open_block(nand)?;
         let group = self.layout.group_of(self.head);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// A block may have lost its checkpoints to cuts, one after the other; more blocks than this in a row have not.
 const BLOCKS_TRIED: u32 = 8;
 
-/// What has been read. A page that a cut has met may read well once and never again, so none is read twice.
+/// The readings so far. A page that a cut has met may read well once and never again, so none is read twice.
 struct Search<'a, N> {
     ftl: &'a mut JournalFtl,
     nand: &'a mut N,

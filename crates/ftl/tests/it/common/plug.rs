@@ -69,7 +69,7 @@ impl From<SimNand> for Plug {
     }
 }
 
-/// What the flash has seen.
+/// The operations that the flash has seen.
 impl Deref for Plug {
     type Target = SimNand;
 

@@ -46,7 +46,7 @@ pub(crate) fn write(nand: &mut SimNand, block: u32, index: u32, tag: u64) -> Res
     nand.program(to, content, &spare_of(content, index, 100 * u64::from(block) + u64::from(index) + 1), host())
 }
 
-/// What a page reads as, owned: the tag or the bytes, and the spare area.
+/// The content of a page, owned: the tag or the bytes, and the spare area.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Seen {
     Hollow(u64, Spare),

@@ -19,7 +19,7 @@
 //! - Where the data are bad and the spare area is not, the page is entered as it is. What it maps are read errors until
 //!   written again. The spare areas of user pages are no second source for the data: they do not record trims.
 //! - Where the spare area is bad, its translation page is unknown. Within a block pages are in program order, so the
-//!   bad page is older than the page behind it. On one die it is also older than the block of translation pages begun
+//!   bad page is older than the page behind it. Or, on one die, it is older than the block of translation pages begun
 //!   next. Every translation page that was written after that is beyond doubt. All others are lost. They are written
 //!   anew as lost before the bad page can be erased: the next recovery must not find an older copy and no doubt.
 //! - A program that fails leaves such a page, too, as the last one of its block, and its content is written again at

@@ -2,11 +2,11 @@
 //!
 //! GeckoFTL takes no notice of flash that goes bad. The newest page of a dirty entry is its only record. Where that
 //! page has gone bad, an older page of the logical page answers. It is the one that the translation page names, or an
-//! older one that the scan has met. But that page was stale: Gecko may have reported it so, and its block may have been
-//! written anew. It would be a page of two owners, or be reported as stale once more when it belongs to another. So two
-//! kinds of page are no page of an entry any more: those that are stale in Gecko, and those in a block that was begun
-//! after the translation page was synchronized. The entry becomes a read error. A page that is not yet stale in Gecko
-//! stays: nothing tells it from the newest page.
+//! older one that the scan has met. But that page was stale: Gecko may have it so, and its block may have been written
+//! anew. It would be a page of two owners, or be reported as stale once more when it belongs to another. So two kinds
+//! of page are no page of an entry any more: those that are stale in Gecko, and those in a block that was begun after
+//! the translation page was synchronized. The entry becomes a read error. A page that is not yet stale in Gecko stays:
+//! nothing tells it from the newest page.
 //!
 //! All translation pages are read to look for such entries. The reason is a page in a block written lately that cannot
 //! be read, if three conditions hold. Gecko does not have that page as stale, and no translation page names it. And
