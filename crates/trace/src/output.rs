@@ -1,5 +1,5 @@
-//! The bytes of a trace that is written: compressed where the file's name says so, as they are decompressed when it is
-//! read (there by content, whatever the name).
+//! The bytes of a trace that is written: compressed where the file's name says so. (A reader decompresses by content,
+//! whatever the name.)
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Holding the RAM structures against each other and against the flash.
+//! Comparing the RAM structures with each other and with the flash.
 
 use super::mapping::{Mapping, Place};
 use super::meta_io::MetaIo;

@@ -1,4 +1,4 @@
-//! Where the way to survive power cuts has a say in what the composition does.
+//! The hooks of the recovery scheme in the composition's work.
 
 use super::mapping::{LastPlace, Mapping};
 use super::meta_io::MetaIo;

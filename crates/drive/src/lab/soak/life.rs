@@ -1,5 +1,5 @@
-//! A drive's life in the soak: from a blank chip through cycles of requests, decay and power cuts, everything looked at
-//! after each.
+//! A drive's life in the soak: from a blank chip through cycles of requests, decay and power cuts. Everything is
+//! checked after each.
 
 use super::cycle::{Breaks, Cut, Cycle};
 use crate::lab::beside;

@@ -1,5 +1,5 @@
-//! The merge-cost table (LAST++ section 4.4 and figure 9): of each random log block the data blocks that it is
-//! associated with, each with its valid pages there. How many there are is the association degree: what a merge costs.
+//! The merge-cost table (LAST++ section 4.4 and figure 9): the data blocks that each random log block is associated
+//! with, each with its valid pages there. How many there are is the association degree: what a merge costs.
 //!
 //! Reduced, a row has room for 32 data blocks (or as many as a block has pages) and an overflow flag. What comes when
 //! it is full is not entered, and sets the flag for good: the log block may be associated with more than the row says.

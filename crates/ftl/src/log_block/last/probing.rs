@@ -1,5 +1,6 @@
-//! Linear probing, as both tables of log blocks' pages are found by (LAST++ section 4.6.1): how a bucket is searched
-//! for, and how the one of a key that goes is closed.
+//! Linear probing, for both tables of log blocks' pages (LAST++ section 4.6.1).
+//!
+//! How a bucket is searched for, and how the one of a key that goes is closed.
 //!
 //! What stands in a bucket is its table's business: a table says which key that is, none where the bucket is empty. One
 //! bucket is always empty, so a search ends.

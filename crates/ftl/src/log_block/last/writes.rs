@@ -1,5 +1,6 @@
-//! Where a page of the host's is written: to a sequential log block (LAST++ section 4.3, algorithm 1), or to a random
-//! one of the channel written least recently (section 4.4, algorithm 2).
+//! Where a user page is written: to a sequential log block, or to a random one of the channel written least recently.
+//!
+//! These are LAST++ section 4.3, algorithm 1, and section 4.4, algorithm 2.
 
 use super::page_table::UPDATES_MAX;
 use super::room::Need;

@@ -1,5 +1,6 @@
-//! Recovery from what a battery saved, if its seal holds (`save.rs`): the seal is the last page that was
-//! programmed on the drive, and all pages that it speaks of can be read.
+//! Recovery from the structures that a battery saved, if its seal holds (`save.rs`).
+//!
+//! It holds if the seal is the last page that was programmed on the drive, and all pages that it speaks of can be read.
 //!
 //! Nothing is written, and neither translation pages nor a bitmap in flash are read: a power cut meanwhile changes
 //! nothing.
