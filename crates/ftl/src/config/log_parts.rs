@@ -135,7 +135,7 @@ impl Parts for LogParts {
 }
 
 impl LogParts {
-    /// By how many erases a block of cold data must be behind for its data to be moved; none where wear is not levelled.
+    /// By how many erases a block of cold data must be behind for a move of its data; none without wear levelling.
     pub(crate) fn swap_lag(&self) -> Option<u32> {
         match self.scheme {
             LogScheme::Last(parts) => parts.swaps.then_some(parts.swap_lag),

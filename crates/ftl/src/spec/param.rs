@@ -182,8 +182,8 @@ impl Param {
         Self { shown: Shown::Together, ..self }
     }
 
-    /// Images are older than it, and leave it out where it is the default. Without the parts that have it it is that, and
-    /// what `only` says is wrong with anything else.
+    /// Images are older than it, and leave it out where it is the default. Without the parts that have it it has its
+    /// default, and `only` is the error of any other value.
     pub(crate) const fn younger(self, only: &'static str) -> Self {
         Self { younger: Some(only), ..self }
     }
@@ -244,7 +244,7 @@ impl Param {
         self.shown == Shown::First
     }
 
-    /// As names in results have it, `looks=4`; none where they do not. `changed` is whether any parameter of its part is.
+    /// As names in results have it, `looks=4`; none where they do not. `changed`: some parameter of its part is.
     pub(crate) fn shown(&self, numbers: &[u32], changed: bool) -> Option<String> {
         let is_shown = match self.shown {
             Shown::First | Shown::Always => true,

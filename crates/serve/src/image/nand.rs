@@ -182,8 +182,8 @@ impl<S: Storage> ImageNand<S> {
     /// `write` has.
     ///
     /// # Errors
-    /// [`ImageError::Io`]: operations since the last time may be lost, and the image is off from now on. An image that is
-    /// off says why; one whose plug was pulled has nothing to complain of.
+    /// [`ImageError::Io`]: operations since the last time may be lost, and the image is off from now on. An image that
+    /// is off says why; one whose plug was pulled has nothing to complain of.
     pub fn sync(&mut self) -> Result<(), ImageError> {
         if self.off.is_none() {
             let _ = self.synchronize();
