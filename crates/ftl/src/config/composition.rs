@@ -57,8 +57,7 @@ impl Composition {
         }
     }
 
-    /// Whether each channel has an FTL of its own ([`LogInstances::PerChannel`]). On one channel that is the FTL which
-    /// it has.
+    /// Whether each channel has an FTL of its own ([`LogInstances::PerChannel`]). With one channel that is its FTL.
     pub fn is_per_channel(&self) -> bool {
         matches!(self, Self::LogBlock(LogParts { instances: LogInstances::PerChannel, .. }))
     }

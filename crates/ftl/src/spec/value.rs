@@ -88,8 +88,9 @@ macro_rules! param {
     };
 }
 
-/// An enum: `Type "what it is" { Variant "word" "what it is" { field: Type "what it is" = (default); … } … }`. A field may
-/// be a parameter instead, with `[name, how it is made]` in the place of its default. A variant may have a group of them.
+/// An enum: `Type "what it is" { Variant "word" "what it is" { field: Type "what it is" = (default); … } … }`. A field
+/// may be a parameter instead, with `[name, how it is made]` in the place of its default. A variant may have a group of
+/// them.
 macro_rules! values {
     ($type:ident $about:literal { $($variant:ident $word:literal $what:literal $(($group:ident))? $({ $(
         $field:ident: $kind:ident $means:literal $(= ($default:expr))?
@@ -138,7 +139,7 @@ macro_rules! values {
     };
 }
 
-/// A part, which is such an enum: `"name" "what it is"; Type …`. Its own needs stand in brackets behind its description.
+/// A part, which is such an enum: `"name" "what it is"; Type …`. Its own needs stand in brackets behind that.
 macro_rules! part {
     ($name:literal $about:literal $([$need:expr])? $(.$also:ident($text:literal))?; $type:ident $($stated:tt)*) => {
         $crate::spec::values!($type $($stated)*);
