@@ -13,7 +13,7 @@ fn write(first: u64, pages: u32) -> PageRequest {
     PageRequest { at_ns: 0, op: Op::Write, first, pages, partial_first: false, partial_last: false }
 }
 
-/// What is written before anything else, request by request.
+/// The writes before anything else, request by request.
 pub(crate) fn fill_requests(
     config: &RunConfig,
     logical_pages: u32,
@@ -90,7 +90,7 @@ pub(crate) fn open_trace(
     Ok(source)
 }
 
-/// Refuses a trace that asks later than simulated time can tell; this reads it once.
+/// Refuses a trace with times later than simulated time can hold; this reads it once.
 fn check_times(trace: &TraceOrigin, loops: u64) -> Result<(), RunError> {
     let mut trace = trace.open().map_err(input_error)?;
     let latest = ARRIVAL_MAX_NS / loops;

@@ -82,7 +82,7 @@ fn unzstd(_: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
     Err(without_zstd())
 }
 
-/// What a build without zstd says of it.
+/// The error of a build without zstd.
 #[cfg(not(feature = "zstd"))]
 pub(crate) fn without_zstd() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "zstd is not part of this build")
@@ -99,7 +99,7 @@ fn peek(mut stream: Box<dyn BufRead + Send>, count: usize) -> Peeked {
     }
 }
 
-/// A decompressor whose errors say what they mean for the file.
+/// A decompressor whose errors say their meaning for the file.
 struct Named<D> {
     decoder: D,
     kind: &'static str,

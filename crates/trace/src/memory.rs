@@ -1,4 +1,6 @@
-//! A trace whose requests are in memory, as columns; and where a trace comes from, be it that or a file.
+//! A trace whose requests are in memory, as columns.
+//!
+//! Also the choice of where a trace comes from, be it that or a file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,16 +12,16 @@ use crate::reader::{OpenOptions, TraceFile, unusable};
 use crate::request::Op;
 use crate::skipped::Skipped;
 
-/// Requests as columns of the same length; what is absent is 0 throughout.
+/// Requests as columns of the same length; an absent column is 0 throughout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// What is asked, as [`Op::code`].
+    /// The operations, as [`Op::code`].
     pub op: Vec<u8>,
     /// First byte; of no account for a flush.
     pub offset_bytes: Vec<u64>,
     /// Length in bytes; of no account for a flush.
     pub size_bytes: Vec<u64>,
-    /// Time in nanoseconds, in whatever epoch.
+    /// Time in nanoseconds, in any epoch.
     pub time_ns: Option<Vec<u64>>,
     /// Which drive.
     pub device: Option<Vec<u32>>,
@@ -113,7 +115,7 @@ impl Records for Rows {
     }
 }
 
-/// Where a trace comes from. Whoever needs it several times opens it as often.
+/// Where a trace comes from. To use it several times, open it as often.
 #[derive(Clone, Debug)]
 pub enum TraceOrigin {
     /// A file.
@@ -128,7 +130,7 @@ pub enum TraceOrigin {
 }
 
 impl TraceOrigin {
-    /// Opens it anew, at its beginning. What is in memory says that its format is `csv`, whose columns it has.
+    /// Opens it anew, at its beginning. One in memory says that its format is `csv`, whose columns it has.
     ///
     /// # Errors
     /// As [`TraceFile::open`]; none where it is in memory.

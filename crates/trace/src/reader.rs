@@ -19,7 +19,7 @@ pub const END_BYTES_MAX: u64 = 1 << 63;
 /// A read or write must not be larger (1 GiB). A trim may: whole drives are discarded at once.
 pub const SIZE_BYTES_MAX: u64 = 1 << 30;
 
-/// What the file does not say, or says wrongly.
+/// Facts that the file does not state, or states wrongly.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     /// The format; guessed from content when absent.
@@ -91,7 +91,7 @@ impl TraceFile {
         self.format
     }
 
-    /// What was skipped so far.
+    /// The skipped records so far.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.skipped

@@ -1,4 +1,4 @@
-//! What a reader left out, counted by reason. Real traces are dirty; a reader says how dirty.
+//! Records that a reader left out, counted by reason. Real traces are dirty; a reader says how dirty.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,9 +18,9 @@ pub enum SkipReason {
     Comment,
     /// A read, write or trim of nothing.
     SizeZero,
-    /// A range that ends past 2^63 bytes, or a read or write over 1 GiB. No drive was ever asked this:
-    /// the recorder wrote garbage. The records around it are sound, so it is left out rather than
-    /// fatal; if such records outnumber the usable ones the reader refuses the file at its end.
+    /// A range that ends past 2^63 bytes, or a read or write over 1 GiB. No drive ever got such a request: the recorder
+    /// wrote garbage. The records around it are sound, so it is left out rather than fatal. If such records outnumber
+    /// the usable ones the reader refuses the file at its end.
     Absurd,
     /// Another event of the same request (queued, completed, …).
     OtherEvent,

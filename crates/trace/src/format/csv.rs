@@ -1,6 +1,7 @@
-//! Phelsuma's own CSV: the header `time_us,device,op,offset_bytes,size_bytes`, then one request per
-//! line. Times are microseconds and may have a fraction; op is read, write, trim or flush; lines that
-//! begin with `#` are comments and may precede the header. A flush has offset and size 0.
+//! Phelsuma's own CSV: the header `time_us,device,op,offset_bytes,size_bytes`, then one request per line.
+//!
+//! Times are microseconds and may have a fraction; op is read, write, trim or flush. Lines that begin with `#` are
+//! comments and may precede the header. A flush has offset and size 0.
 
 use super::text::LineParser;
 use super::{Item, TimeUnit};

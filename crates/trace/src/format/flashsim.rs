@@ -1,12 +1,13 @@
-//! FlashSim's `_4k` ASCII: the five columns of DiskSim, with the size in units of 4 KiB (rounded up by
-//! whoever converted it) and the address still in 512-byte sectors. Milliseconds.
+//! FlashSim's `_4k` ASCII: the five columns of DiskSim, with the size in units of 4 KiB.
 //!
-//! Nothing in the file says so. It is taken for FlashSim when its columns are separated by tabs *and*
-//! no more requests continue their predecessor when sizes are read as sectors (address grows by the
-//! size) than when they are read as 4 KiB units (address grows by eight times the size). Known `_4k`
-//! files use tabs and known DiskSim files use blanks; the second condition rescues a DiskSim file with
-//! tabs as soon as it holds any sequential run. Steps of fewer than 8 say nothing: records of a database
-//! log lie that close in both. Everything else of this shape is DiskSim.
+//! The converter has rounded sizes up. The address is still in 512-byte sectors. Times are milliseconds.
+//!
+//! Nothing in the file says so. It is taken for FlashSim under two conditions. Its columns are separated by tabs. And
+//! the count of requests that continue their predecessor is no higher with sizes read as sectors than as units of 4
+//! KiB. (The address grows by the size then, or by eight times the size.) Known `_4k` files use tabs and known DiskSim
+//! files use blanks. The second condition rescues a DiskSim file with tabs as soon as it holds any sequential run.
+//! Steps of fewer than 8 say nothing: records of a database log lie that close in both. Everything else of this shape
+//! is DiskSim.
 
 use super::disksim::FiveColumns;
 use super::{SECTOR_BYTES, TimeUnit};

@@ -1,8 +1,8 @@
-//! What all text formats share: lines in, records out, and which lines may be skipped.
+//! The common part of all text formats: lines in, records out, and the lines that may be skipped.
 //!
-//! Lines that do not look like a record may precede the first one (a heading, leftovers of an
-//! archive), at most [`JUNK_LINES_MAX`]. After the first record such a line is an error: skipping it
-//! would be guessing. A line that looks like a record but holds an impossible value always is.
+//! Lines that do not look like a record may precede the first one (a heading, leftovers of an archive), at most
+//! [`JUNK_LINES_MAX`]. After the first record such a line is an error: skipping it would be guessing. A line that looks
+//! like a record but holds an impossible value always is.
 
 use std::sync::Arc;
 
